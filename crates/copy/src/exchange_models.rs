@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -161,7 +162,6 @@ fn memcpy_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `MemcpyExchange`.
 pub static MEMCPY_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_exchange, quantile: 1.9866745407033068, noise: Variance::Relative(0.003924861657462099), own: Variance::Relative(0.0),
     coefficients: &[2.030648706892912e-8, 8.152200483141595e-11, 8.635002633380042e-11,
@@ -189,7 +189,6 @@ fn rep_movsb_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
 }
-/// `RepMovsbExchange`.
 pub static REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.0035501952565676737), own: Variance::Relative(0.0),
     coefficients: &[2.6410307369969368e-8, 7.83931665826186e-11, 9.490521541068315e-11,
@@ -216,7 +215,6 @@ fn avx512_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `Avx512ForwardExchange`.
 pub static AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.00318954353058894), own: Variance::Relative(0.0),
     coefficients: &[9.060752588540092e-11, 6.98695519406663e-11, -3.5725377257433104e-11,
@@ -241,7 +239,6 @@ fn avx512_forward_t0_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option
         f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
 }
-/// `Avx512ForwardT0Exchange`.
 pub static AVX512_FORWARD_T0_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_t0_exchange, quantile: 1.9855234418661645, noise: Variance::Relative(0.003636379744671872), own: Variance::Relative(0.0),
     coefficients: &[8.887288565412233e-11, 7.633220364474577e-11, -4.196399223005504e-11,
@@ -265,7 +262,6 @@ fn avx_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize
         f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
 }
-/// `AvxForwardExchange`.
 pub static AVX_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_exchange, quantile: 1.98580181434533, noise: Variance::Relative(0.003969050067573361), own: Variance::Relative(0.0),
     coefficients: &[9.058054331548671e-11, 7.243995069449767e-11, -3.9939746075869634e-11,
@@ -288,7 +284,6 @@ fn avx_forward_stream_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         f64::from(bytes >= 1048576.0), bytes * f64::from(bytes > (1048576.0 / 2.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0))])
 }
-/// `AvxForwardStreamExchange`.
 pub static AVX_FORWARD_STREAM_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_exchange, quantile: 1.9849843115219719, noise: Variance::Relative(0.0018418443141992662), own: Variance::Relative(0.0),
     coefficients: &[7.616708195440253e-7, 1.4594633752312336e-10, -4.863747699626631e-12,
@@ -310,7 +305,6 @@ fn avx_forward_stream_to_rep_movsb_exchange(nodes: usize, x: &[f64], to: &mut [f
         bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `AvxForwardStreamToRepMovsbExchange`.
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_to_rep_movsb_exchange, quantile: 1.98580181434533, noise: Variance::Relative(0.00034111059319953744), own: Variance::Relative(0.0),
     coefficients: &[4.606453587182566e-7, 1.1054202033948889e-10, -5.582388230727896e-11,
@@ -336,7 +330,6 @@ fn rep_movsb_to_avx512_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64])
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `RepMovsbToAvx512ForwardExchange`.
 pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_to_avx512_forward_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.006599996856108952), own: Variance::Relative(0.0),
     coefficients: &[1.9631015674021806e-8, 8.553108898896801e-11, 8.245883812474854e-11,
@@ -365,7 +358,6 @@ fn memcpy_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize
         bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `MemcpyExchangeUsed`.
 pub static MEMCPY_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.003167534333859765), own: Variance::Relative(0.0),
     coefficients: &[2.0017020523414186e-8, 1.0704037719995545e-10, 5.7094737834941726e-11,
@@ -395,7 +387,6 @@ fn rep_movsb_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `RepMovsbExchangeUsed`.
 pub static REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_exchange_used, quantile: 1.98580181434533, noise: Variance::Relative(0.004881755042281843), own: Variance::Relative(0.0),
     coefficients: &[1.0628161721055614e-10, 6.57019017133768e-11, -3.0431624550073937e-11,
@@ -421,7 +412,6 @@ fn avx512_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Opti
         bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `Avx512ForwardExchangeUsed`.
 pub static AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.002164087623789714), own: Variance::Relative(0.0),
     coefficients: &[1.1585839817384243e-10, 4.4854363873942545e-11, -1.8483472735160842e-11,
@@ -449,7 +439,6 @@ fn avx512_forward_t0_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> O
         bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0))])
 }
-/// `Avx512ForwardT0ExchangeUsed`.
 pub static AVX512_FORWARD_T0_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_t0_exchange_used, quantile: 1.9860863169507514, noise: Variance::Relative(0.0015308347201980058), own: Variance::Relative(0.0),
     coefficients: &[1.1695759285166253e-10, 4.9497465429870326e-11, -2.5276009690608733e-11,
@@ -476,7 +465,6 @@ fn avx_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `AvxForwardExchangeUsed`.
 pub static AVX_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_exchange_used, quantile: 1.9869786995058272, noise: Variance::Relative(0.0014268596719672509), own: Variance::Relative(0.0),
     coefficients: &[1.5969946582227088e-8, 1.0936375762722039e-10, -8.538854423709324e-12,
@@ -506,7 +494,6 @@ fn avx_forward_stream_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> 
         f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `AvxForwardStreamExchangeUsed`.
 pub static AVX_FORWARD_STREAM_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.0003664260202937167), own: Variance::Relative(0.0),
     coefficients: &[7.289823869808706e-7, 2.7439171379226415e-10, -8.391165485040967e-12,
@@ -534,7 +521,6 @@ fn avx_forward_stream_to_rep_movsb_exchange_used(nodes: usize, x: &[f64], to: &m
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `AvxForwardStreamToRepMovsbExchangeUsed`.
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_to_rep_movsb_exchange_used, quantile: 1.9863771544180795, noise: Variance::Relative(0.0006891944683551429), own: Variance::Relative(0.0),
     coefficients: &[4.207644484196738e-7, 1.3956494849037006e-10, -6.28001167310752e-11,
@@ -563,7 +549,6 @@ fn rep_movsb_to_avx512_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [
         bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
-/// `RepMovsbToAvx512ForwardExchangeUsed`.
 pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_to_avx512_forward_exchange_used, quantile: 1.9860863169507514, noise: Variance::Relative(0.0026996054428583675), own: Variance::Relative(0.0),
     coefficients: &[1.0904452485692123e-10, -7.641463616297722e-12, 6.064913403020102e-11,

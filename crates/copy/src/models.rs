@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -249,7 +250,6 @@ fn memcpy_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `MemcpyCold`.
 pub static MEMCPY_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_cold, quantile: 1.9705633902922302, noise: Variance::Relative(0.0012260686441416318), own: Variance::Relative(0.0),
     coefficients: &[3.451709903522414e-7, 7.409542525220764e-11, 1.4426555865770331e-8,
@@ -289,7 +289,6 @@ fn rep_movsb_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `RepMovsbCold`.
 pub static REP_MOVSB_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.00404791111440847), own: Variance::Relative(0.0008410105876915742),
     coefficients: &[3.550149544059298e-7, 7.46380279944613e-11, 1.5699259669288662e-12,
@@ -323,7 +322,6 @@ fn avx512_forward_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `Avx512ForwardCold`.
 pub static AVX512_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.001144809469019315), own: Variance::Relative(0.0),
     coefficients: &[3.4845396972876017e-7, 7.251560151394008e-11, 2.5520431375586093e-8,
@@ -361,7 +359,6 @@ fn avx512_forward_t0_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usi
         0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `Avx512ForwardT0Cold`.
 pub static AVX512_FORWARD_T0_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_t0_cold, quantile: 1.9704695126509573, noise: Variance::Relative(0.0015727944169417433), own: Variance::Relative(0.0006663684277175938),
     coefficients: &[3.4988453754962226e-7, 7.69111106056241e-11, 4.706330978505511e-12,
@@ -398,7 +395,6 @@ fn avx_forward_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `AvxForwardCold`.
 pub static AVX_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_cold, quantile: 1.9705633902922302, noise: Variance::Relative(0.0010790938390047187), own: Variance::Relative(0.0),
     coefficients: &[3.3199195674378873e-7, 7.547295300088709e-11, 9.059089495495695e-13,
@@ -434,7 +430,6 @@ fn avx_forward_stream_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         0.0_f64.max(bytes - (2.0 * 1048576.0)), bytes * f64::from(bytes > (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (4.0 * 1048576.0))])
 }
-/// `AvxForwardStreamCold`.
 pub static AVX_FORWARD_STREAM_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_cold, quantile: 1.970286659282325, noise: Variance::Relative(0.0005874123790547685), own: Variance::Relative(0.0),
     coefficients: &[4.700483762772881e-7, 6.932851409803315e-11, 1.1998903976099883e-8,
@@ -463,7 +458,6 @@ fn memcpy_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
         0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `MemcpyColdRead`.
 pub static MEMCPY_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_cold_read, quantile: 1.9704231946740107, noise: Variance::Relative(0.0008816756321663117), own: Variance::Relative(0.0),
     coefficients: &[4.5151255401034163e-7, 8.626625048456121e-11, -6.17362524414698e-8,
@@ -494,7 +488,6 @@ fn rep_movsb_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `RepMovsbColdRead`.
 pub static REP_MOVSB_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_cold_read, quantile: 1.9703772833256463, noise: Variance::Relative(0.0022048156900760815), own: Variance::Relative(0.0),
     coefficients: &[4.5699618623921514e-7, 8.476347338710859e-11, 1.0658018423661192e-12,
@@ -526,7 +519,6 @@ fn avx512_forward_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<u
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `Avx512ForwardColdRead`.
 pub static AVX512_FORWARD_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_cold_read, quantile: 1.9706109611018603, noise: Variance::Relative(0.0008398799278858762), own: Variance::Relative(0.0),
     coefficients: &[4.2214259279864775e-7, 8.959368883434249e-11, 2.807889180429995e-8,
@@ -566,7 +558,6 @@ fn avx512_forward_t0_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
         0.0_f64.max(bytes - 33554432.0)])
 }
-/// `Avx512ForwardT0ColdRead`.
 pub static AVX512_FORWARD_T0_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_t0_cold_read, quantile: 1.9704695126509573, noise: Variance::Relative(0.0010534342718178692), own: Variance::Relative(0.0),
     coefficients: &[4.100955227026793e-7, 9.577850732210748e-11, 2.0927425359267495e-8,
@@ -599,7 +590,6 @@ fn avx_forward_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
         0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
         0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `AvxForwardColdRead`.
 pub static AVX_FORWARD_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_cold_read, quantile: 1.9704695126509573, noise: Variance::Relative(0.0008387246476235122), own: Variance::Relative(0.0),
     coefficients: &[4.353519873839547e-7, 8.792761390113133e-11, 8.930764031572014e-13,
@@ -634,7 +624,6 @@ fn avx_forward_stream_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Opti
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         bytes * f64::from(bytes > (33554432.0 / 2.0))])
 }
-/// `AvxForwardStreamColdRead`.
 pub static AVX_FORWARD_STREAM_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_cold_read, quantile: 1.9704231946740107, noise: Variance::Relative(0.0005143286589866989), own: Variance::Relative(0.0),
     coefficients: &[6.202077828024027e-7, 1.6697181427789434e-10, 5.111679449524714e-13,
@@ -667,7 +656,6 @@ fn memcpy_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `MemcpyHot`.
 pub static MEMCPY_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_hot, quantile: 1.9704231946740107, noise: Variance::Relative(0.0027153712458000863), own: Variance::Relative(0.0),
     coefficients: &[-2.3980797323967367e-9, 1.4635099650359857e-11, -4.999108600846432e-9,
@@ -702,7 +690,6 @@ fn rep_movsb_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `RepMovsbHot`.
 pub static REP_MOVSB_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_hot, quantile: 1.9703772833256463, noise: Variance::Relative(0.008427118241026621), own: Variance::Relative(0.004652842342727305),
     coefficients: &[1.3893080134667123e-11, -6.241003162800474e-9, 1.5410351058861709e-12,
@@ -737,7 +724,6 @@ fn avx512_forward_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         0.0_f64.max(bytes - 33554432.0)])
 }
-/// `Avx512ForwardHot`.
 pub static AVX512_FORWARD_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_hot, quantile: 1.9705162426825968, noise: Variance::Relative(0.0030254648209180873), own: Variance::Relative(0.0),
     coefficients: &[-1.0392656422139754e-8, 1.4121726793794133e-11, 5.162597960892176e-9,
@@ -773,7 +759,6 @@ fn avx512_forward_t0_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
         0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `Avx512ForwardT0Hot`.
 pub static AVX512_FORWARD_T0_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_t0_hot, quantile: 1.9704695126509573, noise: Variance::Relative(0.0035381031665055493), own: Variance::Relative(0.0),
     coefficients: &[-1.1308390086982084e-8, 1.7414912512444722e-11, -4.717156734567719e-9,
@@ -811,7 +796,6 @@ fn avx_forward_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `AvxForwardHot`.
 pub static AVX_FORWARD_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_hot, quantile: 1.9704695126509573, noise: Variance::Relative(0.0029549468256608344), own: Variance::Relative(0.0),
     coefficients: &[-1.2411305008314795e-8, 1.4420772979079561e-11, 5.6469187706843855e-9,
@@ -841,7 +825,6 @@ fn avx_forward_stream_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usi
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         0.0_f64.max(bytes - 33554432.0)])
 }
-/// `AvxForwardStreamHot`.
 pub static AVX_FORWARD_STREAM_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_hot, quantile: 1.9701536426231108, noise: Variance::Relative(0.0006893769488848863), own: Variance::Relative(4.993421852293025e-5),
     coefficients: &[4.1790736553406733e-7, 2.0256192098028045e-11, 3.73010510667402e-12,
@@ -867,7 +850,6 @@ fn memcpy_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
         0.0_f64.max(bytes - 33554432.0)])
 }
-/// `MemcpyHotRead`.
 pub static MEMCPY_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_hot_read, quantile: 1.9705162426825968, noise: Variance::Relative(0.0020193184514515905), own: Variance::Relative(0.0),
     coefficients: &[2.7801305330902803e-11, 3.3756856396074838e-12, 2.8420067971972842e-8,
@@ -904,7 +886,6 @@ fn rep_movsb_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         0.0_f64.max(bytes - 33554432.0)])
 }
-/// `RepMovsbHotRead`.
 pub static REP_MOVSB_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: rep_movsb_hot_read, quantile: 1.9705162426825968, noise: Variance::Relative(0.0034581646257876545), own: Variance::Relative(0.0),
     coefficients: &[3.04369679446932e-9, 2.6937991544904097e-11, 1.446353616201028e-12,
@@ -946,7 +927,6 @@ fn avx512_forward_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
         0.0_f64.max(bytes - 33554432.0)])
 }
-/// `Avx512ForwardHotRead`.
 pub static AVX512_FORWARD_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_hot_read, quantile: 1.9706109611018603, noise: Variance::Relative(0.00098331606833565), own: Variance::Relative(0.0),
     coefficients: &[-4.889949162294441e-9, 2.5466176672096655e-11, -5.5568048968997225e-9,
@@ -986,7 +966,6 @@ fn avx512_forward_t0_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option
         0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
         bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `Avx512ForwardT0HotRead`.
 pub static AVX512_FORWARD_T0_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_forward_t0_hot_read, quantile: 1.9706109611018603, noise: Variance::Relative(0.0015891279045929716), own: Variance::Relative(0.0),
     coefficients: &[-1.1806189640414982e-8, 2.9139345358449974e-11, -1.571437498297626e-8,
@@ -1026,7 +1005,6 @@ fn avx_forward_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize
         0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
         bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
-/// `AvxForwardHotRead`.
 pub static AVX_FORWARD_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_hot_read, quantile: 1.9707562704890207, noise: Variance::Relative(0.0011992969845810708), own: Variance::Relative(0.0),
     coefficients: &[-5.268663573489836e-9, 2.5730151599114366e-11, -5.7365998402005974e-9,
@@ -1064,7 +1042,6 @@ fn avx_forward_stream_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
         0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
-/// `AvxForwardStreamHotRead`.
 pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_forward_stream_hot_read, quantile: 1.970241936201031, noise: Variance::Relative(0.0009990835553173882), own: Variance::Relative(0.0),
     coefficients: &[2.7850302565920035e-7, 1.8785782593773608e-10, 2.759930994263131e-11,

@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -267,7 +268,6 @@ fn memcpy_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride == 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
-/// `MemcpyPackCold`.
 pub static MEMCPY_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_pack_cold, quantile: 1.974016707630482, noise: Variance::Relative(0.0075067779939545455), own: Variance::Relative(0.002205695443131084),
     coefficients: &[1.2354120304000233e-8, 3.3993153329350176e-11, 8.172451825658682e-10,
@@ -314,7 +314,6 @@ fn moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride == 4096.0) * f64::from(block > 32.0),
         f64::from(stride == 4096.0) * f64::from(block > 64.0)])
 }
-/// `MovesPackCold`.
 pub static MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: moves_pack_cold, quantile: 1.9736124619538955, noise: Variance::Relative(0.0036196251807343108), own: Variance::Relative(0.0014704605137934087),
     coefficients: &[7.20667346901564e-9, 1.0417744716356204e-10, 1.5549949173059994e-10,
@@ -360,7 +359,6 @@ fn sse2_moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize
         f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
         f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0)])
 }
-/// `Sse2MovesPackCold`.
 pub static SSE2_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: sse2_moves_pack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.00556127627096622), own: Variance::Relative(0.0026585725129036467),
     coefficients: &[6.611047308084843e-9, 4.558540632297388e-11, 1.272869886464979e-9,
@@ -395,7 +393,6 @@ fn avx_moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>
         f64::from(stride == 4096.0) * f64::from(block > 128.0),
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
-/// `AvxMovesPackCold`.
 pub static AVX_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_pack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.005235561451424177), own: Variance::Relative(0.001512046854671944),
     coefficients: &[9.800221628847708e-9, 2.704245259643174e-11, 1.6212456852793026e-9,
@@ -432,7 +429,6 @@ fn avx_moves_ahead_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<
         f64::from(stride == 4096.0) * f64::from(block > 256.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `AvxMovesAheadPackCold`.
 pub static AVX_MOVES_AHEAD_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_ahead_pack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.004721430187558001), own: Variance::Relative(0.0019388121272984188),
     coefficients: &[8.693569283777435e-9, 5.39826018731094e-11, 1.1837009988895095e-9,
@@ -469,7 +465,6 @@ fn avx512_moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usi
         f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `Avx512MovesPackCold`.
 pub static AVX512_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_pack_cold, quantile: 1.9765750658299912, noise: Variance::Relative(0.0045468775495246605), own: Variance::Relative(0.0030728707012982414),
     coefficients: &[1.4872630227332441e-8, 4.247190733282866e-11, 8.530778985890158e-10,
@@ -503,7 +498,6 @@ fn avx512_moves_ahead_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Opti
         f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0) * block,
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `Avx512MovesAheadPackCold`.
 pub static AVX512_MOVES_AHEAD_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_ahead_pack_cold, quantile: 1.9763456545933658, noise: Variance::Relative(0.0050991376788575), own: Variance::Relative(0.003832023291986197),
     coefficients: &[1.2510998371087103e-8, 6.884968960780432e-11, 1.9849211464879005e-9,
@@ -532,7 +526,6 @@ fn memcpy_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 64.0)])
 }
-/// `MemcpyPackHot`.
 pub static MEMCPY_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_pack_hot, quantile: 1.973305433840948, noise: Variance::Relative(0.00849151167800141), own: Variance::Relative(0.0048599909893413205),
     coefficients: &[3.030445575651049e-9, -1.3043689862393703e-10, -1.743718781541661e-10,
@@ -558,7 +551,6 @@ fn moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride == 4096.0) * f64::from(block > 32.0),
         f64::from(stride == 4096.0) * f64::from(block > 64.0)])
 }
-/// `MovesPackHot`.
 pub static MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: moves_pack_hot, quantile: 1.973933954102571, noise: Variance::Relative(0.014294202770180309), own: Variance::Relative(0.007314799988610736),
     coefficients: &[3.488505167011795e-10, -8.424812789730612e-12, 9.693611201747057e-11,
@@ -593,7 +585,6 @@ fn sse2_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>
         f64::from(stride == 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 128.0)])
 }
-/// `Sse2MovesPackHot`.
 pub static SSE2_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: sse2_moves_pack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.007555909996743419), own: Variance::Relative(0.003165441714290937),
     coefficients: &[4.301495302023943e-11, -2.6890057508253373e-12, 3.2335411073179504e-10,
@@ -628,7 +619,6 @@ fn avx_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         f64::from(stride == 4096.0) * f64::from(block > 256.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `AvxMovesPackHot`.
 pub static AVX_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_pack_hot, quantile: 1.9766921979292067, noise: Variance::Relative(0.006099188112202222), own: Variance::Relative(0.004676015025630163),
     coefficients: &[-3.7789589144877493e-11, -4.737897850387732e-12, 5.432104314685134e-10,
@@ -670,7 +660,6 @@ fn avx_moves_ahead_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<u
         f64::from(stride == 4096.0) * f64::from(block > 256.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `AvxMovesAheadPackHot`.
 pub static AVX_MOVES_AHEAD_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_ahead_pack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.0042107441042886894), own: Variance::Relative(0.004203387399854033),
     coefficients: &[9.26546228110303e-11, 3.9235692669472984e-10, -6.361457138908653e-13,
@@ -701,7 +690,6 @@ fn avx512_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
         f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
         f64::from(stride == 4096.0) * f64::from(block > 128.0)])
 }
-/// `Avx512MovesPackHot`.
 pub static AVX512_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_pack_hot, quantile: 1.9760131776887968, noise: Variance::Relative(0.004588446024088327), own: Variance::Relative(0.0038132179534862607),
     coefficients: &[1.911457828403472e-10, 7.513550721958279e-10, 1.937343854094114e-12,
@@ -728,7 +716,6 @@ fn avx512_moves_ahead_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `Avx512MovesAheadPackHot`.
 pub static AVX512_MOVES_AHEAD_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_ahead_pack_hot, quantile: 1.9764595626324315, noise: Variance::Relative(0.004293731181996018), own: Variance::Relative(0.0012864089522813572),
     coefficients: &[8.664981797239541e-10, -1.2100600921261809e-10, -1.6249945691160021e-12,
@@ -767,7 +754,6 @@ fn memcpy_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         f64::from(stride == 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
-/// `MemcpyUnpackCold`.
 pub static MEMCPY_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_unpack_cold, quantile: 1.9741004473984614, noise: Variance::Relative(0.004654906787029465), own: Variance::Relative(0.0015387149859491752),
     coefficients: &[9.906380954822378e-9, 3.338180306251718e-11, 6.308045342003673e-10,
@@ -823,7 +809,6 @@ fn moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride == 4096.0) * f64::from(block > 32.0),
         f64::from(stride == 4096.0) * f64::from(block > 64.0)])
 }
-/// `MovesUnpackCold`.
 pub static MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: moves_unpack_cold, quantile: 1.9737713368870191, noise: Variance::Relative(0.0072142715951965235), own: Variance::Relative(0.0003392187830166907),
     coefficients: &[6.7100097643850695e-9, 5.1245961660409316e-11, 4.176132193185197e-10,
@@ -868,7 +853,6 @@ fn sse2_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usi
         f64::from(stride == 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 128.0)])
 }
-/// `Sse2MovesUnpackCold`.
 pub static SSE2_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: sse2_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.003902826490341437), own: Variance::Relative(0.0013822494919229883),
     coefficients: &[6.7677911832074695e-9, 5.196081002293303e-11, 9.424003025565254e-10,
@@ -905,7 +889,6 @@ fn avx_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
         f64::from(stride == 4096.0) * f64::from(block > 256.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `AvxMovesUnpackCold`.
 pub static AVX_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.0020003451430904767), own: Variance::Relative(0.0006934779550358548),
     coefficients: &[9.38384212010542e-9, 4.608883813355635e-11, 1.1063753124056743e-9,
@@ -947,7 +930,6 @@ fn avx_moves_ahead_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         f64::from(stride == 4096.0) * f64::from(block > 256.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `AvxMovesAheadUnpackCold`.
 pub static AVX_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_ahead_unpack_cold, quantile: 1.976931488633669, noise: Variance::Relative(0.0031123121421930133), own: Variance::Relative(0.00263043591510441),
     coefficients: &[8.703551540546263e-9, 6.745810868953453e-11, 7.548594751451561e-10,
@@ -988,7 +970,6 @@ fn avx512_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<u
         f64::from(stride == 4096.0) * f64::from(block > 128.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `Avx512MovesUnpackCold`.
 pub static AVX512_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_unpack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.0015467268091746526), own: Variance::Relative(0.0002490681253845354),
     coefficients: &[1.26219702690737e-8, 3.138846398471553e-11, 1.6693954027477263e-9,
@@ -1026,7 +1007,6 @@ fn avx512_moves_ahead_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Op
         f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
-/// `Avx512MovesAheadUnpackCold`.
 pub static AVX512_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_ahead_unpack_cold, quantile: 1.9765750658299912, noise: Variance::Relative(0.0029945757830605138), own: Variance::Relative(0.0010374196379309265),
     coefficients: &[1.0454199130635009e-8, 5.6922144153613656e-11, 1.2982906715375447e-9,
@@ -1063,7 +1043,6 @@ fn memcpy_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride == 4096.0) * f64::from(block > 128.0),
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
-/// `MemcpyUnpackHot`.
 pub static MEMCPY_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: memcpy_unpack_hot, quantile: 1.9736124619538955, noise: Variance::Relative(0.013012416765050949), own: Variance::Relative(0.003311899865856801),
     coefficients: &[3.0552209357637895e-9, -4.285438693345434e-12, -2.3649058882170936e-10,
@@ -1097,7 +1076,6 @@ fn moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(stride == 4096.0) * f64::from(block > 16.0),
         f64::from(stride == 4096.0) * f64::from(block > 32.0)])
 }
-/// `MovesUnpackHot`.
 pub static MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: moves_unpack_hot, quantile: 1.974357763657484, noise: Variance::Relative(0.01735149092702226), own: Variance::Relative(0.0070981674475236655),
     coefficients: &[3.4025921372942984e-10, -9.250481160228795e-12, 1.1659713694137454e-10,
@@ -1141,7 +1119,6 @@ fn sse2_moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
         f64::from(stride == 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 128.0)])
 }
-/// `Sse2MovesUnpackHot`.
 pub static SSE2_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: sse2_moves_unpack_hot, quantile: 1.9761224936131354, noise: Variance::Relative(0.011411674343519924), own: Variance::Relative(0.01140492467136412),
     coefficients: &[-6.421768019180573e-12, 3.8962164578259375e-10, -4.096081629559801e-11,
@@ -1171,7 +1148,6 @@ fn avx_moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize
         f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
         f64::from(stride == 4096.0) * f64::from(block > 32.0)])
 }
-/// `AvxMovesUnpackHot`.
 pub static AVX_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_unpack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.012680483181126977), own: Variance::Relative(0.012665455552285643),
     coefficients: &[-9.88488450506454e-12, 7.23193370283865e-10, -6.703036655091027e-11,
@@ -1205,7 +1181,6 @@ fn avx_moves_ahead_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option
         f64::from(stride == 4096.0) * f64::from(block > 64.0),
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `AvxMovesAheadUnpackHot`.
 pub static AVX_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx_moves_ahead_unpack_hot, quantile: 1.9764595626324315, noise: Variance::Relative(0.00935330891320851), own: Variance::Relative(0.005941118481458474),
     coefficients: &[1.8810709805789316e-10, -8.077444816659134e-12, 6.141009521934613e-10,
@@ -1240,7 +1215,6 @@ fn avx512_moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         f64::from(stride >= 4096.0) * f64::from(block > 256.0),
         f64::from(stride >= 4096.0) * f64::from(block > 384.0)])
 }
-/// `Avx512MovesUnpackHot`.
 pub static AVX512_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_unpack_hot, quantile: 1.9761224936131354, noise: Variance::Relative(0.007617206198172017), own: Variance::Relative(0.007581664670456766),
     coefficients: &[-3.940316676867975e-12, 1.1005487042336068e-9, -1.604733886068131e-10,
@@ -1270,7 +1244,6 @@ fn avx512_moves_ahead_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Opt
         f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
         f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
-/// `Avx512MovesAheadUnpackHot`.
 pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
     terms: avx512_moves_ahead_unpack_hot, quantile: 1.9762333088948407, noise: Variance::Relative(0.007207280738892163), own: Variance::Relative(0.006413039779956482),
     coefficients: &[2.087992525176747e-10, -1.8241569124294954e-12, 9.093826947722037e-10,

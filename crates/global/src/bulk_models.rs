@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -68,7 +69,6 @@ fn by_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
     fill(to, &[1.0, bytes, 0.0_f64.max(bytes - 303.0)])
 }
-/// `ByMessages`.
 pub static BY_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: by_messages, quantile: 2.042272456301077, noise: Variance::Relative(0.023735412772732646), own: Variance::Relative(0.0),
     coefficients: &[4.916209968596898e-6, 8.957829706994969e-9, -6.539981553525969e-9],
@@ -80,7 +80,6 @@ fn one_sided(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
     fill(to, &[1.0, bytes * f64::from((2.0 * bytes) > 32768.0), 0.0_f64.max(bytes - 911.0)])
 }
-/// `OneSided`.
 pub static ONE_SIDED_MODEL: Model = Model::Fitted(Fitted {
     terms: one_sided, quantile: 2.039513446396162, noise: Variance::Relative(0.11986552047862267), own: Variance::Relative(0.004780470312983874),
     coefficients: &[5.408203128647365e-7, -1.8131042277528389e-10, 5.811864929566442e-10],

@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -71,7 +72,6 @@ fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(count > 64.0) * p.log2(), (count * f64::from(count > 64.0)) * p,
         (count * f64::from(count > 64.0)) / p])
 }
-/// `Each`.
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
     terms: each, quantile: 1.9989715170330102, noise: Variance::Relative(0.0006378529006446274), own: Variance::Relative(0.00021744246350855845),
     coefficients: &[6.1112643262328085e-6, 8.38091964848397e-6, 4.769890207439771e-6,
@@ -89,7 +89,6 @@ fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         count * f64::from(count > 4.0), (count * f64::from(count > 4.0)) * p,
         count * f64::from(count > 16.0)])
 }
-/// `Gathered`.
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
     terms: gathered, quantile: 1.9989715170330102, noise: Variance::Relative(0.0013022623114228183), own: Variance::Relative(0.0008646519084101856),
     coefficients: &[1.0258442595681124e-5, 8.17468615086308e-6, 3.673863109699939e-8,
@@ -138,7 +137,6 @@ fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
     fill(to, &[1.0, count, count.min(16.0)])
 }
-/// `Each`.
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
     terms: each, quantile: 1.996564418951833, noise: Variance::Relative(0.003060711982457338), own: Variance::Relative(0.0004217488870696164),
     coefficients: &[6.2924688594832316e-6, 4.220047485912174e-6, -1.5456379914133925e-7],
@@ -150,7 +148,6 @@ fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
     fill(to, &[1.0, count])
 }
-/// `Gathered`.
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
     terms: gathered, quantile: 1.9960083540249391, noise: Variance::Relative(0.01657390822124047), own: Variance::Relative(0.004599524793925355),
     coefficients: &[9.268395168071116e-6, 3.302033570435105e-6],
@@ -195,7 +192,6 @@ fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(count, 1.0, 4096.0))?;
     fill(to, &[1.0, count, count.min(16.0)])
 }
-/// `Each`.
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
     terms: each, quantile: 2.0738730679038766, noise: Variance::Relative(0.00039823308901816606), own: Variance::Relative(6.744693153639315e-5),
     coefficients: &[9.6517204963876e-7, 2.4804538850507897e-7, -9.498997218688113e-9],
@@ -207,7 +203,6 @@ fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(count, 1.0, 4096.0))?;
     fill(to, &[1.0, (count / 4.0).ceil()])
 }
-/// `Gathered`.
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
     terms: gathered, quantile: 2.068657610418929, noise: Variance::Relative(0.0018705654783962512), own: Variance::Relative(0.0),
     coefficients: &[1.0101604359846947e-6, 3.2865285614589407e-7],

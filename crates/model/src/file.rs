@@ -51,7 +51,7 @@ impl FileModels {
                 return Err(format!("its candidate `{}` has other parameters than here", candidate.name));
             }
         }
-        let models = resolved.library(name).ok_or_else(none)?.clone();
+        let models = resolved.as_ref().map_err(String::clone)?.library(name).ok_or_else(none)?.clone();
         let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
         Ok(Self { models, places, digest: set.digest(), platform: set.platform.clone() })
     }
@@ -75,14 +75,15 @@ impl FileModels {
 /// A file that was read.
 struct Set {
     set: ModelSet,
-    resolved: Resolved,
+    /// Resolved, or why it cannot be: a library that differs is the better reason.
+    resolved: Result<Resolved, String>,
 }
 
 impl Set {
     fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
         let set = ModelSet::read(&text).map_err(|error| error.to_string())?;
-        let resolved = set.resolve().map_err(|error| error.to_string())?;
+        let resolved = set.resolve().map_err(|error| error.to_string());
         Ok(Self { set, resolved })
     }
 

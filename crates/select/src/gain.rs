@@ -96,19 +96,37 @@ pub fn better_than<T>(
         }
     }
     if crate::explains() {
-        let elsewhere = situations.iter().any(|situation| situation.models.note.is_some());
-        let note = if elsewhere { ", by models of another machine" } else { "" };
+        let by = Origin(situations);
         match &best {
             Some((gain, deviation, name, _)) => {
                 let (gain, least) = (gain.exp(), (gain - SURE * deviation).exp());
                 crate::say!(
-                    "{what}: {name}, {gain:.2} times as fast as {default}, at least {least:.2} with 95 %{note}"
+                    "{what}: {name}, {gain:.2} times as fast as {default}, at least {least:.2} with 95 %\n  \
+                     by the models {by}"
                 );
             }
-            None => crate::say!("{what}: {default}, as nothing else is significantly faster{note}"),
+            None => {
+                crate::say!(
+                    "{what}: {default}, as nothing else is significantly faster\n  by the models {by}"
+                );
+            }
         }
     }
     best.map(|(.., candidate)| candidate)
+}
+
+/// Where the models of situations are from.
+struct Origin<'a>(&'a [Situation]);
+
+impl fmt::Display for Origin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.iter().find_map(|situation| situation.models.file) {
+            Some(file) => write!(f, "in {file}")?,
+            None => f.write_str("that are compiled in")?,
+        }
+        let elsewhere = self.0.iter().any(|situation| situation.models.note.is_some());
+        if elsewhere { f.write_str(", of another machine") } else { Ok(()) }
+    }
 }
 
 #[cfg(test)]

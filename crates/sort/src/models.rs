@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -104,7 +105,6 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (1.0 / keys.sqrt()) / p.sqrt(), (keys * f64::from(keys > 64.0)) * p.log2(),
         f64::from(width > 8.0) * keys])
 }
-/// `Gather`.
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
     terms: gather, quantile: 1.9676960046161258, noise: Variance::Relative(0.009210941692221364), own: Variance::Relative(0.0013561929554431317),
     coefficients: &[2.191843686850303e-7, 2.5193095840392667e-9, -4.811744079591623e-5,
@@ -132,7 +132,6 @@ fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         (0.0_f64.max(keys - 393.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)])
 }
-/// `Radix`.
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
     terms: radix, quantile: 1.9617438859512792, noise: Variance::Relative(0.018216425109959206), own: Variance::Relative(0.012075820940852196),
     coefficients: &[6.259849672069219e-7, 1.1788002287006797e-6, 2.8690653394574087e-6,
@@ -168,7 +167,6 @@ fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((0.0_f64.max(keys - 64.0) / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
         (0.0_f64.max(keys - 64.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0)])
 }
-/// `SampleSort`.
 pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
     terms: sample_sort, quantile: 1.9622151209205951, noise: Variance::Relative(0.03236439577766792), own: Variance::Relative(0.03045588291681073),
     coefficients: &[3.8758620393568366e-7, 2.3791850117232704e-6, 1.1602688905190111e-5,
@@ -265,7 +263,6 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[p.powi(2), p.powi(3) * p.log2(), keys * p.powi(2), p.powi(2) / keys,
         (keys * f64::from(keys > 256.0)) * p.log2(), f64::from(width > 8.0) * keys])
 }
-/// `Gather`.
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
     terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.012286230529953484), own: Variance::Relative(0.003835826160288069),
     coefficients: &[1.185640479849863e-6, 1.2820880976875874e-7, 2.4728046894193204e-9,
@@ -294,7 +291,6 @@ fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((0.0_f64.max(keys - 3277.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 1048576.0) * (width / bits).ceil()])
 }
-/// `Radix`.
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
     terms: radix, quantile: 1.9617438859512792, noise: Variance::Relative(0.02180862684180762), own: Variance::Relative(0.013609837700949695),
     coefficients: &[9.69909676394447e-7, 2.6984055218852175e-6, 2.0809354781737417e-6,
@@ -331,7 +327,6 @@ fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(keys - 131072.0) * 1.0_f64.max(p / 2.0),
         (0.0_f64.max(keys - 131072.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0)])
 }
-/// `SampleSort`.
 pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
     terms: sample_sort, quantile: 1.9622172591359974, noise: Variance::Relative(0.028055231196787694), own: Variance::Relative(0.02057120818896994),
     coefficients: &[3.925753734032979e-7, 7.123101780389245e-6, 2.4603884372537758e-5,

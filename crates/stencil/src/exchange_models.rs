@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -127,7 +128,6 @@ fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Packed`.
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
     terms: packed, quantile: 1.968596344330128, noise: Variance::Relative(0.013583843410357052), own: Variance::Relative(0.0037234460982771794),
     coefficients: &[4.15428700631496e-6, 6.522136942801984e-6, 1.0237114572330185e-6,
@@ -162,7 +162,6 @@ fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Stored`.
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
     terms: stored, quantile: 1.968596344330128, noise: Variance::Relative(0.016015029288542187), own: Variance::Relative(0.0015829396148538382),
     coefficients: &[4.298036423023084e-6, 6.477596724071789e-6, 1.1403496160173859e-6,
@@ -197,7 +196,6 @@ fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Transferred`.
 pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
     terms: transferred, quantile: 1.968596344330128, noise: Variance::Relative(0.013914635909014098), own: Variance::Relative(0.0),
     coefficients: &[4.023994390909012e-6, 7.886271136553795e-6, 1.2977428378342135e-6,
@@ -227,7 +225,6 @@ fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps,
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps])
 }
-/// `Waves`.
 pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
     terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.0029932749905428355), own: Variance::Relative(0.0),
     coefficients: &[6.316291859211863e-8, 2.546810203330083e-8, 2.574571956905782e-9,
@@ -312,7 +309,6 @@ fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Packed`.
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
     terms: packed, quantile: 1.9686596284849571, noise: Variance::Relative(0.007805441319034756), own: Variance::Relative(0.004379682048030003),
     coefficients: &[7.05431272244467e-8, 1.166432240756977e-5, 1.2374305971055653e-5,
@@ -349,7 +345,6 @@ fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Stored`.
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
     terms: stored, quantile: 1.968691619794732, noise: Variance::Relative(0.010779343429050695), own: Variance::Relative(0.004850481675135499),
     coefficients: &[8.844690683491254e-8, 1.1807578434324687e-5, 1.2397054427388032e-5,
@@ -385,7 +380,6 @@ fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Transferred`.
 pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
     terms: transferred, quantile: 1.968596344330128, noise: Variance::Relative(0.00994017969603671), own: Variance::Relative(0.006075786120223523),
     coefficients: &[8.272398127643091e-8, 1.136488000824709e-5, 1.8078109061692523e-5,
@@ -417,7 +411,6 @@ fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps,
         height * ((8.0 * width) * (sweeps + 2.0)).min(32768.0)])
 }
-/// `Waves`.
 pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
     terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.0024962117422479614), own: Variance::Relative(0.002210528632169898),
     coefficients: &[1.0309126391607855e-7, 2.5927327180953117e-8, 1.3164848691585652e-9,

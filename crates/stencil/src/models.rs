@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -88,7 +89,6 @@ fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
 }
-/// `One`.
 pub static ONE_MODEL: Model = Model::Fitted(Fitted {
     terms: one, quantile: 1.9683819234318698, noise: Variance::Relative(0.0037311259984798414), own: Variance::Relative(0.00023425391688327047),
     coefficients: &[7.212463985958822e-8, 2.8827301840593794e-8, 9.896943306188107e-10,
@@ -131,7 +131,6 @@ fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
 }
-/// `Blocks`.
 pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
     terms: blocks, quantile: 1.9621170509594563, noise: Variance::Relative(0.016418797871072182), own: Variance::Relative(0.0041680948916299875),
     coefficients: &[7.441082286000236e-8, 1.752276388603535e-7, 3.7956845841241402e-6,
@@ -243,7 +242,6 @@ fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
 }
-/// `One`.
 pub static ONE_MODEL: Model = Model::Fitted(Fitted {
     terms: one, quantile: 1.9682932552432508, noise: Variance::Relative(0.02526648823175412), own: Variance::Relative(0.010048998885709296),
     coefficients: &[1.4388229423480013e-7, 2.7883534301545953e-8, 4.01776314206763e-9,
@@ -280,7 +278,6 @@ fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
 }
-/// `Blocks`.
 pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
     terms: blocks, quantile: 1.9621150986151208, noise: Variance::Relative(0.03488012958171128), own: Variance::Relative(0.017051064415524533),
     coefficients: &[6.853219393839716e-8, 3.6767969464922065e-7, 1.273274487995561e-5,

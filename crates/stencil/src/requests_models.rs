@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -90,7 +91,6 @@ fn ports(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Ports`.
 pub static PORTS_MODEL: Model = Model::Fitted(Fitted {
     terms: ports, quantile: 1.968596344330128, noise: Variance::Relative(0.007991585393585224), own: Variance::Relative(0.0038961803832900095),
     coefficients: &[9.313255930682746e-8, 1.200677512227256e-5, 1.2540262003880773e-5,
@@ -126,7 +126,6 @@ fn persistent(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Persistent`.
 pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
     terms: persistent, quantile: 1.968596344330128, noise: Variance::Relative(0.008951358759530988), own: Variance::Relative(0.0026675855593937437),
     coefficients: &[8.628578985601741e-8, 7.778674390386216e-6, 1.5292648068475778e-5,
@@ -158,7 +157,6 @@ fn typed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-/// `Typed`.
 pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
     terms: typed, quantile: 1.9729405423888633, noise: Variance::Relative(0.0862064970011068), own: Variance::Relative(0.04565533767227985),
     coefficients: &[9.520213996675664e-6, 9.182460904794163e-6, 1.3589858405376564e-6,

@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -77,7 +78,6 @@ fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
         ((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block])
 }
-/// `Blocks`.
 pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
     terms: blocks, quantile: 2.068657610418929, noise: Variance::Relative(0.04546713577200518), own: Variance::Relative(0.0),
     coefficients: &[1.404144405690425e-10, 2.558422785478073e-9],
@@ -91,7 +91,6 @@ fn panels(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
         ((n * n) * n) / (2.0 * block)])
 }
-/// `Panels`.
 pub static PANELS_MODEL: Model = Model::Fitted(Fitted {
     terms: panels, quantile: 2.068657610418929, noise: Variance::Relative(0.03428064333123098), own: Variance::Relative(0.0),
     coefficients: &[1.5497051493148768e-10, 1.5736074416696366e-9],

@@ -55,9 +55,8 @@ fn choose_first(direction: Direction, kind: Kind, place: &OnceLock<&'static Move
 /// would move without a call if it knew their size are moved so.
 fn decide(situations: &[Situation], direction: Direction, kind: Kind) -> &'static Mover {
     let sizes = kind.sizes();
-    if situations.iter().any(|situation| situation.models.note.is_some()) {
-        return if MOVES.moves(sizes[2]) { &MOVES } else { &CALLS };
-    }
+    let elsewhere = situations.iter().any(|situation| situation.models.note.is_some());
+    let default = if elsewhere && MOVES.moves(sizes[2]) { &MOVES } else { &CALLS };
     let points = sizes.map(|size| [size as f64, kind.distance.stride(size) as f64]);
     let named = |name: &str| {
         let mut known = movers().iter().copied();
@@ -66,7 +65,7 @@ fn decide(situations: &[Situation], direction: Direction, kind: Kind) -> &'stati
     let what =
         format_args!("{direction:?} of blocks of {} to {} bytes, {:?}", sizes[0], sizes[2], kind.distance);
     let points = points.each_ref().map(<[f64; 2]>::as_slice);
-    better_than(what, CALLS.name(), situations, &points, 0.0, named).unwrap_or(&CALLS)
+    better_than(what, default.name(), situations, &points, 0.0, named).unwrap_or(default)
 }
 
 /// The mover of `STRATA_PIN=copy_strided=NAME`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::codegen::{Scope, one_line, snake};
+use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
 use strata_model::set::calls::{Site, name_calls, result_number};
 use strata_model::set::{Check, FitSpread, Formula, Model, ModelSet, Nodes};
@@ -41,7 +41,7 @@ impl<'a> Functions<'a> {
             return String::new();
         }
         let name = self.names.get(&model.name).map_or("m_", String::as_str);
-        self.emit(name, formula, &format!("/// `{}`.\npub ", one_line(&model.name)))
+        self.emit(name, formula, "pub ")
     }
 
     /// The static of a model called `name` after `before` it, and the functions that it needs.

@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -152,7 +153,6 @@ fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
         0.0_f64.max(words - 10.0)])
 }
-/// `Broadcasts`.
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: broadcasts, quantile: 2.0057459953174694, noise: Variance::Relative(0.010444178345314258), own: Variance::Relative(0.004333828154072007),
     coefficients: &[1.4861785513979387e-6, -5.059428675703041e-7, 3.493117082829877e-6,
@@ -170,7 +170,6 @@ fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         within(depth, 1.0, 16.0))?;
     fill(to, &[log_p, log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth])
 }
-/// `TreeBroadcasts`.
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_broadcasts, quantile: 1.9734572015933742, noise: Variance::Relative(0.017597012788378535), own: Variance::Relative(0.013925968635869247),
     coefficients: &[6.595958818888137e-7, 3.690974829380832e-6, 6.106750655431527e-6],
@@ -184,7 +183,6 @@ fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
         0.0_f64.max(words - 10.0)])
 }
-/// `Reductions`.
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: reductions, quantile: 2.0057459953174694, noise: Variance::Relative(0.0004258467739262004), own: Variance::Relative(0.0002924575458360945),
     coefficients: &[7.663760867207475e-6, 3.458005641542832e-6, 7.960741268382154e-6,
@@ -202,7 +200,6 @@ fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[p.powf(1.0 / 3.0), words * p.log2(), words * p, words * p.powi(2),
         (words * p.sqrt()) / depth.sqrt(), (p.log2() / words.sqrt()) / depth.sqrt()])
 }
-/// `TreeReductions`.
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0030519551009788467), own: Variance::Relative(0.002304057749091729),
     coefficients: &[6.328494773748627e-6, 6.0394024867809306e-6, -1.9218042964631816e-6,
@@ -220,7 +217,6 @@ fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
         0.0_f64.max(words - 10.0)])
 }
-/// `Scans`.
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: scans, quantile: 2.0057459953174694, noise: Variance::Relative(0.00023888264619258059), own: Variance::Relative(0.00015392499904329283),
     coefficients: &[7.401462609921995e-6, 3.529091775247871e-6, 8.067338022797165e-6,
@@ -239,7 +235,6 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (words * f64::from(words > 8.0)) * p, ((words * words.log2()) * p) / depth,
         (words.powi(2) * depth.log2()) * p])
 }
-/// `TreeScans`.
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007037900791965571), own: Variance::Relative(0.004445870857811075),
     coefficients: &[1.2608600901531064e-5, 6.294009170520019e-6, -3.51421137088588e-7,
@@ -327,7 +322,6 @@ fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, words])
 }
-/// `Broadcasts`.
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: broadcasts, quantile: 1.996564418951833, noise: Variance::Relative(1.573803402683056e-26), own: Variance::Relative(0.0),
     coefficients: &[1.5094704374997333e-6, 1.4848480000000186e-6],
@@ -342,7 +336,6 @@ fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[words.sqrt() / depth, words * p, words * p.powi(2), p.log2() / words,
         p.log2() / words.sqrt(), (words * f64::from(words > 8.0)) * p.log2()])
 }
-/// `TreeBroadcasts`.
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_broadcasts, quantile: 1.9736914397555005, noise: Variance::Relative(0.014362319067861161), own: Variance::Relative(0.008464023358727308),
     coefficients: &[6.534004483043714e-6, 3.111113713807919e-7, -1.5732225056814143e-8,
@@ -358,7 +351,6 @@ fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, words])
 }
-/// `Reductions`.
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: reductions, quantile: 1.996564418951833, noise: Variance::Relative(4.447132244938984e-27), own: Variance::Relative(0.0),
     coefficients: &[3.3276524374999985e-6, 1.4848480000000021e-6],
@@ -373,7 +365,6 @@ fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[words.log2() / words, words.log2() / p, words.sqrt() * p, words * p.log2(),
         (words * p) * p.log2(), (1.0 / depth) / p.sqrt()])
 }
-/// `TreeReductions`.
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.008090094159780844), own: Variance::Relative(0.008311467424176862),
     coefficients: &[1.5199839162534689e-5, -6.2581587466785205e-6, 4.641309875095586e-7,
@@ -389,7 +380,6 @@ fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, words])
 }
-/// `Scans`.
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: scans, quantile: 1.996564418951833, noise: Variance::Relative(3.4724288408225255e-27), own: Variance::Relative(0.0),
     coefficients: &[3.3276524374998147e-6, 1.4848480000000148e-6],
@@ -404,7 +394,6 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[words, words.sqrt() * p.log2(), (words * words.log2()) * p.log2(),
         p.log2() / words, p.log2() / words.sqrt(), ((words * words.log2()) * p) / depth])
 }
-/// `TreeScans`.
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.008371242406908886), own: Variance::Relative(0.008749867298648052),
     coefficients: &[-1.8178196215249386e-6, 2.102632778267053e-5, 6.456854787754688e-7,
@@ -493,7 +482,6 @@ fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(words, 1.0, 256.0))?;
     fill(to, &[words.log2() * p.powi(2), p.powi(2) / words])
 }
-/// `Broadcasts`.
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: broadcasts, quantile: 2.039513446396162, noise: Variance::Relative(0.12598749428750985), own: Variance::Relative(0.03222386339041434),
     coefficients: &[8.894640413681183e-8, 3.6798372337798617e-7],
@@ -508,7 +496,6 @@ fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[(words / 7.0).ceil(), log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth,
         log_p / depth, 1.0 / depth, f64::from(depth > 1.0)])
 }
-/// `TreeBroadcasts`.
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_broadcasts, quantile: 1.9886096669751716, noise: Variance::Relative(0.08579990353360183), own: Variance::Relative(0.032559374217385625),
     coefficients: &[-5.107918596914527e-7, 6.514237108213869e-7, 2.416059265611461e-6,
@@ -525,7 +512,6 @@ fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(words, 1.0, 256.0))?;
     fill(to, &[p.powi(2), words.sqrt() * p.powi(2)])
 }
-/// `Reductions`.
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: reductions, quantile: 2.039513446396162, noise: Variance::Relative(0.21099435147087114), own: Variance::Relative(0.03792135989557127),
     coefficients: &[1.81676255359157e-7, 5.0839932755864464e-8],
@@ -539,7 +525,6 @@ fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         within(depth, 1.0, 16.0))?;
     fill(to, &[(words / 7.0).ceil(), log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth])
 }
-/// `TreeReductions`.
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_reductions, quantile: 1.9876082815885148, noise: Variance::Relative(0.10870009647780315), own: Variance::Relative(0.05003560172341299),
     coefficients: &[-7.364455879300134e-7, 9.687509705807526e-7, 1.8550706116923912e-6],
@@ -552,7 +537,6 @@ fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, log_p, words * log_p])
 }
-/// `Scans`.
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: scans, quantile: 2.0518305164800905, noise: Variance::Relative(0.20911102738492704), own: Variance::Relative(0.03642160099928635),
     coefficients: &[-2.4261721492633055e-6, 2.8577599800703483e-6, 1.644904861808883e-8],
@@ -566,7 +550,6 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         within(depth, 1.0, 16.0))?;
     fill(to, &[1.0, p, ((words * words.log2()) * p.powi(2)) / depth.sqrt()])
 }
-/// `TreeScans`.
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_scans, quantile: 1.9876082815885148, noise: Variance::Relative(0.05335509728382254), own: Variance::Relative(0.022589653171507067),
     coefficients: &[-1.5070366764061927e-6, 1.7370334841621223e-6, 1.1041901970401222e-8],
@@ -650,7 +633,6 @@ fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, f64::from(words > 16.0)])
 }
-/// `Broadcasts`.
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: broadcasts, quantile: 2.1603686564628095, noise: Variance::Relative(0.025233752715490065), own: Variance::Relative(0.008950529054721981),
     coefficients: &[2.6846166666666667e-7, 1.5315083333333335e-7],
@@ -662,7 +644,6 @@ fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
     fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
 }
-/// `TreeBroadcasts`.
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_broadcasts, quantile: 2.018081702818092, noise: Variance::Relative(0.0118022158305918), own: Variance::Relative(0.0113435357198281),
     coefficients: &[7.508869698287602e-8, 3.4318168231272255e-7, 8.109097765436326e-9],
@@ -674,7 +655,6 @@ fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, words.log2(), f64::from(words > 22.0)])
 }
-/// `Reductions`.
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: reductions, quantile: 2.1788128296672054, noise: Variance::Relative(0.005599450024899785), own: Variance::Relative(0.004433080180518202),
     coefficients: &[2.2866566102363813e-7, 3.8185916929916486e-8, 2.667814422425319e-7],
@@ -686,7 +666,6 @@ fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
     fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
 }
-/// `TreeReductions`.
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_reductions, quantile: 2.018081702818092, noise: Variance::Relative(0.01256941921534105), own: Variance::Relative(0.011795225457670859),
     coefficients: &[8.664458265268779e-8, 3.237115983419933e-7, 1.1607878071074205e-8],
@@ -698,7 +677,6 @@ fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(words, 1.0, 256.0))?;
     fill(to, &[1.0, words, f64::from(words > 16.0)])
 }
-/// `Scans`.
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: scans, quantile: 2.1788128296672054, noise: Variance::Relative(0.1356114962161083), own: Variance::Relative(0.008385387591768868),
     coefficients: &[2.3960903824545497e-7, 2.9197598202724856e-9, 3.539477300116737e-7],
@@ -710,7 +688,6 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
     fill(to, &[1.0, (words / 7.0).ceil(), (words / 7.0).ceil() / depth, 1.0 / depth, words])
 }
-/// `TreeScans`.
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
     terms: tree_scans, quantile: 2.021075390305952, noise: Variance::Relative(0.00693638067977903), own: Variance::Relative(0.006381770688672088),
     coefficients: &[7.245553773382171e-7, -2.0279866719134588e-7, 4.004221241091077e-7,

@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -98,7 +99,6 @@ fn stable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())),
         0.0_f64.max(keys - 174852.0)])
 }
-/// `Stable`.
 pub static STABLE_MODEL: Model = Model::Fitted(Fitted {
     terms: stable, quantile: 1.963232428090771, noise: Variance::Relative(0.10245736292185754), own: Variance::Relative(0.05236494050580989),
     coefficients: &[3.263464550395453e-8, 3.164661802863858e-9, 1.0011156954454104e-9,
@@ -120,7 +120,6 @@ fn unstable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())),
         0.0_f64.max(keys - 183001.0)])
 }
-/// `Unstable`.
 pub static UNSTABLE_MODEL: Model = Model::Fitted(Fitted {
     terms: unstable, quantile: 1.963232428090771, noise: Variance::Relative(0.08452614108745728), own: Variance::Relative(0.0),
     coefficients: &[3.0584574256728493e-10, 2.948456243851139e-8, 7.352751673454904e-10,
@@ -141,7 +140,6 @@ fn runs(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, keys, keys / run, keys * (keys / run).log2(),
         0.0_f64.max(keys - 65536.0) * (keys / run).log2(), 0.0_f64.max(keys - 155318.0)])
 }
-/// `Runs`.
 pub static RUNS_MODEL: Model = Model::Fitted(Fitted {
     terms: runs, quantile: 1.9748080917513087, noise: Variance::Relative(0.05375854648584849), own: Variance::Relative(0.004756919556381054),
     coefficients: &[1.3476738292941557e-7, 1.3209115153118514e-9, 4.3173019017025145e-8,
@@ -162,7 +160,6 @@ fn leading(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         keys / distinct.min(width.min(8.0).exp2()), 0.0_f64.max(keys - 65536.0),
         0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0), 0.0_f64.max(keys - 172863.0)])
 }
-/// `Leading`.
 pub static LEADING_MODEL: Model = Model::Fitted(Fitted {
     terms: leading, quantile: 1.9632369374632934, noise: Variance::Relative(0.0642671425091185), own: Variance::Relative(0.01275343840050332),
     coefficients: &[1.7226859231838343e-7, 3.6264037765804235e-9, 1.5090587427162367e-9,
@@ -186,7 +183,6 @@ fn radsort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(), 0.0_f64.max(keys - 177031.0),
         0.0_f64.max(keys - 177031.0) * (width / 8.0).ceil()])
 }
-/// `Radsort`.
 pub static RADSORT_MODEL: Model = Model::Fitted(Fitted {
     terms: radsort, quantile: 1.9632369374632934, noise: Variance::Relative(0.052481616699599), own: Variance::Relative(0.0),
     coefficients: &[3.899470603579735e-9, 4.988312352253043e-10, 7.852274734221476e-8,
@@ -209,7 +205,6 @@ fn rdst(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(keys - 65536.0), 0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
         keys * f64::from(keys > 800000.0)])
 }
-/// `Rdst`.
 pub static RDST_MODEL: Model = Model::Fitted(Fitted {
     terms: rdst, quantile: 1.9632279311266296, noise: Variance::Relative(0.1509800500884569), own: Variance::Relative(0.02274395265644654),
     coefficients: &[1.5935269953075918e-6, 1.3194505382598761e-8, 7.474742498437094e-10,
@@ -232,7 +227,6 @@ fn voracious(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         keys / run.sqrt(), 0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
         0.0_f64.max(keys - 149356.0)])
 }
-/// `Voracious`.
 pub static VORACIOUS_MODEL: Model = Model::Fitted(Fitted {
     terms: voracious, quantile: 1.9632369374632934, noise: Variance::Relative(0.21468716983750397), own: Variance::Relative(0.1571685541672849),
     coefficients: &[1.5095366904185286e-7, 1.3391780301492364e-6, 6.7804471275067e-10,

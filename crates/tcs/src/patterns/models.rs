@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -308,7 +309,6 @@ fn packets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes > 0 && !bytes.is_nan())?;
     fill(to, &[(bytes / 256.0).ceil()])
 }
-/// `Packets`.
 pub static PACKETS_MODEL: Model = Model::Fitted(Fitted {
     terms: packets, quantile: 0.0, noise: Variance::Absolute(0.0), own: Variance::Absolute(0.0),
     coefficients: &[1.0],
@@ -321,7 +321,6 @@ fn scatter_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, bytes * log_p])
 }
-/// `ScatterSets`.
 pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: scatter_sets, quantile: 2.0518305164800905, noise: Variance::Relative(0.015517629210797563), own: Variance::Relative(0.003035594544588543),
     coefficients: &[-1.437737716227809e-5, 1.4643870189990967e-5, -4.50793336540349e-10,
@@ -338,7 +337,6 @@ fn scatter_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, log_p, f64::from(bytes > 256.0), 0.0_f64.max(bytes - 1024.0),
         0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)])
 }
-/// `ScatterMessages`.
 pub static SCATTER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: scatter_messages, quantile: 2.059538552753143, noise: Variance::Relative(0.007944334466559988), own: Variance::Relative(0.0),
     coefficients: &[-1.4649529933323858e-5, 1.5027752114061557e-5, 4.681377950422245e-8,
@@ -355,7 +353,6 @@ fn gather_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 4096.0)])
 }
-/// `GatherSets`.
 pub static GATHER_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: gather_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.004431669689753062), own: Variance::Relative(0.0016428863156004749),
     coefficients: &[-1.4469741037776208e-5, 1.4744035615222827e-5, -4.3083612502820364e-10,
@@ -373,7 +370,6 @@ fn gather_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, log_p, bytes, 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0),
         0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)])
 }
-/// `GatherMessages`.
 pub static GATHER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: gather_messages, quantile: 2.0638985616278602, noise: Variance::Relative(0.005270245706082196), own: Variance::Relative(0.000922380725719622),
     coefficients: &[-1.3328932658226465e-5, 1.3741496957102637e-5, 3.8230391776479404e-11,
@@ -391,7 +387,6 @@ fn reduce_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 4096.0)])
 }
-/// `ReduceSets`.
 pub static REDUCE_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: reduce_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.009061626091920303), own: Variance::Relative(0.003398992161210507),
     coefficients: &[-1.955752485912032e-5, 1.980642208991421e-5, -1.1378075773643923e-9,
@@ -408,7 +403,6 @@ fn reduce_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, 0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)])
 }
-/// `ReduceMessages`.
 pub static REDUCE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: reduce_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.00395592916455103), own: Variance::Relative(0.0),
     coefficients: &[-1.846229784723799e-5, 1.9198923504385375e-5, 7.754672425163059e-11,
@@ -424,7 +418,6 @@ fn exchange_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 16384.0)])
 }
-/// `ExchangeSets`.
 pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: exchange_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.015270671685914002), own: Variance::Relative(0.0018557458951439462),
     coefficients: &[-3.642573320287028e-5, 3.6711526946790674e-5, -2.3360183533066353e-9,
@@ -442,7 +435,6 @@ fn exchange_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, log_p, 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0),
         p * 0.0_f64.max(bytes - 4096.0)])
 }
-/// `ExchangeMessages`.
 pub static EXCHANGE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: exchange_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.019902665361517042), own: Variance::Relative(0.0003231565176504937),
     coefficients: &[-1.7274201024814024e-5, 1.772724989462074e-5, -1.2132133285294545e-10,
@@ -458,7 +450,6 @@ fn halo_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 16384.0)])
 }
-/// `HaloSets`.
 pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: halo_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.07130336933151254), own: Variance::Relative(0.012705754475925497),
     coefficients: &[-1.2446458824321916e-5, 1.2761468755141225e-5, -1.3140161824790753e-9,
@@ -474,7 +465,6 @@ fn halo_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes])
 }
-/// `HaloMessages`.
 pub static HALO_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: halo_messages, quantile: 2.048407141795102, noise: Variance::Relative(0.340393348419098), own: Variance::Relative(0.0),
     coefficients: &[-2.0597864630209036e-5, 2.106691382648296e-5, 8.654907280682495e-11],
@@ -488,7 +478,6 @@ fn transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, log_p, bytes, bytes * log_p, f64::from(bytes > 16384.0),
         0.0_f64.max(bytes - 16384.0), 0.0_f64.max(bytes - 4096.0)])
 }
-/// `TransposeSets`.
 pub static TRANSPOSE_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: transpose_sets, quantile: 2.0738730679038766, noise: Variance::Relative(0.33739586176542735), own: Variance::Relative(6.325805997620176e-5),
     coefficients: &[-9.70445619809486e-6, 9.78205115771918e-6, -5.144785586703294e-10,
@@ -507,7 +496,6 @@ fn transpose_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0)])
 }
-/// `TransposeMessages`.
 pub static TRANSPOSE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: transpose_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.010756184534249156), own: Variance::Relative(0.0061313943676204125),
     coefficients: &[-1.5063461924420362e-5, 1.5286102731709464e-5, 2.607502171954267e-11,
@@ -523,7 +511,6 @@ fn row_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes, bytes * log_p])
 }
-/// `RowSets`.
 pub static ROW_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: row_sets, quantile: 2.0518305164800905, noise: Variance::Relative(0.0031304647837309234), own: Variance::Relative(0.0013926517662982182),
     coefficients: &[-9.474043129158876e-6, 9.740370226479074e-6, 1.0280159754478294e-10,
@@ -567,7 +554,6 @@ fn row_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
     deviation += spread(shifted, call0_prediction.deviation.get());
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
-/// `RowMessages`.
 pub static ROW_MESSAGES_MODEL: Model = Model::Computed { seconds: row_messages_seconds, predict: row_messages };
 
 fn column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -577,7 +563,6 @@ fn column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, log_p, bytes, bytes * log_p, f64::from(bytes > 16384.0),
         0.0_f64.max(bytes - 16384.0), 0.0_f64.max(bytes - 4096.0)])
 }
-/// `ColumnSets`.
 pub static COLUMN_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: column_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.010861005885349473), own: Variance::Relative(0.008195554135219761),
     coefficients: &[-1.386447044976096e-5, 1.3942059827982857e-5, -5.629318761417292e-10,
@@ -596,7 +581,6 @@ fn column_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
     fill(to, &[1.0, log_p, bytes * log_p, p * 0.0_f64.max(bytes - 4096.0)])
 }
-/// `ColumnMessages`.
 pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: column_messages, quantile: 2.0518305164800905, noise: Variance::Relative(0.007601530120410124), own: Variance::Relative(0.000950411969501048),
     coefficients: &[-1.5705736648477118e-5, 1.592697310132303e-5, 1.9787812889843836e-11,

@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -76,7 +77,6 @@ fn naive(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 1 && within(n, 4.0, 362.0))?;
     fill(to, &[n, (n * n) * n])
 }
-/// `Naive`.
 pub static NAIVE_MODEL: Model = Model::Fitted(Fitted {
     terms: naive, quantile: 2.1788128296672054, noise: Variance::Relative(0.010577548071753099), own: Variance::Relative(0.0),
     coefficients: &[8.40033173085997e-9, 8.046494658846761e-10],
@@ -88,7 +88,6 @@ fn transposed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 1 && within(n, 4.0, 362.0))?;
     fill(to, &[n, (n * n) * n])
 }
-/// `Transposed`.
 pub static TRANSPOSED_MODEL: Model = Model::Fitted(Fitted {
     terms: transposed, quantile: 2.1788128296672054, noise: Variance::Relative(0.024018905281996978), own: Variance::Relative(0.0),
     coefficients: &[1.2590027465409536e-8, 4.693792391371638e-10],
@@ -100,7 +99,6 @@ fn blocked(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require(nodes == 1 && within(n, 4.0, 362.0) && within(b, 8.0, 128.0))?;
     fill(to, &[1.0, n * n, (n * n) * n, (n * (n / b).ceil()) * (n / b).ceil()])
 }
-/// `Blocked`.
 pub static BLOCKED_MODEL: Model = Model::Fitted(Fitted {
     terms: blocked, quantile: 1.996564418951833, noise: Variance::Relative(0.014954719308780656), own: Variance::Relative(0.0005813904960345175),
     coefficients: &[3.3683951653300445e-8, 1.6013886441552954e-9, 2.3791029582387213e-10,

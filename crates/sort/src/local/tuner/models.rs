@@ -7,6 +7,7 @@
     clippy::neg_multiply,
     clippy::result_large_err,
     dead_code,
+    missing_docs,
     unreachable_pub,
     reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
@@ -81,7 +82,6 @@ fn comparative(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         keys * (keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0) - keys.log2().min(numerals.log2())),
         0.0_f64.max(keys - 65536.0)])
 }
-/// `Comparative`.
 pub static COMPARATIVE_MODEL: Model = Model::Fitted(Fitted {
     terms: comparative, quantile: 1.9736124619538955, noise: Variance::Relative(0.17494776652693514), own: Variance::Relative(0.0),
     coefficients: &[1.6125761771906617e-6, 1.5062293013431923e-9, 6.0530128918118116e-9,
@@ -98,7 +98,6 @@ fn lsb(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[keys, digits, keys * digits, keys / numerals,
         0.0_f64.max(keys - 65536.0) * digits])
 }
-/// `Lsb`.
 pub static LSB_MODEL: Model = Model::Fitted(Fitted {
     terms: lsb, quantile: 1.9666312043651812, noise: Variance::Relative(0.2726558180574853), own: Variance::Relative(0.21662057776934357),
     coefficients: &[6.021355017592182e-10, 1.7949029995370912e-7, 1.1635077610268796e-9,
@@ -116,7 +115,6 @@ fn lr_lsb(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     fill(to, &[1.0, keys, digits, keys * digits, keys / numerals,
         0.0_f64.max(keys - 65536.0) * digits])
 }
-/// `LrLsb`.
 pub static LR_LSB_MODEL: Model = Model::Fitted(Fitted {
     terms: lr_lsb, quantile: 1.966065331300561, noise: Variance::Relative(0.18433031951849252), own: Variance::Relative(0.004017601539411272),
     coefficients: &[1.6841406253465718e-7, 4.4416444418682407e-10, 2.0479306247682546e-7,
@@ -138,7 +136,6 @@ fn ska(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (keys * digits) * f64::from(keys > (128.0 * numerals)),
         (numerals * digits) * f64::from(keys > (128.0 * numerals)), 0.0_f64.max(keys - 65536.0) * digits])
 }
-/// `Ska`.
 pub static SKA_MODEL: Model = Model::Fitted(Fitted {
     terms: ska, quantile: 1.9636775589619195, noise: Variance::Relative(0.1355632668398571), own: Variance::Relative(0.028359406956107086),
     coefficients: &[1.1521315952186138e-6, 6.356228616588212e-10, 2.5164250672378284e-8,
