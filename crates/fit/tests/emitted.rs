@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use libm as _; // one of the programs takes it, offline
 use strata_fit::emit;
 use strata_model::set::{
     Input, Kind, Library, LibraryCandidate, Mode, Model, Nodes, ParameterRange, Step, Term, Verdict,
@@ -180,6 +181,14 @@ fn a_set_that_makes_no_sense_is_an_error() {
     assert!(emit::rust(&[ModelSet::default()]).unwrap().starts_with("// @generated"));
 }
 
+#[test]
+fn a_candidate_may_be_called_as_a_type() {
+    let mut set = set();
+    set.libraries[0].candidates[1].name = "library".into();
+    let text = emit::rust(&[set]).unwrap();
+    assert!(text.contains("    Library2,\n") && text.contains("Self::Library2,"), "{text}");
+}
+
 /// Points inside, at the edges of and outside the ranges.
 const POINTS: [f64; 14] =
     [0.0, 1.0, 1.5, 2.0, 3.0, 7.0, 8.0, 16.0, 64.0, 333.0, 1000.0, 4096.0, 4097.0, f64::NAN];
@@ -205,13 +214,32 @@ fn literal(value: f64) -> String {
     if value.is_nan() { "f64::NAN".into() } else { format!("{value:?}") }
 }
 
+/// Where the program has its models and their evaluator from.
+#[derive(Clone, Copy, PartialEq)]
+enum Evaluator {
+    /// The crate `strata-select`.
+    Crate,
+    /// The emitted text.
+    Text,
+    /// The emitted text, in a library for `no_std`.
+    TextWithoutStd,
+}
+
+/// Models in a module of their own.
+const MODULE: &str = "#![deny(warnings, missing_docs, clippy::all)]\n/// Models.\npub mod models {\n    include!(\"models.rs\");\n}\n";
+
 /// What the emitted program prints, and what the interpreter says, line by line.
-fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
+fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>) {
     let set = set();
     let resolved = set.resolve().unwrap();
-    let mut main = String::from(
-        "//! Prints predictions.\n#![deny(warnings, missing_docs, clippy::all)]\n/// Models.\npub mod models {\n    include!(\"models.rs\");\n}\n\
-         use strata_select::Source as _;\n\
+    let mut main = String::from("//! Prints predictions.\n");
+    main += &match evaluator {
+        Evaluator::Crate => MODULE.to_owned(),
+        Evaluator::Text => format!("{MODULE}use models::strata_select;\n"),
+        Evaluator::TextWithoutStd => "use emitted_models::models;\nuse models::strata_select;\n".to_owned(),
+    };
+    main.push_str(
+        "use strata_select::Source as _;\n\
          fn show(s: Option<f64>, p: Option<strata_select::Prediction>) {\n\
              assert_eq!(s, p.map(|p| p.seconds.get()));\n\
              match p { Some(p) => println!(\"{:e} {:e} {:e}\", p.seconds.get(), p.half_width.get(), p.deviation.get()), None => println!(\"none\") }\n}\n\
@@ -234,11 +262,14 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
         }
     }
     let library = resolved.library("sort").unwrap();
-    writeln!(
-        main,
-        "    let table = &models::threads_4::SORT;\n    let models_in_use = strata_select::Models {{ source: table, file: None, note: None }};\n    assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));"
-    )
-    .unwrap();
+    main += "    let table = &models::threads_4::SORT;\n    \
+             assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));\n";
+    let choose = if evaluator == Evaluator::Crate {
+        main += "    let compiled = strata_select::Models { source: table, file: None, note: None };\n";
+        "compiled.choose"
+    } else {
+        "strata_select::choose"
+    };
     for point in points(2) {
         for (candidate, parameters) in [(0, vec![8]), (0, vec![17]), (0, vec![]), (1, vec![])] {
             let values: Vec<String> = point.iter().map(|v| literal(*v)).collect();
@@ -272,7 +303,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
         let _ = writeln!(
             main,
             "    let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    let (_, choice) = \
-             models_in_use.choose(question, &|how| matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
+             {choose}(question, &|how| matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
              assert_eq!((&choice.parameters[..], choice.predicted.is_some()), (&{:?}[..], {}));",
             &choice.parameters[..],
             choice.predicted.is_some()
@@ -299,19 +330,47 @@ fn cargo(folder: &Path, arguments: &[&str]) -> String {
 
 #[test]
 fn it_compiles_and_agrees_with_the_interpreter() {
+    compiles_and_agrees(Evaluator::Crate, "emitted", &emit::rust(&[set()]).unwrap());
+}
+
+#[test]
+fn with_the_evaluator_after_it_it_needs_no_crate() {
+    let text = emit::standalone(&[set()], true).unwrap();
+    assert!(!["std::", "libm", "crate::", "STRATA_"].iter().any(|sign| text.contains(sign)), "{text}");
+    compiles_and_agrees(Evaluator::Text, "standalone", &text);
+}
+
+#[test]
+fn with_the_evaluator_after_it_it_needs_no_std() {
+    compiles_and_agrees(
+        Evaluator::TextWithoutStd,
+        "without_std",
+        &emit::standalone(&[set()], false).unwrap(),
+    );
+}
+
+/// A package `name` of these models and a program that prints their answers.
+fn compiles_and_agrees(evaluator: Evaluator, name: &str, models: &str) {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let dependency = match evaluator {
+        Evaluator::Crate => format!("strata-select = {{ path = {:?} }}", root.join("crates/select")),
+        Evaluator::Text => String::new(),
+        Evaluator::TextWithoutStd => "libm = \"0.2\"".to_owned(),
+    };
     let manifest = format!(
-        "[package]\nname = \"emitted\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-         strata-select = {{ path = {:?} }}\n\n[workspace]\n",
-        root.join("crates/select")
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n[workspace]\n"
     );
-    let (main, answers) = program_and_answers();
+    let (main, answers) = program_and_answers(evaluator);
     std::fs::create_dir(folder.path().join("src")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("Cargo.toml", &manifest);
     write("src/main.rs", &main);
-    write("src/models.rs", &emit::rust(&[set()]).unwrap());
+    write("src/models.rs", models);
+    if evaluator == Evaluator::TextWithoutStd {
+        write("Cargo.toml", &format!("{manifest}\n[lib]\nname = \"emitted_models\"\n"));
+        write("src/lib.rs", &format!("//! Models.\n#![no_std]\n{MODULE}"));
+    }
     std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
 
     match Command::new("rustfmt")
@@ -346,7 +405,9 @@ fn it_compiles_and_agrees_with_the_interpreter() {
             let got: f64 = text.parse().unwrap();
             assert!((got - want).abs() <= tolerance * want, "line {number}: {got:e} is not {want:e}");
         };
-        close(seconds, answer.seconds.get(), 2.0 * f64::EPSILON);
+        // The functions of `libm` may differ in the last bits.
+        let last_bits = if evaluator == Evaluator::TextWithoutStd { 8.0 } else { 2.0 };
+        close(seconds, answer.seconds.get(), last_bits * f64::EPSILON);
         // The factor of the covariance has six digits.
         close(half_width, answer.half_width.get(), 1e-5);
         close(deviation, answer.deviation.get(), 1e-5);

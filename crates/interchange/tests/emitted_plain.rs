@@ -4,10 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::Command;
 
-use libm as _; // the emitted Rust takes it, offline
 use strata_interchange::emit;
 use strata_model::set::{
     Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes, ParameterRange, Term, Verdict,
@@ -258,16 +256,16 @@ fn choices() -> Vec<(usize, f64)> {
     (0..120).map(|i| ([4, 4, 1, 6, 7][i % 5], 1.3_f64.powi(i as i32 / 2).round())).collect()
 }
 
-/// Name in the set, names in Rust, C and Python, number of inputs.
-const MODELS: [(&str, [&str; 3], usize); 8] = [
-    ("Every", ["every", "strata_every", "every"], 2),
-    ("anyNodes", ["any_nodes", "strata_any_nodes", "any_nodes"], 1),
-    ("double", ["double", "strata_double_2", "double"], 2),
-    ("seconds", ["seconds_2", "strata_seconds_2", "seconds_2"], 1),
-    ("Nothing", ["nothing", "strata_nothing", "nothing"], 1),
-    ("never", ["never", "strata_never", "never"], 1),
-    ("overflow", ["overflow", "strata_overflow", "overflow"], 1),
-    ("logs", ["logs", "strata_logs", "logs"], 1),
+/// Name in the set, names in C and Python, number of inputs.
+const MODELS: [(&str, [&str; 2], usize); 8] = [
+    ("Every", ["strata_every", "every"], 2),
+    ("anyNodes", ["strata_any_nodes", "any_nodes"], 1),
+    ("double", ["strata_double_2", "double"], 2),
+    ("seconds", ["strata_seconds_2", "seconds_2"], 1),
+    ("Nothing", ["strata_nothing", "nothing"], 1),
+    ("never", ["strata_never", "never"], 1),
+    ("overflow", ["strata_overflow", "overflow"], 1),
+    ("logs", ["strata_logs", "logs"], 1),
 ];
 
 /// Values inside, at the edges of and outside the ranges.
@@ -415,7 +413,7 @@ fn c_compiles_without_a_warning_and_agrees() {
     let (folder, asks) = (tempfile::tempdir().unwrap(), asks());
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("models.h", &emit::c(&set(), "strata").unwrap());
-    let mut body = calls(&asks, 1, &|v| literal(v, "NAN", "INFINITY"), &|call| {
+    let mut body = calls(&asks, 0, &|v| literal(v, "NAN", "INFINITY"), &|call| {
         format!("    printf(\"%.17g\\n\", {call});")
     });
     for (nodes, n) in choices() {
@@ -453,7 +451,7 @@ fn python_runs_and_agrees() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("models.py", &emit::python(&set()).unwrap());
     let mut body =
-        calls(&asks, 2, &|v| literal(v, "math.nan", "math.inf"), &|call| format!("print(models.{call})"));
+        calls(&asks, 1, &|v| literal(v, "math.nan", "math.inf"), &|call| format!("print(models.{call})"));
     for (nodes, n) in choices() {
         writeln!(body, "show(models.pick_one_choose({nodes}, {n:?}))").unwrap();
     }
@@ -467,47 +465,6 @@ fn python_runs_and_agrees() {
     write("main.py", &format!("import math\nimport models\n{show}{body}"));
     if let Some(printed) = run(Command::new("python3").current_dir(folder.path()).arg("main.py")) {
         compare("Python", &printed, "None", &asks);
-    }
-}
-
-#[test]
-fn rust_compiles_without_the_standard_library_and_agrees() {
-    let (folder, asks) = (tempfile::tempdir().unwrap(), asks());
-    std::fs::create_dir(folder.path().join("src")).unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write(
-        "Cargo.toml",
-        "[package]\nname = \"plain\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nlibm = \"0.2\"\n\n[workspace]\n",
-    );
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
-    write("src/lib.rs", "//! Models.\n#![no_std]\n#![deny(warnings, missing_docs)]\npub mod models;\n");
-    write("src/models.rs", &emit::no_std(&set()).unwrap());
-    let with_std = emit::rust(&set()).unwrap();
-    assert!(!with_std.contains("libm"), "{with_std}");
-    write("src/with_std.rs", &with_std);
-    let line = |call: &str| format!("    show(models::{call});");
-    let mut body = calls(&asks, 0, &|v| literal(v, "f64::NAN", "f64::INFINITY"), &line);
-    for (nodes, n) in choices() {
-        writeln!(body, "    chosen(models::pick_one_choose({nodes}, {n:?}));").unwrap();
-    }
-    let program = |from: &str| {
-        format!(
-            "{from}use models::{{PickOneCandidate, PickOneChoice}};\nfn show(s: Option<f64>) {{\n    match s {{ Some(s) => println!(\"{{s:e}}\"), None => println!(\"none\") }}\n}}\n\
-             fn chosen(c: Option<PickOneChoice>) {{\n    let Some(c) = c else {{ return println!(\"none\") }};\n    \
-             if c.candidate == PickOneCandidate::AnyNodes {{ assert!(c.parameters[0] >= 1) }}\n    \
-             println!(\"{{:e}} {{:e}} {{}}\", c.seconds, c.half_width, c.covered);\n}}\nfn main() {{\n{body}}}\n"
-        )
-    };
-    std::fs::create_dir(folder.path().join("src/bin")).unwrap();
-    write("src/main.rs", &program("use plain::models;\n"));
-    write("src/bin/with_std.rs", &program("#![deny(warnings)]\n#[path = \"../with_std.rs\"]\nmod models;\n"));
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plain");
-    for binary in ["plain", "with_std"] {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["run", "--quiet", "--offline", "--bin", binary, "--manifest-path"]);
-        cargo.arg(folder.path().join("Cargo.toml")).env("CARGO_TARGET_DIR", &target).env_remove("RUSTFLAGS");
-        compare(binary, &run(&mut cargo).unwrap(), "none", &asks);
     }
 }
 
@@ -541,9 +498,9 @@ fn a_parameter_that_is_a_root_is_not_chosen() {
             parameter.root = Some(format!("10-{}", parameter.name));
         }
     }
-    let texts = [emit::c(&set, "strata"), emit::python(&set), emit::rust(&set)];
+    let texts = [emit::c(&set, "strata"), emit::python(&set)];
     for text in texts {
-        assert!(text.unwrap().contains("is a root, which only `models.rs` of `specc` searches"));
+        assert!(text.unwrap().contains("is a root, which only Rust searches"));
     }
 }
 
@@ -552,7 +509,6 @@ fn the_texts() {
     let few = ModelSet { models: set().models.drain(1..2).collect(), ..ModelSet::default() };
     insta::assert_snapshot!("c", emit::c(&few, "strata").unwrap());
     insta::assert_snapshot!("python", emit::python(&few).unwrap());
-    insta::assert_snapshot!("no_std", emit::no_std(&few).unwrap());
 }
 
 #[test]
@@ -563,7 +519,7 @@ fn a_set_that_makes_no_sense_is_an_error() {
         ..ModelSet::default()
     };
     let c = |set: &ModelSet| emit::c(set, "strata");
-    for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python, &emit::latex, &emit::no_std, &emit::rust] {
+    for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python, &emit::latex] {
         assert!(emitter(&bad).unwrap_err().to_string().contains("Loop"));
         assert!(emitter(&ModelSet::default()).unwrap().contains("@generated"));
     }

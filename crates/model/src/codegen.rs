@@ -70,13 +70,6 @@ pub fn one_line(text: &str) -> String {
     text.replace("```", "'''").replace(|c: char| c.is_control(), " ").trim_end().to_owned()
 }
 
-/// Text as rustdoc shows it unchanged.
-#[must_use]
-pub fn markdown(text: &str) -> String {
-    let special = |c: char| matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '`' | '\\' | '#');
-    one_line(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
 /// Text as a basic string of TOML 1.0.
 #[must_use]
 pub fn toml_string(text: &str) -> String {

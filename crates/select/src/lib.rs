@@ -68,6 +68,8 @@ mod pin;
 mod quantity;
 #[cfg(feature = "std")]
 mod say;
+#[cfg(feature = "std")]
+mod sources;
 mod table;
 mod verdict;
 
@@ -95,6 +97,8 @@ pub use pin::{Pin, PinError, PinFault, Pins};
 pub use quantity::{NotATime, Prediction, Seconds};
 #[cfg(feature = "std")]
 pub use say::say;
+#[cfg(feature = "std")]
+pub use sources::SOURCES;
 pub use table::{Domain, Entry, Source, Table};
 pub use verdict::Verdict;
 

@@ -3,6 +3,9 @@
 use strata_model::codegen::one_line;
 use strata_model::{ModelSet, Resolved};
 
+/// The methods of `f64` where there is no `std`.
+const MATH: &str = "#[allow(unused_imports, reason = \"with `std` they are methods of `f64` itself\")]\nuse strata_select::Math as _;\n";
+
 /// Header comment, lint exceptions and imports; opens the module that [`FOOTER`] closes.
 ///
 /// Attributes and documentation of a whole file would forbid `include!`; inside a module of its own
@@ -15,6 +18,11 @@ pub(super) fn header(enums: &str) -> String {
          reason = \"generated: terms are as fitted, and who uses what is not known here\"\n)]\n\
          mod generated {\n//! Fitted models, and the libraries that choose by them.\n\n",
     );
+    // What a candidate is told may be computed.
+    let methods = ["ceil", "floor", "exp2", "exp", "ln", "log2", "sqrt", "powf", "powi"];
+    if methods.iter().any(|method| enums.contains(&format!(".{method}("))) {
+        text += MATH;
+    }
     text += &imports(
         enums,
         &[
@@ -52,8 +60,7 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("    valid for {}", resolved.validity(model)));
     }
     text += "//! ```\n\n";
-    // The methods of `f64` where there is no `std`.
-    text += "#[allow(unused_imports, reason = \"with `std` they are methods of `f64` itself\")]\nuse strata_select::Math as _;\n";
+    text += MATH;
     text += &imports(
         body,
         &[

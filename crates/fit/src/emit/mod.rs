@@ -7,15 +7,19 @@
 //! requirement fails, and where the result is negative or not finite. Half widths agree to some
 //! five digits.
 //!
-//! Sets of several platforms have a module each, and share the enums.
+//! Sets of several platforms have a module each, and share the enums. [`rust`] writes what a library
+//! compiles in with the crate `strata-select`, [`standalone()`] the same with the evaluator after it,
+//! for programs without Strata.
 //!
-//! The text is a function of the sets alone: no date, no absolute path, everything in their order, numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that
-//! its version does not matter.
+//! The text is a function of the sets alone: no date, no absolute path, everything in their order,
+//! numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that its version
+//! does not matter.
 
 mod factor;
 mod function;
 mod header;
 mod library;
+mod standalone;
 mod typed;
 
 use strata_model::codegen::{Scope, snake};
@@ -23,6 +27,8 @@ use strata_model::set::SetError;
 use strata_model::{ModelSet, Platform};
 
 use function::Functions;
+
+pub use standalone::standalone;
 
 /// Model sets of one spec, measured on several platforms, as the text of one Rust module, which may
 /// also be included, `include!`, in another.

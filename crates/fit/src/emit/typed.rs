@@ -36,7 +36,7 @@ pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String,
             let with = sets.iter().zip(modules).filter(|(other, _)| other.library(&one.name).is_some());
             let tables: Vec<String> =
                 with.map(|(other, module)| format!("&{module}::{}", table_name(other, &one.name))).collect();
-            text += &library(set, one, &types.claim(&pascal(&one.name), &[""]), &tables)?;
+            text += &library(set, one, &claim_type(&mut types, &one.name), &tables)?;
         }
     }
     Ok(text)
@@ -68,7 +68,7 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
     let mut variants = Scope::with(&TYPES);
     let (mut declared, mut arms) = (String::new(), Vec::new());
     for (index, candidate) in library.candidates.iter().enumerate() {
-        let variant = variants.claim(&pascal(&candidate.name), &[""]);
+        let variant = claim_type(&mut variants, &candidate.name);
         let fields = fields(set, library, candidate)?;
         let slots: Vec<String> = (0..candidate.parameters.len()).map(|i| format!("k{i}")).collect();
         declared += &format!("    /// `{}`, predicted by `{}`.\n", candidate.name, candidate.model);
@@ -157,6 +157,12 @@ fn fields(set: &ModelSet, library: &Library, candidate: &LibraryCandidate) -> Re
 fn computed_value(argument: &Expr, place: &dyn Fn(&str) -> Option<usize>, integer: bool) -> String {
     let text = argument.to_rust(&|name| format!("(k{} as f64)", place(name).unwrap_or_default()));
     if integer { format!("({text}) as i64") } else { text }
+}
+
+/// A free name of a type or variant; `Library2` where `Library` is taken.
+fn claim_type(scope: &mut Scope, name: &str) -> String {
+    let claimed = scope.claim(&pascal(name), &[""]);
+    if claimed.contains('_') { scope.claim(&claimed.replace('_', ""), &[""]) } else { claimed }
 }
 
 /// `all_to_all` → `AllToAll`.

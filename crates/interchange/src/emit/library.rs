@@ -78,7 +78,7 @@ impl PlainLibrary {
         if let Some(name) = self.candidates.iter().flat_map(|one| &one.parameters).find_map(root) {
             let called = &self.called;
             return Some(format!(
-                "There is no choice for library `{called}`: `{name}` is a root, which only `models.rs` of `specc` searches."
+                "There is no choice for library `{called}`: `{name}` is a root, which only Rust searches."
             ));
         }
         let many = self.combinations();

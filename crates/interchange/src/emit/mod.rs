@@ -1,4 +1,4 @@
-//! A model set in other languages: Rust, C, Python, LaTeX.
+//! A model set in other languages: C, Python, LaTeX.
 //!
 //! Each text has the time of every model, half of the interval of a new measurement, and for each
 //! library a function that chooses, in one file that needs nothing of Strata; LaTeX has the
@@ -13,9 +13,7 @@ mod latex;
 mod library;
 mod plain;
 mod python;
-mod standalone;
 
 pub use c::c;
 pub use latex::latex;
 pub use python::python;
-pub use standalone::{no_std, rust};

@@ -1,5 +1,4 @@
-//! Shared emitter of functions in simple languages: Rust without a library, C and Python differ
-//! only in spelling.
+//! Shared emitter of functions in simple languages: C and Python differ only in spelling.
 //!
 //! A model becomes a function `name(nodes, inputs…)` of its time in seconds, and others for its
 //! interval ([`interval`](super::interval)). Calls of other models are inlined in its formula; its

@@ -416,8 +416,8 @@ pub(super) struct Reading {
 /// What `export` takes.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// A model set, or samples in any format that `fit` reads. With `--to models` several model
-    /// sets, measured on different platforms by the same spec.
+    /// A model set, or samples in any format that `fit` reads. With `--to models`, `rust` or
+    /// `rust-no-std` several model sets, measured on different platforms by the same spec.
     #[arg(required = true, value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
     /// What to write: models as `models` (the `models.rs` of `fit`, of several platforms), `rust`,
@@ -426,7 +426,8 @@ pub(super) struct Export {
     ///
     /// Programs get the time of each model, half of its interval, and for each library a function
     /// that chooses; outside what was measured it ranks the candidates at the nearest point that
-    /// was, and says so.
+    /// was, and says so. In Rust, whose tables are those of `models`, these are for example
+    /// `threads_4::RADIX_MODEL.predict(nodes, &[…])` and `Sort::choose(nodes, …)`.
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
     /// With `--to c`: what all names begin with, so that one program can include the headers of
@@ -448,9 +449,9 @@ pub(super) struct Export {
 pub(super) enum Form {
     /// The Rust that programs compile in to choose with `strata-select`.
     Models,
-    /// A Rust module without dependencies.
+    /// The same followed by what evaluates it, a Rust module without dependencies.
     Rust,
-    /// The same for `no_std`, with the crate `libm` where functions are needed.
+    /// That for `no_std`, with the crate `libm`.
     RustNoStd,
     /// A C99 header.
     C,

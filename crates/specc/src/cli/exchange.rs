@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use strata_fit::emit as rust;
 use strata_interchange::emit;
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
@@ -27,23 +28,31 @@ pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u
 /// Writes a model set in a language.
 type Emitter<'a> = &'a dyn Fn(&ModelSet) -> Result<String, SetError>;
 
+/// Writes model sets of several platforms.
+type SetsEmitter<'a> = &'a dyn Fn(&[ModelSet]) -> Result<String, SetError>;
+
 /// `specc export`.
 pub(super) fn export(args: &Export) -> Result<(), Failure> {
     if args.prefix.is_some() && args.to != Form::C {
         return Err(Failure::Usage("`--prefix` is for `--to c`; modules keep names apart".into()));
     }
     let source = match (&args.sources[..], args.to) {
-        ([source], _) | ([source, ..], Form::Models) => source,
-        _ => return Err(Failure::Usage("several model sets are one only as `--to models`".into())),
+        ([source], _) | ([source, ..], Form::Models | Form::Rust | Form::RustNoStd) => source,
+        _ => {
+            return Err(Failure::Usage(
+                "several model sets are exported together only to models, rust or rust-no-std".into(),
+            ));
+        }
     };
     let one = |emitter: Emitter<'_>| {
         models_text(args, std::slice::from_ref(source), &|sets| sets.iter().map(emitter).collect())
     };
+    let all = |emitter: SetsEmitter<'_>| models_text(args, &args.sources, emitter);
     let text = match args.to {
-        Form::Models => models_text(args, &args.sources, &strata_fit::emit::rust)?,
+        Form::Models => all(&rust::rust)?,
+        Form::Rust => all(&|sets| rust::standalone(sets, true))?,
+        Form::RustNoStd => all(&|sets| rust::standalone(sets, false))?,
         Form::Samples | Form::JsonLines => samples_text(args, source)?,
-        Form::Rust => one(&emit::rust)?,
-        Form::RustNoStd => one(&emit::no_std)?,
         Form::C => {
             let prefix = args.prefix.as_deref().unwrap_or("strata");
             one(&|set| emit::c(set, prefix))?
@@ -88,11 +97,7 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
     Ok(samples.to_text())
 }
 
-fn models_text(
-    args: &Export,
-    sources: &[PathBuf],
-    emitter: &dyn Fn(&[ModelSet]) -> Result<String, SetError>,
-) -> Result<String, Failure> {
+fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> Result<String, Failure> {
     let Reading { format, metric, time, hold_out, model_column } = &args.reading;
     let unused = [
         ("--format", format.is_some()),

@@ -159,9 +159,13 @@ fn models_are_exported_to_other_languages() {
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
     for (form, say) in [
-        ("rust", "pub fn steps(nodes: usize, n: f64, width: f64) -> Option<f64>"),
+        ("models", "use strata_select::{ChooseResult, Library,"),
+        ("rust", "pub static STEPS_MODEL: Model ="),
+        ("rust", "use super::strata_select::{ChooseResult, Library,"),
+        ("rust", "pub mod strata_select {"),
         ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
-        ("rust-no-std", "pub fn job_choose(nodes: usize, n: f64) -> Option<JobChoice>"),
+        ("rust-no-std", "pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self>"),
+        ("rust-no-std", "impl Math for f64 {"),
         ("c", "static inline strata_job_choice strata_job_choose(unsigned nodes, double n)"),
         ("python", "def job_choose(nodes, n):"),
         ("python", "def steps(nodes, n, width):"),
@@ -172,6 +176,11 @@ fn models_are_exported_to_other_languages() {
         expect(0, &["export", "out/models.toml", "--to", form, "-o", "written"], at);
         assert_eq!(fs::read_to_string(at.join("written")).expect("read").trim_end(), out.trim_end());
     }
+    let twice = ["export", "out/models.toml", "out/models.toml", "--to"];
+    let (out, _) = expect(0, &[&twice[..], &["rust"]].concat(), at);
+    assert_eq!(out.matches("pub static STEPS_MODEL: Model =").count(), 2, "{out}");
+    let (_, err) = expect(2, &[&twice[..], &["c"]].concat(), at);
+    assert!(err.contains("only to models, rust or rust-no-std"), "{err}");
     let (out, _) = expect(0, &["export", "out/models.toml", "--to", "c", "--prefix", "mine"], at);
     assert!(
         out.contains("mine_steps_half_width(unsigned nodes") && out.contains("#ifndef MINE_MODELS_"),

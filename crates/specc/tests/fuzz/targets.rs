@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use strata_comet::{Results, compare, machine_file, report};
 use strata_develop::log::{Log, MAX_TEXT, Standing};
 use strata_develop::trace::Trace;
-use strata_fit::{Elimination, FitOptions, Robust, Search, Weights};
+use strata_fit::{Elimination, FitOptions, Robust, Search, Weights, emit as rust};
 use strata_interchange::{Format, HoldOut, Selection, TimeColumn, emit, json_lines};
 use strata_model::expr::{Program, parse as parse_expr};
 use strata_model::samples::{Column, ModelSamples, Sample};
@@ -270,10 +270,8 @@ fn use_models(set: &ModelSet) {
         }
         let _ = (model.quality(), resolved.formula(&model.name));
     }
-    for source in [strata_fit::emit::rust(std::slice::from_ref(set)), emit::rust(set), emit::no_std(set)]
-        .into_iter()
-        .flatten()
-    {
+    let one = std::slice::from_ref(set);
+    for source in [rust::rust(one), rust::standalone(one, false)].into_iter().flatten() {
         syn::parse_file(&source).unwrap_or_else(|error| panic!("{error} in\n{source}"));
     }
     let _ = (emit::c(set, "strata"), emit::python(set), emit::latex(set));
