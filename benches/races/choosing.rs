@@ -54,7 +54,9 @@ fn copies() -> [f64; 3] {
     let hint = Hint::default();
     let first = once(|| routine_for(hint, SHORT, false));
     let cold = median(
-        (0..60).map(|i| once(|| routine_for(hint.hot(), SHORT << (i / 4) | (i % 4) << 9, false))).collect(),
+        (0..60)
+            .map(|i| once(|| routine_for(hint.hot(), (SHORT + SHORT / 4 * (i % 4)) << (i / 4), false)))
+            .collect(),
     );
     [first, cold, each(|i| routine_for(hint, SHORT + i % 2, false))]
 }
