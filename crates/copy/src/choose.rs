@@ -7,7 +7,7 @@ use strata_select::{Situation, better_than, pinned};
 use crate::exchange_models::{CopyExchange, CopyExchangeUsed};
 use crate::models::{CopyCold, CopyColdRead, CopyHot, CopyHotRead};
 use crate::routine::Place;
-use crate::{DEFAULT, Routine, SHORT, routines, strided};
+use crate::{DEFAULT, Direction, Routine, SHORT, routines, strided};
 
 /// What a program knows about the caches, as far as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,15 +211,19 @@ fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
     routine
 }
 
-/// Reads the pins of `copy` and `copy_strided` in `STRATA_PIN` now, not at the first copy.
+/// Reads the pins of `copy` and `copy_strided` in `STRATA_PIN` and finds the models of copies now,
+/// not at the first copy.
 ///
-/// A pin whose name this processor has nothing of has no effect, and a line on standard error says
-/// so, once in a process: a copy cannot fail. A write to standard error may wait, for as long as
-/// nobody reads a full pipe. A program whose copies stand where other threads wait calls this before;
-/// the run-time system does so when a job starts. Later calls do nothing.
-pub fn read_pins() {
+/// A pin whose name this processor has nothing of, or a file of models of another machine, has no
+/// effect, and a line on standard error says so, once in a process: a copy cannot fail. A write to
+/// standard error may wait, for as long as nobody reads a full pipe. A program whose copies stand
+/// where other threads wait calls this before; the run-time system does so when a job starts. Later
+/// calls do nothing.
+pub fn read_settings() {
     pinned_routine();
     strided::pinned_mover();
+    let _ = Measured::ALL.map(Measured::situation);
+    let _ = [Direction::Pack, Direction::Unpack].map(Direction::situations);
 }
 
 /// The routine of `STRATA_PIN=copy=NAME`.

@@ -42,7 +42,7 @@ mod strided_models;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-pub use choose::{Hint, Source, Target, candidates, read_pins, routine_for};
+pub use choose::{Hint, Source, Target, candidates, read_settings, routine_for};
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Direction, Mover, Strided, StridedError, mover_for, movers, pack, unpack};
 

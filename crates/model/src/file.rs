@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strata_select::{Domain, Found, Prediction, Source, Table, Verdict, find_models_by, say};
+use strata_select::{Domain, Found, Prediction, Source, Table, Verdict, find_models_by, say_once};
 
 use crate::set::Nodes;
 use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
@@ -16,6 +16,8 @@ pub struct FileModels {
     pub platform: Option<Platform>,
     /// The hash of the model set.
     pub digest: String,
+    /// The file, as messages name it.
+    pub file: String,
     models: LibraryModels,
     /// The index in the file of each of the program's candidates; `None` for one that could not be
     /// fitted.
@@ -29,10 +31,10 @@ impl FileModels {
     /// In words that follow the file's name: it cannot be read, has no such library, or one of
     /// another version of the spec, with other inputs, candidates or parameters than the table.
     pub fn read(table: &Table, path: &Path) -> Result<Self, String> {
-        Self::of(table, &Set::read(path)?)
+        Self::of(table, path, &Set::read(path)?)
     }
 
-    fn of(table: &Table, Set { set, resolved }: &Set) -> Result<Self, String> {
+    fn of(table: &Table, path: &Path, Set { set, resolved }: &Set) -> Result<Self, String> {
         let name = table.library;
         let none = || format!("it has no library `{name}`");
         let library = set.library(name).ok_or_else(none)?;
@@ -53,7 +55,13 @@ impl FileModels {
         }
         let models = resolved.as_ref().map_err(String::clone)?.library(name).ok_or_else(none)?.clone();
         let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
-        Ok(Self { models, places, digest: set.digest(), platform: set.platform.clone() })
+        Ok(Self {
+            models,
+            places,
+            digest: set.digest(),
+            file: path.display().to_string(),
+            platform: set.platform.clone(),
+        })
     }
 
     /// Why they do not hold here: they are of another machine, transport or number of nodes.
@@ -140,6 +148,13 @@ pub fn find_installed() {
     let _ = find_models_by(find);
 }
 
+/// Whether a file of models is for this library, or cannot be read, which is then reported. Each
+/// process reads a file once for this.
+#[must_use]
+pub fn is_for(path: &Path, library: &str) -> bool {
+    Set::read_once(path).as_ref().as_ref().map_or(true, |file| file.set.library(library).is_some())
+}
+
 fn find(table: &'static Table, nodes: usize) -> Option<Found> {
     let named = std::env::var_os("STRATA_MODELS").filter(|value| !value.is_empty()).map(PathBuf::from);
     let here = Platform::detect("threads", nodes);
@@ -154,31 +169,26 @@ fn found(
 ) -> Option<Found> {
     let read = |path: &Path| -> Result<Found, String> {
         let set = Set::read_once(path);
-        let models = FileModels::of(table, set.as_ref().as_ref().map_err(String::clone)?)?;
+        let models = FileModels::of(table, path, set.as_ref().as_ref().map_err(String::clone)?)?;
         // A choice without nodes is for programs on any transport.
         let transport = models.platform.as_ref().map_or(&here.transport, |platform| &platform.transport);
         match models.difference(&Platform { transport: transport.clone(), ..here.clone() }) {
-            None => Ok(Found { source: Box::new(models), file: path.display().to_string() }),
+            None => Ok(Found { file: models.file.clone(), source: Box::new(models) }),
             Some(difference) => Err(format!("its models do not hold here: {difference}")),
         }
     };
-    // A file for other libraries says nothing of this one.
-    let is_for_others = |path: &Path| {
-        Set::read_once(path).as_ref().as_ref().is_ok_and(|set| set.set.library(table.library).is_none())
-    };
-    let named = named.filter(|path| !is_for_others(path)).map(Path::to_owned);
+    let named = named.filter(|path| is_for(path, table.library)).map(Path::to_owned);
     let path = named.or_else(installed)?;
     match read(&path) {
         Ok(found) => Some(found),
         Err(reason) => {
-            say!(
-                "strata: {}: {}; `{}` is chosen by the models that are compiled in: calibrate with `specc \
-                 calibrate {} --install`",
+            // The same line for all libraries of a file, so that it is said once.
+            say_once(format!(
+                "strata: {}: {}; what one node chooses goes by the models that are compiled in: make others \
+                 with `specc calibrate SPEC --install`",
                 path.display(),
-                in_one_line(&reason),
-                table.library,
-                table.spec
-            );
+                in_one_line(&reason)
+            ));
             None
         }
     }

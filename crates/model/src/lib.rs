@@ -36,7 +36,7 @@ mod number;
 
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
-pub use file::{FileModels, find_installed, in_one_line};
+pub use file::{FileModels, find_installed, in_one_line, is_for};
 pub use hash::sha256_hex;
 pub use install::{InstallError, cache_folder, can_install, install, installed_models};
 pub use names::{count, did_you_mean};

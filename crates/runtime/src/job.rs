@@ -34,9 +34,10 @@ impl Job {
         settings: &Settings,
     ) -> Result<Self, Error> {
         settings.check_names(first == 0)?;
-        // A misspelt pin is said here: the first copy may stand between two rendezvous, and all nodes
-        // would wait where standard error is a full pipe.
-        strata_copy::read_pins();
+        strata_model::find_installed();
+        // What is wrong with pins and models is said here: the first copy may stand between two
+        // rendezvous, and all nodes would wait where standard error is a full pipe.
+        strata_copy::read_settings();
         let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
         let watchdog = board
             .as_ref()

@@ -159,7 +159,6 @@ impl Machine {
             &Backend::Threads(nodes) => {
                 let settings =
                     Arc::new(Settings::of_this_process(strata_model::Platform::detect("threads", nodes)));
-                strata_model::find_installed();
                 let clock = HostClock::start(true);
                 let job = Job::new(0, nodes, clock, development(&settings)?, &settings)?;
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
@@ -249,7 +248,6 @@ fn run_process<T>(
     mut transport: Box<dyn Endpoint>,
 ) -> Result<T, Error> {
     let settings = settings_of_node_0(&mut *transport, "mpi");
-    strata_model::find_installed();
     let clock = HostClock::start(false);
     let job = Job::new(transport.rank(), 1, clock, development(&settings)?, &settings)?;
     job.run_node(program, transport, Arc::new(settings))

@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, Once, PoisonError};
 
-use strata_model::{FileModels, ModelSet, Platform, in_one_line, installed_models};
+use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
 use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Pins, Question, Table, closest, say};
 use thiserror::Error;
 
@@ -76,12 +76,6 @@ impl Options {
     pub fn inner(self) -> Self {
         Self { inner: true, ..self }
     }
-}
-
-/// Whether a file of models is for `library`, or cannot be read, which is then told.
-fn is_for(path: &Path, library: &str) -> bool {
-    let set = std::fs::read_to_string(path).ok().and_then(|text| ModelSet::read(&text).ok());
-    set.is_none_or(|set| set.library(library).is_some())
 }
 
 /// Why nothing was chosen: the settings, the options or the models are at fault. Every node gets an
@@ -244,7 +238,7 @@ impl Selector {
         let named = named.filter(|path| !options.inner || is_for(path, table.library));
         let mut unusable = None;
         let mut installed = |path: PathBuf| match read_once::<L>(&path, true) {
-            Ok(file) => Some((file, path)),
+            Ok(file) => Some(file),
             Err(error) => {
                 let reason = match error {
                     SelectError::Models { reason, .. } => reason,
@@ -269,15 +263,14 @@ impl Selector {
                     let (nodes, spec) = (here.nodes, L::TABLE.spec);
                     return Err(SelectError::OtherMachine { path, difference, transport, nodes, spec });
                 }
-                Some((file, path.to_owned()))
+                Some(file)
             }
             None if here.is_simulated() || without_installed => None,
             None => installed_models(&here, table.library).and_then(&mut installed),
         };
         let (models, platform, hash) = match file {
-            Some((file, path)) => {
-                let name = String::leak(path.display().to_string());
-                let models = Models { source: file, file: Some(name), note: None };
+            Some(file) => {
+                let models = Models { source: file, file: Some(&file.file), note: None };
                 (models, file.platform.clone(), hash_of(&file.digest))
             }
             None => (

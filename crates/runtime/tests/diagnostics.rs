@@ -71,6 +71,17 @@ fn a_misspelt_pin_of_copies_is_said_before_nodes_run() {
     }
 }
 
+/// So is a file of models that cannot be read, in one line for all libraries of copies.
+#[test]
+fn a_damaged_file_of_models_is_said_before_nodes_run() {
+    let settings = [("STRATA_MODELS", "/nowhere/models.toml"), ("CALL", "all_gather")];
+    let end = run("copies", &settings, Stderr::Read).unwrap();
+    end.is("sums ", Stderr::Read);
+    let lines: Vec<&str> = end.err.lines().collect();
+    let [models, "it begins"] = lines[..] else { panic!("{}", end.err) };
+    assert!(models.starts_with("strata: /nowhere/models.toml: No such file"), "{models}");
+}
+
 /// What the test below starts: a call that is at fault, in a destructor of a node that unwinds.
 #[test]
 #[ignore = "a part of others"]

@@ -85,6 +85,7 @@ pub use library::{ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_amon
 #[cfg(feature = "std")]
 pub use local::{
     AlreadyChosen, Finder, Found, Models, choose, choose_always, explains, find_models_by, is_pinned, pinned,
+    say_once,
 };
 #[cfg(feature = "std")]
 pub use machine::Machine;

@@ -2,7 +2,7 @@
 //! explanations.
 
 use std::boxed::Box;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::string::String;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{fmt, format};
@@ -82,15 +82,19 @@ impl Models {
     /// [finder](find_models_by) finds, else what is compiled in. They are found once.
     pub fn of<L: Library>(nodes: usize) -> &'static Self {
         let key = (std::ptr::from_ref(L::TABLE).addr(), nodes);
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        in_use.entry(key).or_insert_with(|| {
+        let in_use = || IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = in_use().get(&key).copied();
+        // Not under the lock: what is wrong with a file is reported, which may wait for a reader of
+        // standard error. Threads that look at once find the same.
+        known.unwrap_or_else(|| {
             let found = FINDER.get().and_then(|finder| finder(L::TABLE, nodes));
-            Box::leak(Box::new(match found {
+            let models = match found {
                 Some(Found { source, file }) => {
                     Self { source: Box::leak(source), file: Some(String::leak(file)), note: None }
                 }
                 None => Self::compiled::<L>("threads", nodes),
-            }))
+            };
+            in_use().entry(key).or_insert_with(|| Box::leak(Box::new(models)))
         })
     }
 
@@ -202,9 +206,9 @@ pub fn explains() -> bool {
 }
 
 /// Writes a line to standard error, once in a process.
-fn say_once(line: String) {
-    static SAID: Mutex<BTreeMap<String, ()>> = Mutex::new(BTreeMap::new());
-    let first = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone(), ()).is_none();
+pub fn say_once(line: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let first = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone());
     if first {
         crate::say!("{line}");
     }

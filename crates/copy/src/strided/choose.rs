@@ -19,7 +19,7 @@ pub enum Direction {
 
 impl Direction {
     /// The measured situations, with the models in use: nobody says whether blocks are in a cache.
-    fn situations(self) -> [Situation; 2] {
+    pub(crate) fn situations(self) -> [Situation; 2] {
         match self {
             Self::Pack => [Situation::of::<PackHot>(1), Situation::of::<PackCold>(1)],
             Self::Unpack => [Situation::of::<UnpackHot>(1), Situation::of::<UnpackCold>(1)],
