@@ -50,7 +50,7 @@ pub mod mpi_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-bulk/bulk.spec  sha256 2f38f94f2f16d2804961d6236f4c6ba706b25c8312d250ce101d60c8ac94dfbf
+//! spec     specs/global-bulk/bulk.spec  sha256 a10a18b8d448f420a851720bb983afb7c2f8f83076523bafc974d84c3e79985f
 //! samples  sha256 da7736d7065812d8f557879910e9942ef3e460585cba93b7fd65960af1bad166
 //! models   sha256 05842297af442f631dae8ad19d3c067b1da917b090809cb613ef16fa2f9b221a
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64

@@ -50,7 +50,7 @@ pub mod sim_paragon_8 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 b3d00aaa5338c2d35d5a216b6602e8f7108ebee7ba25e1b84b1affd39acc3dba
+//! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
 //! samples  sha256 432514fe0f9033515da291f3980bd783072422e727bee2689b902a1b84a26cf2
 //! models   sha256 a0f8bf8e7e5a41918838411a48eab81675507a68d10d4b476d2799cbb810f03c
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
@@ -118,7 +118,7 @@ pub mod sim_cm5_8 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 b3d00aaa5338c2d35d5a216b6602e8f7108ebee7ba25e1b84b1affd39acc3dba
+//! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
 //! samples  sha256 ae865891f43b9432066e2f4b57990643ecdc13709efe37c672def9019344d120
 //! models   sha256 905ecf10b59e031d491d9dcd7b1b7e4966a5cf1d455b8a10e4cc869fe2911f60
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
@@ -173,7 +173,7 @@ pub mod mpi_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 b3d00aaa5338c2d35d5a216b6602e8f7108ebee7ba25e1b84b1affd39acc3dba
+//! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
 //! samples  sha256 b710121980a235b6c5e8fd1bcb427d61a87aaac03a9e183896043b295a89d539
 //! models   sha256 d953f6f5303c6ca0b80687059f057bcac8994d57759b8cf6625afb04d49d4cae
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64

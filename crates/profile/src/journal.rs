@@ -207,25 +207,29 @@ fn resume(
     Ok(file)
 }
 
-/// Points with the same iteration variables, and which of them is next.
+/// Points with the same iteration variables and columns, and which of them is next.
 #[derive(Default)]
 struct Sharing {
     points: Vec<usize>,
     turn: usize,
 }
 
-/// Gives the journal's timings to their points. Several points may have the same variables
-/// (verification points are drawn with replacement); they share the timings evenly. Returns how
+/// Gives the journal's timings to their points. Several points may be the same (verification points
+/// are drawn with replacement); they share the timings evenly. Returns how
 /// many samples were used and how many were not.
 fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (usize, usize) {
     let (mut taken, mut strange) = (0, 0);
     for (model, plan) in plans.iter().enumerate() {
-        let mut places: BTreeMap<(bool, &[i64]), Sharing> = BTreeMap::new();
+        type Key<'a> = (bool, &'a [i64], Vec<u64>);
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let mut places: BTreeMap<Key<'_>, Sharing> = BTreeMap::new();
         for (index, point) in plan.points.iter().enumerate() {
-            places.entry((point.verify, &point.at)).or_default().points.push(index);
+            let key = (point.verify, point.at.as_slice(), bits(&point.values));
+            places.entry(key).or_default().points.push(index);
         }
         for row in samples.model(&plan.name).iter().flat_map(|model| &model.rows) {
-            let Some(sharing) = places.get_mut(&(row.verify, row.notes.at.as_slice())) else {
+            let key = (row.verify, row.notes.at.as_slice(), bits(&row.values));
+            let Some(sharing) = places.get_mut(&key) else {
                 strange += 1;
                 continue;
             };

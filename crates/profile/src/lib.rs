@@ -80,6 +80,8 @@ pub struct Bench {
     pub scratch: Scratch,
     /// Random numbers, different on every node and in every timing.
     pub random: Random,
+    /// The `seed` of each setup, different on every node and in every repetition.
+    pub seeds: Random,
 }
 
 /// The `main` of a profiling program: measures `models`, of the spec file `spec` with that hash,

@@ -234,7 +234,8 @@ fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
     }
     let tick = node.reduce_max(timer.tick());
     timer.set_tick(tick);
-    Bench { timer, scratch: Scratch::default(), random: Random::new(seed, "", 0) }
+    let random = || Random::new(seed, "", 0);
+    Bench { timer, scratch: Scratch::default(), random: random(), seeds: random() }
 }
 
 /// One timing of the slowest node, and how often it executed the task: short tasks are repeated
@@ -254,6 +255,7 @@ fn time(
         let stream = *timings * node.size() as u64 + node.rank() as u64;
         *timings += 1;
         bench.random = Random::new(work.seed, &plan.name, stream + 1);
+        bench.seeds = Random::new(!work.seed, &plan.name, stream + 1);
         bench.timer.prepare(count);
         let failure = match guard(|| model.measure(node, point, bench)) {
             Ok(Ok(())) => None,

@@ -75,6 +75,11 @@ impl Random {
         (low <= high).then(|| self.0.random_range(low..=high))
     }
 
+    /// Any number.
+    pub fn any(&mut self) -> u64 {
+        self.0.random()
+    }
+
     /// An integer in `[low, high]`: Brewer's `Select`, called `random_in` in a spec.
     ///
     /// # Panics

@@ -20,6 +20,9 @@ const MAX_COUNT: u32 = 1 << 20;
 /// exclude it.
 const TIME_SLICE: f64 = 0.1;
 
+/// Seconds that setups for fresh repetitions may take before those are timed; then come more.
+const MAX_PREPARING: f64 = 2e-3;
+
 /// Least seconds of one execution that count as a task: the repeating loop alone takes one or two
 /// cycles.
 const LEAST_SECONDS: f64 = 5e-10;
@@ -70,6 +73,12 @@ pub struct Timer {
     count: u32,
     began: f64,
     usage: Option<Usage>,
+    /// Executions that this timing has had, all together.
+    executed: u32,
+    /// When setups for fresh repetitions began.
+    preparing: f64,
+    /// Whether setups are made as long as they take little time; else all at once.
+    in_parts: bool,
     outcome: Option<Timing>,
 }
 
@@ -88,7 +97,18 @@ pub(crate) struct Timing {
 
 impl Timer {
     pub(crate) fn new(clock: Box<dyn Clock>) -> Self {
-        Self { clock, overhead: 0.0, tick: 0.0, count: 1, began: 0.0, usage: None, outcome: None }
+        Self {
+            clock,
+            overhead: 0.0,
+            tick: 0.0,
+            count: 1,
+            began: 0.0,
+            usage: None,
+            executed: 0,
+            preparing: 0.0,
+            in_parts: false,
+            outcome: None,
+        }
     }
 
     /// Measures the clock's resolution and the cost of an empty timing. Local; call it while no
@@ -125,6 +145,7 @@ impl Timer {
     pub(crate) fn prepare(&mut self, count: u32) {
         self.count = count.max(1);
         self.usage = None;
+        self.executed = 0;
         self.outcome = None;
     }
 
@@ -132,6 +153,22 @@ impl Timer {
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// Whether repetitions are left that need a setup each. Nodes agree, as each has its own count
+    /// of what it has executed only where it is alone.
+    pub fn again(&mut self, node: &Node) -> bool {
+        self.in_parts = node.size() == 1 && !node.is_simulated();
+        self.preparing = if self.in_parts { self.clock.now(node) } else { 0.0 };
+        self.executed < self.count
+    }
+
+    /// Whether one more setup is wanted after `made` of them: until there is one for each
+    /// repetition, or those that are made have taken [`MAX_PREPARING`], so that large setups of
+    /// short tasks do not fill the memory.
+    pub fn wants(&mut self, made: usize, node: &Node) -> bool {
+        let left = (self.count - self.executed) as usize;
+        made < left && (made == 0 || !self.in_parts || self.clock.now(node) - self.preparing < MAX_PREPARING)
     }
 
     /// START: a barrier, then the clock is read.
@@ -146,6 +183,11 @@ impl Timer {
 
     /// STOP: the clock is read.
     pub fn stop(&mut self, node: &Node) {
+        self.stop_after(self.count as usize, node);
+    }
+
+    /// STOP after so many executions, which may be a part of this timing's.
+    pub fn stop_after(&mut self, executions: usize, node: &Node) {
         let mut interval = self.clock.now(node) - self.began;
         let mut preempted = false;
         if let (Some(before), Some(after)) = (self.usage, self.clock.usage(node))
@@ -157,8 +199,19 @@ impl Timer {
                 interval = interval.min(after.processor - before.processor);
             }
         }
-        let seconds = (interval - self.overhead).max(0.0) / f64::from(self.count);
-        self.outcome = Some(Timing { seconds, interval, preempted, resolved: true });
+        let total = (interval - self.overhead).max(0.0);
+        // With what the parts before have taken.
+        let before = self.outcome.take();
+        let earlier = before.map_or((0.0, 0.0, false), |timing| {
+            (timing.seconds * f64::from(self.executed), timing.interval, timing.preempted)
+        });
+        self.executed += executions as u32;
+        self.outcome = Some(Timing {
+            seconds: (earlier.0 + total) / f64::from(self.executed),
+            interval: earlier.1 + interval,
+            preempted: earlier.2 || preempted,
+            resolved: true,
+        });
     }
 
     /// Sets the seconds that a task measured itself (`sample { … }`).

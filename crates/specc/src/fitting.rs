@@ -287,7 +287,8 @@ impl Fitting {
                 });
             }
             let inputs = library.inputs.clone();
-            self.set.libraries.push(Library { name: library.name.clone(), inputs, candidates });
+            let name = library.name.clone();
+            self.set.libraries.push(Library { name, inputs, candidates, regret: None });
         }
     }
 

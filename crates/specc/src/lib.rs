@@ -14,6 +14,7 @@ pub mod cli;
 pub mod competition;
 mod coverage;
 pub mod curves;
+pub mod decisions;
 pub mod drive;
 pub mod emit;
 pub mod fitting;

@@ -68,7 +68,8 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         .lines()
         .map(|line| line.strip_prefix("// ").unwrap_or(line))
         .fold("mod models;\n".to_owned(), |text, line| text + line + "\n");
-    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&list(100)), Ok(sorted(&list(100)))); }\n";
+    let check =
+        "#[test]\nfn it_chooses() { assert_eq!(distinct(&list(100, 1)), Ok(sorted(&list(100, 1)))); }\n";
     fs::write(package.join("src/lib.rs"), format!("{before}\n{shown}\n{check}\n{tests}")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let (status, out, told) = command(&package, &cargo, &["test", "--lib"]);

@@ -50,12 +50,13 @@ fn outline(spec: &CheckedSpec) -> String {
                     .unwrap();
                 }
                 match &measured.work {
-                    Timed::Task { once, code } => {
-                        writeln!(text, "  task once={once} {:?}", code.text).unwrap()
+                    Timed::Task { repeated, code } => {
+                        writeln!(text, "  task {repeated:?} {:?}", code.text).unwrap()
                     }
                     Timed::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
                 }
-                let count = |nodes| Space::new(model, server(nodes)).unwrap().unwrap().nest().unwrap().len();
+                let count =
+                    |nodes| Space::new(spec, model, server(nodes)).unwrap().unwrap().nest().unwrap().len();
                 let points = [count(1), count(4)];
                 writeln!(text, "  points on 1 and 4 nodes: {points:?}").unwrap();
             }

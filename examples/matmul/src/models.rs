@@ -57,7 +57,7 @@ pub mod threads_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/matmul/matmul.spec  sha256 5ebe1b1c2dace37cde03da0324d1f8a695823ca1551699d21ea3533e98b17f2a
+//! spec     specs/matmul/matmul.spec  sha256 5e7a64ccb10bcc339b2dcf111ba828730b8c7c9a27480c53810e5f1f00c878a0
 //! samples  sha256 97fe67c1e9f35f391c2f7caed4f901e9f0d7f32455f8b8c5664da6e027dabffd
 //! models   sha256 ff9d5356b8a58524e99ab8c093f6522cce51172b3dd3292adcf88a9012381a59
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64

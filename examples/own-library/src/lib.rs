@@ -14,9 +14,10 @@ pub struct Matrix {
     pub values: Vec<f64>,
 }
 
-/// A matrix of n rows of small whole numbers, so that products are exact.
-pub fn matrix(n: usize, seed: usize) -> Matrix {
-    let values = (0..n * n).map(|i| ((i * 31 + seed * 17) % 7) as f64).collect();
+/// A matrix of n rows of small whole numbers, so that products are exact; others for each seed.
+pub fn matrix(n: usize, seed: u64) -> Matrix {
+    let number = |i: u64| (i ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61;
+    let values = (0..(n * n) as u64).map(|i| number(i) as f64).collect();
     Matrix { n, values }
 }
 

@@ -32,6 +32,7 @@ mod inline;
 mod library;
 mod nodes;
 mod read;
+mod regret;
 mod resolve;
 mod sensitivity;
 mod write;
@@ -42,6 +43,7 @@ pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use inline::{Check, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
 pub use library::{LibraryModels, expected_ratio};
 pub use nodes::Nodes;
+pub use regret::{Constant, Regret};
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
 pub use strata_select::{Step, Verdict};
@@ -256,6 +258,8 @@ pub struct Library {
     pub inputs: Vec<String>,
     /// The implementations, in order: the first named wins a tie.
     pub candidates: Vec<LibraryCandidate>,
+    /// What choices among them lose, if that was measured.
+    pub regret: Option<Regret>,
 }
 
 /// One implementation of a library.

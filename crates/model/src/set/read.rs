@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Input, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, Nodes, ParameterRange, Quantiles,
-    SetError, Step, Term, VERSION, Verdict,
+    Constant, Input, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, Nodes, ParameterRange,
+    Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
 use crate::{Platform, SpecId, did_you_mean};
 
@@ -146,6 +146,22 @@ fn library(value: &Value<'_>) -> Result<Library, SetError> {
         name: table.required("name", Value::text)?,
         inputs: table.required("inputs", |inputs| inputs.list(Value::text))?,
         candidates: table.list("candidates", candidate)?,
+        regret: table.optional("regret", regret)?,
+    };
+    table.finish(read)
+}
+
+fn regret(value: &Value<'_>) -> Result<Regret, SetError> {
+    let mut table = value.table()?;
+    let constant = table.optional("constant", Value::text)?;
+    let constant_mean = table.optional("constant_mean", Value::float)?;
+    let read = Regret {
+        inputs: table.required("inputs", Value::whole)?,
+        mean: table.required("mean", Value::float)?,
+        interval: (table.required("low", Value::float)?, table.required("high", Value::float)?),
+        worst: table.required("worst", Value::float)?,
+        worst_at: table.required("worst_at", Value::text)?,
+        constant: constant.zip(constant_mean).map(|(name, mean)| Constant { name, mean }),
     };
     table.finish(read)
 }

@@ -8,7 +8,9 @@ use std::fmt::Write;
 
 use crate::codegen::toml_string;
 
-use super::{Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Step, Term, VERSION};
+use super::{
+    Constant, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret, Step, Term, VERSION,
+};
 
 impl ModelSet {
     /// The set as TOML. Reads back equal, floats to the bit.
@@ -134,6 +136,9 @@ impl Text {
         self.head("[[libraries]]");
         self.entry("name", &toml_string(&library.name));
         self.entry("inputs", &strings(&library.inputs));
+        if let Some(regret) = &library.regret {
+            self.entry("regret", &self::regret(regret));
+        }
         for candidate in &library.candidates {
             self.head("[[libraries.candidates]]");
             self.entry("name", &toml_string(&candidate.name));
@@ -143,6 +148,18 @@ impl Text {
             self.list("requires", &candidate.requires, |text| toml_string(text));
         }
     }
+}
+
+fn regret(regret: &Regret) -> String {
+    let Regret { inputs, mean, interval: (low, high), worst, worst_at, constant } = regret;
+    let constant = constant.as_ref().map_or(String::new(), |Constant { name, mean }| {
+        format!(", constant = {}, constant_mean = {}", toml_string(name), float(*mean))
+    });
+    let [mean, low, high, worst] = [*mean, *low, *high, *worst].map(float);
+    format!(
+        "{{ inputs = {inputs}, mean = {mean}, low = {low}, high = {high}, worst = {worst}, worst_at = {}{constant} }}",
+        toml_string(worst_at)
+    )
 }
 
 fn input(input: &Input) -> String {

@@ -55,6 +55,7 @@ fn sorts() -> ModelSet {
         ..fitted("Sample", &[keys()], &[term("1", 1e-4), term("Radix(64,8,32)", 1.0), term("keys", 2e-7)])
     };
     let library = Library {
+        regret: None,
         name: "sort".into(),
         inputs: vec!["keys".into(), "width".into()],
         candidates: vec![
@@ -488,6 +489,7 @@ fn verdicts_reach_the_candidates() {
     };
     let names = ["Good", "Bad", "Dim", "Both", "Over", "Alone", "Hybrid"];
     set.libraries = vec![Library {
+        regret: None,
         name: "lib".into(),
         inputs: vec!["x".into()],
         candidates: names.map(candidate).to_vec(),

@@ -11,6 +11,7 @@ use strata_select::say;
 use super::args::Target;
 use super::failure::Failure;
 use super::machine;
+use crate::decisions;
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
@@ -119,6 +120,32 @@ impl<'a> Campaign<'a> {
         self.run(&points, &options)
     }
 
+    /// Measures what the choices of the libraries of `set` lose, and writes it into the set; for at
+    /// most `seconds`.
+    pub(super) fn decide(&self, set: &mut ModelSet, seconds: f64) -> Result<(), Failure> {
+        let (decisions, run) =
+            decisions::plan(self.spec, &self.site(), set, self.seed).map_err(Failure::Fault)?;
+        if run.models.is_empty() {
+            return Ok(());
+        }
+        let options = drive::RunOptions {
+            resume: false,
+            budget: Some(seconds),
+            plan: self.options.output.with_file_name("decisions-plan.txt"),
+            output: self.options.output.with_file_name("decisions.txt"),
+            part: Some("timing what choices lose".to_owned()),
+            ..self.options.clone()
+        };
+        let plan = Plan { spec: self.emitted.spec.clone(), runs: vec![run] };
+        write(&options.plan, &plan.to_text())?;
+        let path = drive::profile(&self.program, &self.emitted, &options)?;
+        let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
+        let times =
+            Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+        decisions.judge(set, &times);
+        Ok(())
+    }
+
     /// The points of an earlier run with this spec in the same folder: those that were planned and
     /// those that were measured.
     pub(super) fn earlier(&self) -> Points {
@@ -172,15 +199,15 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Calls `measure` for each number of nodes, of several in a folder of its own and with its share
-/// of the budget; the path of all samples together.
-pub(super) fn on_each(
+/// of the budget; the path of all samples together, and the campaign where there was one alone.
+pub(super) fn on_each<'a>(
     target: &Target,
     output: &Path,
-    measure: &dyn Fn(&Target, &Path) -> Result<PathBuf, Failure>,
-) -> Result<PathBuf, Failure> {
+    measure: &dyn Fn(&Target, &Path) -> Result<(PathBuf, Campaign<'a>), Failure>,
+) -> Result<(PathBuf, Option<Campaign<'a>>), Failure> {
     let numbers: BTreeSet<u32> = target.nodes.iter().copied().collect();
     if numbers.len() < 2 {
-        return measure(target, output);
+        return measure(target, output).map(|(path, campaign)| (path, Some(campaign)));
     }
     let mut all: Option<Samples> = None;
     for nodes in &numbers {
@@ -190,7 +217,7 @@ pub(super) fn on_each(
             program: Some(output.to_owned()),
             ..target.clone()
         };
-        let path = measure(&target, &output.join(format!("nodes-{nodes}")))?;
+        let (path, _) = measure(&target, &output.join(format!("nodes-{nodes}")))?;
         let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
         let samples =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
@@ -203,19 +230,24 @@ pub(super) fn on_each(
     }
     let path = output.join("samples.txt");
     write(&path, &all.unwrap_or_default().to_text())?;
-    Ok(path)
+    Ok((path, None))
 }
 
 /// `specc profile` and the first part of `specc calibrate`: the path of the samples.
-pub(super) fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn measure<'a>(
+    spec: &'a CheckedSpec,
+    target: &Target,
+    output: &Path,
+) -> Result<(PathBuf, Campaign<'a>), Failure> {
     let given = given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
-    let Some(mut points) = given else { return campaign.loops() };
+    let Some(mut points) = given else { return Ok((campaign.loops()?, campaign)) };
     check(&points, &campaign)?;
     if target.resume {
         join(&mut points, &campaign.earlier());
     }
-    campaign.points(&points, target.resume, target.budget.as_secs_f64())
+    let path = campaign.points(&points, target.resume, target.budget.as_secs_f64())?;
+    Ok((path, campaign))
 }
 
 /// In a sentence, how to go on where the budget was too short for all planned points; `None` where

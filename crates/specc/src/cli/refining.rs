@@ -102,12 +102,12 @@ fn advice_json(advice: &Advice) -> Value {
 }
 
 /// The first part of `specc calibrate --refine`: the path of the samples.
-pub(super) fn refine(
-    spec: &CheckedSpec,
+pub(super) fn refine<'a>(
+    spec: &'a CheckedSpec,
     target: &On,
     refining: &Refining,
     output: &Path,
-) -> Result<PathBuf, Failure> {
+) -> Result<(PathBuf, Campaign<'a>), Failure> {
     let given = measuring::given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
     let spaces = points::spaces(spec, campaign.site()).map_err(Failure::Fault)?;
@@ -152,7 +152,7 @@ pub(super) fn refine(
         return Err(Failure::Usage("the budget is too short to measure anything".into()));
     };
     say!("{why}; the loops have {loops} points");
-    Ok(path)
+    Ok((path, campaign))
 }
 
 /// The share of the budget that the first round may use.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
 use strata_fit::emit as emit_models;
@@ -22,6 +22,7 @@ use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
+use crate::lang::plan::Library;
 use crate::{curves, map};
 
 impl From<DriveError> for Failure {
@@ -64,7 +65,7 @@ pub(super) fn emit(
 pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let _lock = Lock::take(&output.output)?;
-    let samples = measuring::on_each(target, &output.output, &|target, output| {
+    let (samples, _) = measuring::on_each(target, &output.output, &|target, output| {
         measuring::measure(&spec, target, output)
     })?;
     print(samples.display())?;
@@ -94,7 +95,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
     let source = (&args.samples[..], &args.reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
-    finish(source, spec.as_ref(), &how, args.output.as_deref(), args.json).map(drop)
+    finish(source, spec.as_ref(), &how, &mut |_, _| Ok(()), args.output.as_deref(), args.json).map(drop)
 }
 
 /// `specc calibrate`.
@@ -114,19 +115,28 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         can_install().map_err(|error| Failure::Machine(error.to_string()))?;
     }
     let _lock = Lock::take(output)?;
-    let samples = measuring::on_each(target, output, &|target, output| match refining.refine {
-        true => refining::refine(&spec, target, refining, output),
-        false => measuring::measure(&spec, target, output),
-    })?;
+    let budget = target.budget.as_secs_f64();
+    let for_samples = if is_choosing(&spec) { budget * (1.0 - DECIDING) } else { budget };
+    let for_samples = Target { budget: Duration::from_secs_f64(for_samples), ..target.clone() };
+    let (samples, campaign) =
+        measuring::on_each(&for_samples, output, &|target, output| match refining.refine {
+            true => refining::refine(&spec, target, refining, output),
+            false => measuring::measure(&spec, target, output),
+        })?;
+    let decide = &mut |set: &mut ModelSet, spent: f64| match &campaign {
+        Some(campaign) if is_choosing(&spec) => campaign.decide(set, (budget - spent).max(DECIDING * budget)),
+        _ => Ok(()),
+    };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
-    let set = finish(source, Some(&spec), &how, Some(output), json).map_err(|failure| match failure {
-        Failure::Fault(message) => {
-            let more = measuring::longer(target, output).filter(|_| !refining.refine);
-            Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
-        }
-        other => other,
-    })?;
+    let set =
+        finish(source, Some(&spec), &how, decide, Some(output), json).map_err(|failure| match failure {
+            Failure::Fault(message) => {
+                let more = measuring::longer(target, output).filter(|_| !refining.refine);
+                Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
+            }
+            other => other,
+        })?;
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
             say!("installed {}", file.display());
@@ -135,11 +145,28 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fits the samples, writes what comes of them to `output`, and prints tables or JSON; the models.
+/// The share of the budget that is kept for timing what choices lose.
+const DECIDING: f64 = 0.3;
+
+/// Whether a program chooses by the spec at all.
+fn is_choosing(spec: &CheckedSpec) -> bool {
+    let chosen = |library: &Library| {
+        let values = library.candidates.iter().flat_map(|candidate| &candidate.parameters);
+        library.candidates.len() > 1 || values.into_iter().any(|parameter| parameter.root.is_none())
+    };
+    spec.libraries.iter().any(chosen)
+}
+
+/// Measures what choices lose, after so many seconds of measuring, and writes it into the set.
+type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<(), Failure>;
+
+/// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints tables
+/// or JSON; the models.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
+    decide: Decide<'_>,
     output: Option<&Path>,
     json: bool,
 ) -> Result<ModelSet, Failure> {
@@ -168,6 +195,8 @@ fn finish(
             measured.path
         ));
     }
+    let moments = samples.models.iter().flat_map(|model| &model.rows).flat_map(|row| &row.notes.timings);
+    decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max))?;
     // Libraries of more than two inputs need `specc map` with the others held fixed.
     let maps: Vec<Map> = competitions(&fitting).filter_map(|c| map::compute(&c, &[]).ok()).collect();
     if let Some(folder) = output {
@@ -177,6 +206,11 @@ fn finish(
     if json {
         print(fit_json(&fitting.set.models))?;
     } else if !fitting.set.models.is_empty() {
+        for library in &fitting.set.libraries {
+            if let Some(regret) = &library.regret {
+                print(format_args!("`{}`: {regret}\n", library.name))?;
+            }
+        }
         print(fit_table(&fitting.set))?;
         for map in &maps {
             print(format_args!("\n{}", map_table(map)))?;

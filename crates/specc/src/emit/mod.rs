@@ -5,6 +5,7 @@
 //! of the spec is copied untouched, and [`SourceMap`] remembers from where, so that what rustc or a
 //! panic says about it can be shown in the spec.
 
+mod bound;
 mod dependencies;
 mod error;
 mod model;

@@ -4,11 +4,10 @@
 //! check has found. Names of our own begin with `strata_`, so that code of the spec cannot hide
 //! them by accident.
 
-use proc_macro2::{TokenStream, TokenTree};
-
+use super::bound::bound;
 use super::source_map::Page;
 use crate::lang::ast::Code;
-use crate::lang::plan::{Measured, Model, SpecFile, Timed};
+use crate::lang::plan::{Measured, Model, Repeated, SpecFile, Timed};
 
 /// The module of a measured model. `path` is the spec file's path as it may stand in generated
 /// text.
@@ -64,15 +63,7 @@ impl Printer<'_> {
 
     fn measure(&mut self) {
         let measured = self.measured;
-        let work = match &measured.work {
-            Timed::Task { code, .. } | Timed::Sample(code) => code,
-        };
-        let mentions = |name: &str| {
-            [&measured.setup, &Some(work.clone()), &measured.cleanup]
-                .into_iter()
-                .flatten()
-                .any(|code| mentions(code, name))
-        };
+        let mentions = |name: &str| measured.codes().any(|code| code.mentions(name));
         self.line(0, "");
         self.line(1, "fn measure(");
         self.line(2, "&self,");
@@ -90,22 +81,27 @@ impl Printer<'_> {
         }
         self.line(2, &format!("let (name, verify) = ({:?}, strata_point.verify);", self.model.name));
         self.values();
-        if let Some(setup) = &measured.setup {
-            self.statements("setup", setup);
-        }
+        let own_seed = self.measured.names().all(|name| name != "seed") && mentions("seed");
+        let seed = "let seed: u64 = strata_bench.seeds.any();";
         match &measured.work {
-            Timed::Task { once, code } => self.task(*once, code),
-            Timed::Sample(code) => {
-                let place = self.place(code.span.start);
-                self.line(2, &format!("// sample, {place}"));
-                self.line(2, "let strata_seconds: f64 = {");
-                self.page.verbatim(&code.text, self.model.file, code.span.start);
-                self.line(2, "};");
-                self.line(2, "strata_timer.record(strata_seconds);");
+            Timed::Task { repeated: Repeated::OnFreshSetups, code } => {
+                self.fresh(code, own_seed.then_some(seed));
             }
-        }
-        if let Some(cleanup) = &measured.cleanup {
-            self.statements("cleanup", cleanup);
+            work => {
+                if own_seed {
+                    self.line(2, seed);
+                }
+                if let Some(setup) = &measured.setup {
+                    self.statements("setup", setup);
+                }
+                match work {
+                    Timed::Task { repeated, code } => self.task(*repeated == Repeated::Never, code),
+                    Timed::Sample(code) => self.sample(code),
+                }
+                if let Some(cleanup) = &measured.cleanup {
+                    self.statements("cleanup", cleanup);
+                }
+            }
         }
         self.line(2, "Ok(())");
         self.line(1, "}");
@@ -127,19 +123,72 @@ impl Printer<'_> {
     }
 
     fn task(&mut self, once: bool, code: &Code) {
-        let place = self.place(code.span.start);
         self.line(2, "strata_timer.start(node);");
         if !once {
             self.line(2, "for _ in 0..strata_timer.count() {");
         }
-        self.line(2, &format!("// task, {place}"));
-        self.line(2, "::std::hint::black_box({");
-        self.page.verbatim(&code.text, self.model.file, code.span.start);
-        self.line(2, "});");
+        self.execute(code);
         if !once {
             self.line(2, "}");
         }
         self.line(2, "strata_timer.stop(node);");
+    }
+
+    /// One repetition of the task.
+    fn execute(&mut self, code: &Code) {
+        let place = self.place(code.span.start);
+        self.line(2, &format!("// task, {place}"));
+        self.line(2, "::std::hint::black_box({");
+        self.page.verbatim(&code.text, self.model.file, code.span.start);
+        self.line(2, "});");
+    }
+
+    fn sample(&mut self, code: &Code) {
+        let place = self.place(code.span.start);
+        self.line(2, &format!("// sample, {place}"));
+        self.line(2, "let strata_seconds: f64 = {");
+        self.page.verbatim(&code.text, self.model.file, code.span.start);
+        self.line(2, "};");
+        self.line(2, "strata_timer.record(strata_seconds);");
+    }
+
+    /// Repetitions that each have what a setup of their own has made: all setups, then START, all
+    /// tasks and STOP, then all cleanups. What setups bind waits in a list meanwhile.
+    fn fresh(&mut self, task: &Code, seed: Option<&str>) {
+        let measured = self.measured;
+        let Some(setup) = &measured.setup else { return };
+        let later = [Some(task), measured.cleanup.as_ref()];
+        // A name that begins so may be of a guard, which does its work by being there.
+        let needed = |name: &String| {
+            name.starts_with('_') || later.into_iter().flatten().any(|code| code.mentions(name))
+        };
+        let names: Vec<String> = bound(&setup.text).into_iter().filter(needed).collect();
+        let values: String = names.iter().map(|name| format!("{name}, ")).collect();
+        let pattern: String = names.iter().map(|name| format!("mut {name}, ")).collect();
+        self.line(2, "let mut strata_made = ::std::vec::Vec::new();");
+        self.line(2, "while strata_timer.again(node) {");
+        self.line(2, "while strata_timer.wants(strata_made.len(), node) {");
+        if let Some(seed) = seed {
+            self.line(2, seed);
+        }
+        self.statements("setup", setup);
+        self.line(2, &format!("strata_made.push(::core::option::Option::Some(({values})));"));
+        self.line(2, "}");
+        self.line(2, "strata_timer.start(node);");
+        self.line(2, "for strata_one in &mut strata_made {");
+        self.line(2, &format!("let Some(({pattern})) = strata_one.take() else {{ continue }};"));
+        self.execute(task);
+        self.line(2, &format!("*strata_one = ::core::option::Option::Some(({values}));"));
+        self.line(2, "}");
+        self.line(2, "strata_timer.stop_after(strata_made.len(), node);");
+        if let Some(cleanup) = &measured.cleanup {
+            self.line(2, "for strata_one in strata_made.drain(..) {");
+            self.line(2, &format!("let Some(({pattern})) = strata_one else {{ continue }};"));
+            self.statements("cleanup", cleanup);
+            self.line(2, "}");
+        }
+        self.line(2, "strata_made.clear();");
+        self.line(2, "}");
     }
 
     /// Code whose names the rest of the function sees.
@@ -150,16 +199,4 @@ impl Printer<'_> {
         // A last expression becomes a statement.
         self.line(2, ";");
     }
-}
-
-/// Whether code mentions a name, also inside macros.
-fn mentions(code: &Code, name: &str) -> bool {
-    fn any(tokens: TokenStream, name: &str) -> bool {
-        tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => any(group.stream(), name),
-            TokenTree::Ident(ident) => ident == name,
-            _ => false,
-        })
-    }
-    code.text.parse().is_ok_and(|tokens| any(tokens, name))
 }

@@ -4,6 +4,7 @@
 //! [`Spelling`] remembers which one was written, for the printer and for the rule that in the
 //! one-line form inputs are terms too.
 
+use proc_macro2::{TokenStream, TokenTree};
 use strata_model::expr::{Expr, Span};
 
 /// One spec file.
@@ -123,8 +124,13 @@ pub enum StatementKind {
     },
     /// `require length >= 1`
     Require(Expr),
-    /// `setup { … }`: runs before the timing.
-    Setup(Code),
+    /// `setup { … }`: what a repetition of the task begins with.
+    Setup {
+        /// `setup once`: all repetitions of one timing are run on what it made once.
+        once: bool,
+        /// The code.
+        code: Code,
+    },
     /// `task { … }`: what is timed.
     Task {
         /// `task once`: never repeated inside one timing, because it consumes what the setup made.
@@ -202,6 +208,26 @@ pub struct Code {
     pub text: String,
     /// Where that text stands.
     pub span: Span,
+}
+
+impl Code {
+    /// Whether it mentions a name, also inside macros and in the text of their strings.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        let shown = [format!("{{{name}}}"), format!("{{{name}:")];
+        self.text.parse().is_ok_and(|tokens| mention(tokens, name, &shown))
+    }
+}
+
+fn mention(tokens: TokenStream, name: &str, shown: &[String; 2]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => mention(group.stream(), name, shown),
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Literal(literal) => {
+            let text = literal.to_string();
+            shown.iter().any(|shown| text.contains(shown))
+        }
+        TokenTree::Punct(_) => false,
+    })
 }
 
 /// A library: one interface, several implementations, the model of each.

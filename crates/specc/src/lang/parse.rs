@@ -76,6 +76,11 @@ fn child<'p>(pair: &Pair<'p, Rule>, rule: Rule) -> Option<Pair<'p, Rule>> {
     pair.clone().into_inner().find(|inner| inner.as_rule() == rule)
 }
 
+/// Whether the word `once` follows that of a statement.
+fn once(pair: &Pair<'_, Rule>) -> bool {
+    child(pair, Rule::once).is_some()
+}
+
 fn children<'p>(pair: &Pair<'p, Rule>, rule: Rule) -> impl Iterator<Item = Pair<'p, Rule>> {
     pair.clone().into_inner().filter(move |inner| inner.as_rule() == rule)
 }
@@ -309,10 +314,8 @@ impl Reader<'_> {
                 value: self.expr(&child(pair, Rule::expression)?)?,
             },
             Rule::require => StatementKind::Require(self.expr(&child(pair, Rule::expression)?)?),
-            Rule::setup => StatementKind::Setup(self.code(pair)?),
-            Rule::task => {
-                StatementKind::Task { once: child(pair, Rule::once).is_some(), code: self.code(pair)? }
-            }
+            Rule::setup => StatementKind::Setup { once: once(pair), code: self.code(pair)? },
+            Rule::task => StatementKind::Task { once: once(pair), code: self.code(pair)? },
             Rule::cleanup => StatementKind::Cleanup(self.code(pair)?),
             Rule::sample => StatementKind::Sample(self.code(pair)?),
             Rule::terms_line => StatementKind::Terms(self.terms(&child(pair, Rule::terms)?)),
@@ -418,7 +421,9 @@ impl Reader<'_> {
         let &[first, second, third, fourth, _] = marks.as_slice() else { return None };
         let (setup, task, cleanup) =
             (self.field(first, second), self.field(second, third), self.field(third, fourth));
-        statements.extend(setup.map(|code| Statement { span: code.span, kind: StatementKind::Setup(code) }));
+        // The thesis repeats a task on one setup.
+        let setup = setup.map(|code| (code.span, StatementKind::Setup { once: true, code }));
+        statements.extend(setup.map(|(span, kind)| Statement { span, kind }));
         let Some(task) = task else {
             let message = "this one-line model has no task".to_owned();
             self.fail(Span { start: second, end: third + 1 }, message, "between these two `@`");

@@ -105,18 +105,45 @@ pub struct Measured {
     pub cleanup: Option<Code>,
 }
 
+impl Measured {
+    /// Its pieces of Rust.
+    pub(crate) fn codes(&self) -> impl Iterator<Item = &Code> {
+        let work = match &self.work {
+            Timed::Task { code, .. } | Timed::Sample(code) => code,
+        };
+        self.setup.iter().chain([work]).chain(&self.cleanup)
+    }
+
+    /// The names of its loops and values, which its Rust code sees.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let loops = self.loops.iter().map(|plan| plan.name.as_str());
+        loops.chain(self.bindings.iter().map(|binding| binding.name.as_str()))
+    }
+}
+
 /// What is measured.
 #[derive(Clone, Debug)]
 pub enum Timed {
     /// Timed by the harness.
     Task {
-        /// Never repeated inside one timing: it consumes what the setup made.
-        once: bool,
+        /// Whether and how it is repeated inside one timing.
+        repeated: Repeated,
         /// The code: statements, perhaps with a value at the end.
         code: Code,
     },
     /// Measures by itself: a block whose value is the seconds, an `f64`.
     Sample(Code),
+}
+
+/// How a task is repeated inside one timing, where it is too short for the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// `task once`: it consumes what the setup made.
+    Never,
+    /// Each repetition on what a `setup` of its own made.
+    OnFreshSetups,
+    /// All on what was made before the timing: `setup once`, or no setup at all.
+    OnOneSetup,
 }
 
 /// One loop of the nest.
@@ -134,6 +161,8 @@ pub struct LoopPlan {
     pub step: Step,
     /// The type of the variable in Rust code: `Usize` or `I64`.
     pub number: NumberKind,
+    /// Whether points may lie between its whole values: nothing but rounded values reads it.
+    pub between: bool,
     /// Where it stands.
     pub span: Span,
 }

@@ -204,7 +204,7 @@ impl Printer<'_> {
         self.open();
         for statement in statements {
             let head_end = match &statement.kind {
-                StatementKind::Setup(code) | StatementKind::Task { code, .. } => code.span.start,
+                StatementKind::Setup { code, .. } | StatementKind::Task { code, .. } => code.span.start,
                 StatementKind::Cleanup(code) | StatementKind::Sample(code) => code.span.start,
                 _ => statement.span.end,
             };
@@ -230,9 +230,8 @@ impl Printer<'_> {
             StatementKind::For(plan) => format!("for {}", self.values(plan)),
             StatementKind::Let { name, value } => format!("let {} = {}", name.text, self.expr(value)),
             StatementKind::Require(expr) => format!("require {}", self.expr(expr)),
-            StatementKind::Setup(code) => code::block("setup", &code.text, indent, WIDTH),
-            StatementKind::Task { once: false, code } => code::block("task", &code.text, indent, WIDTH),
-            StatementKind::Task { once: true, code } => code::block("task once", &code.text, indent, WIDTH),
+            StatementKind::Setup { once, code } => self.code("setup", *once, code, indent),
+            StatementKind::Task { once, code } => self.code("task", *once, code, indent),
             StatementKind::Cleanup(code) => code::block("cleanup", &code.text, indent, WIDTH),
             StatementKind::Sample(code) => code::block("sample", &code.text, indent, WIDTH),
             StatementKind::Terms(terms) => filled("terms", &self.terms(terms), indent),
@@ -244,6 +243,11 @@ impl Printer<'_> {
             }
             StatementKind::Option { name, value } => format!("{} {}", name.text, value.text),
         }
+    }
+
+    fn code(&self, word: &str, once: bool, code: &Code, indent: usize) -> String {
+        let head = if once { format!("{word} once") } else { word.to_owned() };
+        code::block(&head, &code.text, indent, WIDTH)
     }
 
     fn parameter(&self, parameter: &Parameter) -> String {
@@ -302,7 +306,7 @@ impl Printer<'_> {
                 StatementKind::Let { name, value } => {
                     inputs.push(format!("{}:{}", name.text, self.bare(value)))
                 }
-                StatementKind::Setup(code) => setup = code::field(&code.text),
+                StatementKind::Setup { code, .. } => setup = code::field(&code.text),
                 StatementKind::Task { code, .. } => task = code::field(&code.text),
                 StatementKind::Cleanup(code) => cleanup = code::field(&code.text),
                 StatementKind::Terms(listed) => {

@@ -297,7 +297,8 @@ fn begins_statement(text: &str, at: usize) -> bool {
     let word = &text[at..end];
     let next = skip_blanks(bytes, end);
     if CODE_WORDS.contains(&word) {
-        return bytes.get(next) == Some(&b'{') || word == "task" && text[next..].starts_with("once");
+        let once = ["task", "setup"].contains(&word) && text[next..].starts_with("once");
+        return bytes.get(next) == Some(&b'{') || once;
     }
     word == "terms" && next > end && bytes.get(next).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }

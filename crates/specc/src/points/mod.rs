@@ -1,26 +1,26 @@
 //! What is to be measured: the points of a spec on a number of nodes of a machine, and the plan of
 //! them that a profiling program follows.
 //!
-//! A model's points are those of its loop nest, or those that are given in their place, then
-//! `verify` points drawn uniformly over the whole integer range of every iteration variable (Brewer
-//! Fig 3-4). Everything that a spec computes is computed here, once: the generated program holds
+//! A model's points are those of its loop nest, a little beside the loops' values ([`between`]), or
+//! those that are given in their place, then `verify` points drawn over the whole range of every
+//! iteration variable (Brewer Fig 3-4). Everything that a spec computes is computed here, once: the generated program holds
 //! the spec's Rust code and nothing else. Loops and values may read the machine: such a plan is
 //! true for machines with the same numbers alone, which it names; the spec and the program stay the
 //! same.
 
+mod between;
 mod competing;
 mod site;
 mod space;
 
 use std::collections::BTreeMap;
 
-use chacha20::ChaCha8Rng;
-use rand::{RngExt as _, SeedableRng as _};
-use strata_model::plan::{ModelPlan, Run};
+use strata_model::plan::{ModelPlan, PlanPoint, Run};
 use strata_model::{Points, count, did_you_mean};
 
-use crate::lang::plan::{CheckedSpec, ModelKind, Timed};
+use crate::lang::plan::{CheckedSpec, Measured, ModelKind, Repeated, Timed};
 
+pub(crate) use between::Draws;
 use competing::not_measured;
 pub use competing::{competing, measurable, not_competing};
 pub use site::Site;
@@ -58,7 +58,7 @@ pub fn plan(
             notes.push(not_measured(spec, name, nodes));
             continue;
         }
-        let space = match Space::new(model, site.clone()) {
+        let space = match Space::new(spec, model, site.clone()) {
             Ok(Some(space)) => space,
             Ok(None) => continue,
             Err(fault) => {
@@ -68,9 +68,9 @@ pub fn plan(
         };
         machine.extend(space.machine().iter().map(|(word, value)| ((*word).to_owned(), *value)));
         match plan_model(&space, nodes, seed, given.of(name)) {
-            Ok((plan, note)) => {
+            Ok((plan, said)) => {
                 models.push(plan);
-                notes.extend(note);
+                notes.extend(said);
             }
             Err(fault) => faults.push(fault),
         }
@@ -98,8 +98,8 @@ fn plan_model(
     nodes: usize,
     seed: u64,
     given: Option<&[Vec<i64>]>,
-) -> Result<(ModelPlan, Option<String>), String> {
-    let (name, model, measured) = (space.name(), space.model(), space.measured());
+) -> Result<(ModelPlan, Vec<String>), String> {
+    let (name, measured) = (space.name(), space.measured());
     let on = || count(nodes, "node", "nodes");
     let nest = match given {
         Some(points) => checked(space, nodes, points)?,
@@ -109,17 +109,17 @@ fn plan_model(
         return Err(format!("model `{name}`: its loop nest is empty on {}", on()));
     }
     let copies = if measured.loops.is_empty() { SAMPLES_OF_ONE_PLACE } else { 1 };
-    let planned = nest.iter().filter_map(|at| space.planned(false, at));
+    let planned = nest.iter().filter_map(|at| space.planned(at));
     let mut points: Vec<_> = planned.flat_map(|point| std::iter::repeat_n(point, copies)).collect();
     if points.is_empty() {
         return Err(format!("model `{name}`: its `require` excludes all {} points on {}", nest.len(), on()));
     }
     let fitted = points.len();
-    let mut random = generator(seed, name);
     let wanted = space.verify() as usize;
-    points.extend((0..wanted).filter_map(|_| {
-        let mut draw = || space.draw(|low, high| random.random_range(low..=high));
-        (0..MAX_DRAWS).find_map(|_| space.planned(true, &draw()?))
+    let draws = Draws::new(seed);
+    points.extend((0..wanted).filter_map(|number| {
+        let mut tries = (0..MAX_DRAWS).map(|again| (number * MAX_DRAWS + again) as u64);
+        tries.find_map(|number| space.verifying(&draws.of(space, number)?))
     }));
     let undrawn = fitted + wanted - points.len();
     let note = (undrawn > 0).then(|| {
@@ -127,17 +127,35 @@ fn plan_model(
             "model {name}: {undrawn} of {wanted} verification points could not be drawn: its `require` leaves too little"
         )
     });
-    let plan = ModelPlan {
-        name: name.to_owned(),
+    let notes = note.into_iter().chain(equal_data(name, measured)).collect();
+    Ok((model_plan(space, points), notes))
+}
+
+/// What a profiling program is to know of a model whose points are these.
+pub(crate) fn model_plan(space: &Space<'_>, points: Vec<PlanPoint>) -> ModelPlan {
+    let (model, measured) = (space.model(), space.measured());
+    ModelPlan {
+        name: model.name.clone(),
         variables: measured.loops.iter().map(|plan| plan.name.clone()).collect(),
         bound: measured.bindings.iter().map(|binding| binding.name.clone()).collect(),
         columns: model.columns(),
         fit: model.options.fit.to_text(),
         repeat: model.options.repeat,
-        once: matches!(measured.work, Timed::Task { once: true, .. }),
+        once: matches!(measured.work, Timed::Task { repeated: Repeated::Never, .. }),
         points,
-    };
-    Ok((plan, note))
+    }
+}
+
+/// Says that all repetitions have the same data, as far as the text tells.
+fn equal_data(name: &str, measured: &Measured) -> Option<String> {
+    let fresh = matches!(measured.work, Timed::Task { repeated: Repeated::OnFreshSetups, .. });
+    let reads = |word| measured.codes().any(|code| code.mentions(word));
+    (fresh && !reads("seed") && !reads("random_in")).then(|| {
+        format!(
+            "model {name}: its setup reads neither `seed` nor `random_in`: if it makes the same data each time, a \
+             program's data may take longer; where it must, `setup once` says so"
+        )
+    })
 }
 
 /// Given points, if they are the model's: what lies outside its loops was never meant to be run.
@@ -154,20 +172,10 @@ fn checked(space: &Space<'_>, nodes: usize, points: &[Vec<i64>]) -> Result<Vec<V
     ))
 }
 
-/// Random numbers of a model, the same for each number of nodes.
-fn generator(seed: u64, model: &str) -> ChaCha8Rng {
-    // FNV-1a, so that models do not share their points.
-    let name = model.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    ChaCha8Rng::seed_from_u64(seed ^ name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use strata_model::plan::PlanPoint;
     use strata_model::samples::Column;
 
     fn spec(outer: &str, inner: &str, more: &str) -> CheckedSpec {
@@ -184,6 +192,33 @@ mod tests {
 
     fn ats(points: &[PlanPoint], verify: bool) -> Vec<Vec<i64>> {
         points.iter().filter(|point| point.verify == verify).map(|point| point.at.clone()).collect()
+    }
+
+    /// Held-out points must not be fitted ones, nor lie on the lattice of the loops.
+    #[test]
+    fn verification_points_are_drawn_in_the_inputs_and_are_equal_for_all_candidates() {
+        let text = "model A(n, b) { for e in 4..=24 for b in 2..=64
+                let n = floor(pow(2, e/2)) task { f(n, b) } verify 200 }
+            model B(n) { for e in 4..=24 let n = floor(pow(2, e/2)) task { f(n) } verify 200 }
+            library l(n) { candidate a = A(n, b) for b in 4..=64 step *2 candidate b = B(n) }";
+        let spec = crate::lang::load("m.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let (run, _) = plan(&spec, 1, 7, &Points::default()).unwrap();
+        let inputs = |model: usize, verify: bool| {
+            let points = run.models[model].points.iter().filter(move |point| point.verify == verify);
+            points.map(|point| point.values.clone()).collect::<Vec<_>>()
+        };
+        let firsts = |model, verify| inputs(model, verify).iter().map(|x| x[0] as u64).collect::<Vec<_>>();
+        assert_eq!(firsts(0, true), firsts(1, true), "candidates are compared at equal inputs");
+        let fitted: BTreeSet<u64> = firsts(1, false).into_iter().collect();
+        let known = firsts(1, true).into_iter().filter(|n| *n > 64 && fitted.contains(n)).count();
+        assert!(known < 10, "{known} of 200 were fitted");
+        let mut below = [0; 5];
+        for x in inputs(0, true) {
+            let b = x[1] as u64;
+            assert!(b.is_power_of_two() && (4..=64).contains(&b), "only what may be chosen: {b}");
+            below[(b.ilog2() - 2) as usize] += 1;
+        }
+        assert!(below.iter().all(|count| *count >= 10), "evenly in the logarithm: {below:?}");
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use strata_model::expr::{Expr, Program, RESERVED, holds};
 use strata_model::plan::PlanPoint;
 
+use super::between::{Values, aside, values};
 use super::{Site, competing};
 use crate::lang::machine::{loops_with_numbers, with_numbers};
-use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
+use crate::lang::plan::{CheckedSpec, LoopPlan, Measured, Model, ModelKind};
 use crate::lang::{Nest, TooManyPoints};
 
 /// Corners are taken of at most so many loops.
@@ -18,6 +19,9 @@ pub struct Space<'a> {
     model: &'a Model,
     measured: &'a Measured,
     nest: Nest,
+    /// The loops, and how their values are taken.
+    plans: Vec<LoopPlan>,
+    values: Vec<Values>,
     nodes: usize,
     /// The words of the machine that its loops and values read, with the numbers in their place.
     machine: Vec<(&'static str, f64)>,
@@ -41,7 +45,7 @@ pub fn spaces(spec: &CheckedSpec, site: impl Into<Site>) -> Result<Vec<Space<'_>
     let site = site.into();
     let needed = competing(spec, site.nodes());
     let models = spec.models.iter().filter(|model| needed.contains(model.name.as_str()));
-    let spaces = models.filter_map(|model| Space::new(model, site.clone()).transpose());
+    let spaces = models.filter_map(|model| Space::new(spec, model, site.clone()).transpose());
     spaces.filter(|space| space.as_ref().map_or(true, |s| !s.measured.loops.is_empty())).collect()
 }
 
@@ -50,17 +54,19 @@ impl<'a> Space<'a> {
     ///
     /// # Errors
     /// The machine does not tell what loops or values read.
-    pub fn new(model: &'a Model, site: impl Into<Site>) -> Result<Option<Self>, String> {
+    pub fn new(spec: &CheckedSpec, model: &'a Model, site: impl Into<Site>) -> Result<Option<Self>, String> {
         let ModelKind::Measured(measured) = &model.kind else { return Ok(None) };
         let site = site.into();
         let machine = site.numbers(model, measured)?;
-        Ok(Self::compiled(model, measured, site.nodes(), machine))
+        let values = values(spec, model, &measured.loops);
+        Ok(Self::compiled(model, measured, values, site.nodes(), machine))
     }
 
     /// Never `None` for a model of a checked spec.
     fn compiled(
         model: &'a Model,
         measured: &'a Measured,
+        values: Vec<Values>,
         nodes: usize,
         machine: Vec<(&'static str, f64)>,
     ) -> Option<Self> {
@@ -75,10 +81,13 @@ impl<'a> Space<'a> {
         let over_inputs = |expr: &Expr| Program::compile(expr, &named).ok();
         // Terms that call models are known only once those are fitted.
         let terms = model.terms.iter().filter(|term| !term.fit_only).map(|term| over_inputs(&term.value));
+        let plans = loops_with_numbers(&measured.loops, &number);
         Some(Self {
             model,
             measured,
-            nest: Nest::new(loops_with_numbers(&measured.loops, &number)).ok()?,
+            nest: Nest::new(plans.clone()).ok()?,
+            plans,
+            values,
             nodes,
             bound: (measured.bindings.iter())
                 .map(|binding| Program::compile(&with_numbers(&binding.reduced, &number), &loops).ok())
@@ -112,6 +121,19 @@ impl<'a> Space<'a> {
         &self.machine
     }
 
+    pub(super) fn plans(&self) -> &[LoopPlan] {
+        &self.plans
+    }
+
+    pub(super) fn values(&self) -> &[Values] {
+        &self.values
+    }
+
+    /// The ends of the loop inside those whose variables are `outer`.
+    pub(super) fn bounds(&self, outer: &[i64]) -> Option<(i64, i64)> {
+        self.nest.bounds(self.nodes, outer)
+    }
+
     /// The iteration variables, outermost first.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
@@ -141,44 +163,109 @@ impl<'a> Space<'a> {
         at.len() == self.measured.loops.len() && (0..at.len()).all(within)
     }
 
-    /// All that a plan says of a point; `None` where a requirement of the model fails.
+    /// All that a plan says of a point that is fitted; `None` where a requirement of the model
+    /// fails.
     #[must_use]
-    pub fn planned(&self, verify: bool, at: &[i64]) -> Option<PlanPoint> {
-        let mut values = self.inputs(at)?;
-        let variables = self.iteration(at);
-        let bound = self.bound.iter().map(|program| program.eval(&variables)).collect();
+    pub fn planned(&self, at: &[i64]) -> Option<PlanPoint> {
+        let (variables, inputs) = self.beside(at)?;
+        Some(PlanPoint { at: at.to_vec(), ..self.point_at(&variables, inputs) })
+    }
+
+    /// The same of a point that verifies, with these iteration variables.
+    pub(crate) fn verifying(&self, variables: &[f64]) -> Option<PlanPoint> {
+        let inputs = self.inputs_at(variables)?;
+        Some(PlanPoint { verify: true, ..self.point_at(variables, inputs) })
+    }
+
+    fn point_at(&self, variables: &[f64], inputs: Vec<f64>) -> PlanPoint {
+        let all = self.iteration(variables);
+        let bound = self.bound.iter().map(|program| program.eval(&all)).collect();
+        let mut values = inputs;
         values.extend(self.reserved());
         let columns: Vec<f64> = self.columns.iter().map(|column| column.eval(&values)).collect();
         values.truncate(self.inputs.len());
         values.extend(columns);
-        Some(PlanPoint { verify, at: at.to_vec(), bound, values })
-    }
-
-    /// A point with every iteration variable anywhere in its range, whatever the step (Brewer
-    /// §3.2.1): `between` draws a whole number from a range. `None` if a range is empty.
-    pub fn draw(&self, mut between: impl FnMut(i64, i64) -> i64) -> Option<Vec<i64>> {
-        let mut at = Vec::new();
-        for _ in &self.measured.loops {
-            let (first, last) = self.nest.bounds(self.nodes, &at)?;
-            at.push(between(first, last));
-        }
-        Some(at)
+        let at = variables.iter().map(|value| *value as i64).collect();
+        PlanPoint { verify: false, at, bound, values }
     }
 
     /// `P`, `logP`, `sqrtP` and the iteration variables.
-    fn iteration(&self, at: &[i64]) -> Vec<f64> {
-        self.reserved().into_iter().chain(at.iter().map(|value| *value as f64)).collect()
+    fn iteration(&self, variables: &[f64]) -> Vec<f64> {
+        self.reserved().into_iter().chain(variables.iter().copied()).collect()
     }
 
-    /// The inputs at a point; `None` where a requirement of the model fails.
+    /// The iteration variables of a point, moved where they may lie between whole values, and its
+    /// inputs; where the requirements exclude those, the values as they are. `None` where they
+    /// exclude these too.
+    fn beside(&self, at: &[i64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let exact: Vec<f64> = at.iter().map(|value| *value as f64).collect();
+        let moved = |i: usize| match (&self.values[i], self.bounds(&at[..i])) {
+            (Values::Real, Some(ends)) => aside(&self.plans[i], at[i], ends),
+            _ => exact[i],
+        };
+        let moved: Vec<f64> = (0..at.len()).map(moved).collect();
+        let good = |variables: Vec<f64>| Some((self.inputs_at(&variables)?, variables));
+        good(moved).or_else(|| good(exact)).map(|(inputs, variables)| (variables, inputs))
+    }
+
+    /// The inputs of a fitted point; `None` where a requirement of the model fails.
     #[must_use]
     pub fn inputs(&self, at: &[i64]) -> Option<Vec<f64>> {
-        let variables = self.iteration(at);
+        self.beside(at).map(|(_, inputs)| inputs)
+    }
+
+    fn inputs_at(&self, variables: &[f64]) -> Option<Vec<f64>> {
+        let variables = self.iteration(variables);
         let mut inputs: Vec<f64> = self.inputs.iter().map(|program| program.eval(&variables)).collect();
         inputs.extend(self.reserved());
         let good = self.requires.iter().all(|require| holds(require.eval(&inputs)));
         inputs.truncate(self.inputs.len());
         good.then_some(inputs)
+    }
+
+    /// The point with these inputs, as one that verifies; `None` where the loops give no such point
+    /// or the requirements exclude it. Each loop is looked for by itself, which suffices where an
+    /// input reads one iteration variable and rises with it.
+    pub(crate) fn at_inputs(&self, wanted: &[f64]) -> Option<PlanPoint> {
+        let mut variables: Vec<f64> = Vec::new();
+        for (depth, plan) in self.plans.iter().enumerate() {
+            let outer: Vec<i64> = variables.iter().map(|value| *value as i64).collect();
+            let (first, last) = self.bounds(&outer)?;
+            let input = self.model.inputs.iter().position(|input| self.reads(&input.name, &plan.name));
+            let at = |value: f64| {
+                let mut all = variables.clone();
+                all.push(value);
+                all.resize(self.plans.len(), 0.0);
+                Some(self.inputs[input?].eval(&self.iteration(&all)))
+            };
+            let (mut low, mut high) = (first as f64, last as f64);
+            let is_low = |value: f64| match (input, at(value)) {
+                (Some(input), Some(found)) => found < wanted[input],
+                _ => false,
+            };
+            // The least value that gives at least what is wanted.
+            let real = matches!(self.values[depth], Values::Real);
+            if input.is_some() && is_low(low) {
+                while (real && high - low > 1e-12 * high.abs()) || (!real && high - low > 1.0) {
+                    let middle = (low + high) / 2.0;
+                    let middle = if real { middle } else { middle.floor() };
+                    if middle <= low || middle >= high {
+                        break;
+                    }
+                    *(if is_low(middle) { &mut low } else { &mut high }) = middle;
+                }
+                low = high;
+            }
+            variables.push(low);
+        }
+        let point = self.verifying(&variables)?;
+        (point.values[..wanted.len()] == *wanted).then_some(point)
+    }
+
+    /// Whether a model's input is an iteration variable, or a value that reads it.
+    fn reads(&self, input: &str, variable: &str) -> bool {
+        let binding = self.measured.bindings.iter().find(|binding| binding.name == input);
+        binding.map_or(input == variable, |binding| binding.reduced.names().contains(variable))
     }
 
     /// The values of the terms at a point, the constant first; terms that call other models are
@@ -199,17 +286,27 @@ impl<'a> Space<'a> {
         points
     }
 
-    /// All points of the loop nest, in the order of the loops.
+    /// All points of the loop nest, in the order of the loops, whole values moved a little.
     ///
     /// # Errors
     /// [`TooManyPoints`]: bounds may depend on the number of nodes.
     pub fn nest(&self) -> Result<Vec<Vec<i64>>, TooManyPoints> {
         let mut points = Vec::new();
         self.nest.visit(self.nodes, &mut |point| {
-            points.push(point.to_vec());
+            points.push(self.whole_aside(point));
             ControlFlow::Continue(())
         })?;
         Ok(points)
+    }
+
+    /// A point of the nest with its whole values moved, as far as loops and requirements allow.
+    fn whole_aside(&self, at: &[i64]) -> Vec<i64> {
+        let moved = |i: usize| match (&self.values[i], self.bounds(&at[..i])) {
+            (Values::Whole, Some(ends)) => aside(&self.plans[i], at[i], ends).round() as i64,
+            _ => at[i],
+        };
+        let moved: Vec<i64> = (0..at.len()).map(moved).collect();
+        if self.contains(&moved) && self.inputs(&moved).is_some() { moved } else { at.to_vec() }
     }
 
     /// Points with every iteration variable at an end of its range, as far as the requirements
@@ -286,7 +383,9 @@ mod tests {
         assert_eq!(space.inputs(&[4, 3]), Some(vec![16.0, 3.0]));
         assert_eq!(space.terms(&[4, 3]), Some(vec![1.0, 16.0, 48.0, 6.0]));
         assert_eq!(space.inputs(&[20, 1]), None);
-        assert!(space.loops().contains(&vec![16, 9]) && !space.loops().contains(&vec![20, 1]));
+        let loops = space.loops();
+        assert!(loops.contains(&vec![4, 1]) && !loops.contains(&vec![20, 1]));
+        assert!(loops.iter().any(|at| at[0] % 4 != 0), "beside the loop's values: {loops:?}");
         assert_eq!(space.corners(), [vec![4, 1], vec![4, 4]]);
         let filled = space.fill(300);
         assert!(
@@ -294,6 +393,40 @@ mod tests {
                 && filled.iter().all(|at| (4..=20).contains(&at[0]) && (1..=at[0]).contains(&at[1]))
         );
         assert!(filled.iter().any(|at| at[0] % 4 != 0), "steps do not count");
+    }
+
+    /// Where everything is a power of two, caches conflict, and what divides leaves no rest.
+    #[test]
+    fn fitted_points_lie_beside_the_loops_values_and_are_those_of_other_models_with_them() {
+        let text = "model A(n, b) { for e in 4..=24 for b in 2..=64 step *2
+                let n = floor(pow(2, e/2)) task { f(n, b) } }
+            model B(n) { for e in 4..=24 let n = floor(pow(2, e/2)) task { f(n) } }
+            model C(n) { for n in 4..=4096 step *2 task { f(n) } }
+            model Exact(n) { for e in 4..=24 let n = 1 << e task { f(n) } }
+            model Seen(n) { for e in 4..=24 let n = floor(pow(2, e/2)) task { f(n, e) } }
+            library l(n) { candidate a = A(n, b) for b in 2..=64 step *2 candidate b = B(n) }";
+        let spec = crate::lang::load("m.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let all = spaces(&spec, 1).unwrap();
+        let inputs = |space: &Space<'_>| -> Vec<Vec<f64>> {
+            space.loops().iter().map(|at| space.inputs(at).unwrap()).collect()
+        };
+        let first = |space: &Space<'_>| {
+            let mut first: Vec<u64> = inputs(space).iter().map(|x| x[0] as u64).collect();
+            first.dedup();
+            first
+        };
+        let (a, b, c) = (first(&all[0]), first(&all[1]), first(&all[2]));
+        assert_eq!(a, b);
+        for values in [&b, &c] {
+            assert_eq!((values[0], values.last()), (4, Some(&4096)), "{values:?}");
+            assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
+            let powers = values.iter().filter(|n| n.is_power_of_two()).count();
+            assert!(powers <= 4, "{values:?}");
+        }
+        let blocks = inputs(&all[0]);
+        assert!(blocks.iter().all(|x| (x[1] as u64).is_power_of_two()), "a parameter has its own values");
+        assert!(first(&all[3]).iter().all(|n| n.is_power_of_two()), "what is written so stays so");
+        assert_eq!(first(&all[4])[..4], [4, 5, 8, 11], "Rust sees the whole variable");
     }
 
     #[test]

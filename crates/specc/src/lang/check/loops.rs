@@ -65,6 +65,7 @@ pub(super) fn check(loops: &[&Loop], ranges: &mut Ranges) -> Loops {
                 last,
                 step,
                 number: values.number(),
+                between: false,
                 span,
             });
         }

@@ -16,7 +16,9 @@ use super::sampling::{self, Effort};
 use super::size::Size;
 use crate::lang::ast::{self, Body, Name, Spelling};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, ModelOptions, Term, Timed};
+use crate::lang::plan::{
+    Binding, Input, LoopPlan, Measured, Model, ModelKind, ModelOptions, Repeated, Term, Timed,
+};
 
 /// What messages call a term.
 const A_TERM: &str = "a term";
@@ -200,9 +202,36 @@ impl<'a> Checker<'a> {
         if self.errors.len() == of_options && self.model.complete {
             self.sampling(&nest.plans, parts, effort);
         }
-        let (setup, cleanup) = (parts.setup.cloned(), parts.cleanup.cloned());
+        let setup = parts.setup.map(|(_, code)| code.clone());
+        let cleanup = parts.cleanup.cloned();
         let bindings = std::mem::take(&mut self.bindings);
-        Some(ModelKind::Measured(Measured { loops: nest.plans, bindings, setup, work, cleanup }))
+        let mut measured = Measured { loops: nest.plans, bindings, setup, work, cleanup };
+        for at in 0..measured.loops.len() {
+            measured.loops[at].between = self.may_lie_between(&measured, at);
+        }
+        Some(ModelKind::Measured(measured))
+    }
+
+    /// Whether points may lie between the whole values of an iteration variable: only values read
+    /// it, and those that are whole stay so. `floor(pow(2, e/2))` does, `1 << e` does not.
+    fn may_lie_between(&self, measured: &Measured, at: usize) -> bool {
+        let name = measured.loops[at].name.as_str();
+        let bounds = measured.loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
+        if self.model.inputs.iter().any(|input| input.text == name)
+            || bounds.into_iter().any(|bound| bound.names().contains(name))
+            || measured.codes().any(|code| code.mentions(name))
+        {
+            return false;
+        }
+        let mut ranges = self.ranges.clone();
+        if let Some(values) = ranges.get_mut(name) {
+            values.integral = false;
+        }
+        measured.bindings.iter().all(|binding| {
+            let values = range(&binding.value, &ranges);
+            ranges.insert(binding.name.clone(), values);
+            values.number() == binding.number
+        })
     }
 
     fn binding(&mut self, name: &Name, value: &Expr, is_input: bool, all: &[(&Name, &Expr)]) {
@@ -385,13 +414,18 @@ impl<'a> Checker<'a> {
 
     /// What is measured, and the Rust code around it.
     fn code(&mut self, parts: &Parts<'_>) -> Option<Timed> {
-        let setup = parts.setup.and_then(|code| rust::check("setup", code, Shape::Statements));
+        let setup = parts.setup.and_then(|(_, code)| rust::check("setup", code, Shape::Statements));
         let cleanup = parts.cleanup.and_then(|code| rust::check("cleanup", code, Shape::Statements));
         self.errors.extend(setup.into_iter().chain(cleanup));
         match (parts.task, parts.sample) {
             (Some((once, code)), None) => {
                 self.errors.extend(rust::check("task", code, Shape::Statements));
-                Some(Timed::Task { once, code: code.clone() })
+                let repeated = match parts.setup {
+                    _ if once => Repeated::Never,
+                    Some((false, _)) => Repeated::OnFreshSetups,
+                    Some((true, _)) | None => Repeated::OnOneSetup,
+                };
+                Some(Timed::Task { repeated, code: code.clone() })
             }
             (None, Some(code)) => {
                 self.errors.extend(rust::check("sample", code, Shape::Value));

@@ -11,7 +11,7 @@ pub(super) struct Parts<'a> {
     pub(super) loops: Vec<&'a Loop>,
     pub(super) lets: Vec<(&'a Name, &'a Expr)>,
     pub(super) requires: Vec<&'a Expr>,
-    pub(super) setup: Option<&'a Code>,
+    pub(super) setup: Option<(bool, &'a Code)>,
     pub(super) task: Option<(bool, &'a Code)>,
     pub(super) cleanup: Option<&'a Code>,
     pub(super) sample: Option<&'a Code>,
@@ -44,9 +44,9 @@ pub(super) fn parts<'a>(
             StatementKind::For(plan) => parts.loops.push(plan),
             StatementKind::Let { name, value } => parts.lets.push((name, value)),
             StatementKind::Require(expr) => parts.requires.push(expr),
-            StatementKind::Setup(code) => {
+            StatementKind::Setup { once: single, code } => {
                 once("setup", word(5));
-                parts.setup = Some(code);
+                parts.setup = Some((*single, code));
             }
             StatementKind::Task { once: single, code } => {
                 once("task", word(4));

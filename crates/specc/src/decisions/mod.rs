@@ -1,0 +1,119 @@
+//! Decisions: what the choices of a library lose, measured and not computed from the models.
+//!
+//! At fresh inputs the candidate that the models choose is timed in turns with others: the same with
+//! neighbouring values of its parameters and values from all over their range, and each other
+//! candidate. The fastest of them is what the choice is held against. So a choice is judged by
+//! times, also where its models failed verification: those say how far times are predicted, which
+//! a choice need not know.
+
+mod regret;
+mod ways;
+
+use std::collections::BTreeMap;
+
+use strata_model::plan::Run;
+use strata_model::{ModelSet, Samples};
+
+use crate::competition::Competition;
+use crate::lang::plan::CheckedSpec;
+use crate::points::{self, Draws, Site, Space};
+
+use ways::{Way, Ways};
+
+/// Fresh inputs at which each library decides.
+pub const INPUTS: usize = 20;
+
+/// Draws until an input is found at which several ways apply.
+const MAX_DRAWS: u64 = 50;
+
+/// How often each way is timed at least: two halves that judge each other.
+const REPEAT: u32 = 8;
+
+/// What is timed to judge choices.
+#[derive(Debug, Default)]
+pub struct Decisions {
+    libraries: Vec<Library>,
+}
+
+/// The decisions of one library.
+#[derive(Debug)]
+struct Library {
+    name: String,
+    inputs: Vec<String>,
+    /// Where it decides, and among which ways.
+    at: Vec<(Vec<f64>, Vec<Way>)>,
+}
+
+/// Plans decisions of all libraries of `set` among ways that can be measured at `site`, and what is
+/// to be timed for them.
+///
+/// # Errors
+/// As [`points::spaces`].
+pub fn plan(spec: &CheckedSpec, site: &Site, set: &ModelSet, seed: u64) -> Result<(Decisions, Run), String> {
+    let spaces = points::spaces(spec, site.clone())?;
+    let (mut decisions, mut planned) = (Decisions::default(), BTreeMap::new());
+    for library in &spec.libraries {
+        let Ok(competition) = Competition::new(set, &library.name) else { continue };
+        let ways = Ways::new(spec, library, &spaces, &competition);
+        let draws = Draws::new(seed);
+        let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
+        for number in 0..INPUTS as u64 {
+            let mut tries = (0..MAX_DRAWS).map(|again| number * MAX_DRAWS + again);
+            let found = tries.find_map(|number| {
+                let inputs = ways.draw(&draws, number)?;
+                let fresh = at.iter().all(|(known, _)| *known != inputs);
+                let ways = if fresh { ways.at(&inputs) } else { Vec::new() };
+                (ways.len() > 1).then_some((inputs, ways))
+            });
+            at.extend(found);
+        }
+        for way in at.iter().flat_map(|(_, ways)| ways) {
+            let points: &mut Vec<_> = planned.entry(way.model.clone()).or_default();
+            if !points.contains(&way.point) {
+                points.push(way.point.clone());
+            }
+        }
+        if !at.is_empty() {
+            decisions.libraries.push(Library {
+                name: library.name.clone(),
+                inputs: library.inputs.clone(),
+                at,
+            });
+        }
+    }
+    let machine: BTreeMap<_, _> = spaces.iter().flat_map(Space::machine).copied().collect();
+    let space = |model: &String| spaces.iter().find(|space| space.name() == model);
+    let models = planned.into_iter().filter_map(|(model, points)| {
+        let mut plan = points::model_plan(space(&model)?, points);
+        plan.repeat = plan.repeat.max(REPEAT);
+        Some(plan)
+    });
+    let run = Run {
+        nodes: site.nodes(),
+        // Other repetitions than those that were fitted.
+        seed: !seed,
+        machine: machine.into_iter().map(|(word, value)| (word.to_owned(), value)).collect(),
+        models: models.collect(),
+    };
+    Ok((decisions, run))
+}
+
+impl Decisions {
+    /// Whether there is nothing to decide.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.libraries.is_empty()
+    }
+
+    /// Writes into `set` what the choices of each library by its models lose, by these times; of
+    /// libraries of which too little was timed nothing is known.
+    pub fn judge(&self, set: &mut ModelSet, times: &Samples) {
+        for Library { name, inputs, at } in &self.libraries {
+            let Ok(competition) = Competition::new(set, name) else { continue };
+            let regret = regret::of(inputs, at, &competition, times);
+            if let Some(library) = set.libraries.iter_mut().find(|library| library.name == *name) {
+                library.regret = regret;
+            }
+        }
+    }
+}

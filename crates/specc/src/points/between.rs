@@ -1,0 +1,144 @@
+//! Points beside those of the loops.
+//!
+//! Loops step evenly, often by powers of two, where caches conflict and divisions leave no rest: what
+//! was measured there alone would not hold elsewhere. So fitted points lie a little beside the
+//! loops' values, always in the same place, and verification points anywhere between. Both depend
+//! on the names of the iteration variables and not of the model: models with the same loop have the
+//! same inputs, so that candidates, and values of a parameter, are compared at equal ones.
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+use strata_select::Step as ParameterStep;
+
+use super::space::Space;
+use crate::lang::ast::StepOperator;
+use crate::lang::plan::{Candidate, CheckedSpec, LoopPlan, Model, Parameter};
+
+/// How far beside a loop's value a point lies at most, in steps. Of half powers of two it is 15 %.
+const ASIDE: f64 = 0.4;
+
+/// Values of a parameter that are looked at.
+const MOST_VALUES: usize = 10_000;
+
+/// How the values of one loop are taken.
+#[derive(Clone, Debug)]
+pub(super) enum Values {
+    /// A candidate's parameter takes these values alone.
+    Given(Vec<i64>),
+    /// Whole numbers near those of the loop.
+    Whole,
+    /// Any numbers near those of the loop.
+    Real,
+}
+
+/// How the values of a model's loops are taken.
+pub(super) fn values(spec: &CheckedSpec, model: &Model, loops: &[LoopPlan]) -> Vec<Values> {
+    let of = |plan: &LoopPlan| match parameter(spec, model, &plan.name) {
+        Some(parameter) => Values::Given(all(parameter)),
+        None if plan.between => Values::Real,
+        None => Values::Whole,
+    };
+    loops.iter().map(of).collect()
+}
+
+/// The parameter of a candidate that a model's input of this name is.
+fn parameter<'s>(spec: &'s CheckedSpec, model: &Model, input: &str) -> Option<&'s Parameter> {
+    let at = model.inputs.iter().position(|known| known.name == input)?;
+    let candidates = spec.libraries.iter().flat_map(|library| &library.candidates);
+    let of_model = candidates.filter(|candidate| spec.models[candidate.model].name == model.name);
+    let parameter = |candidate: &'s Candidate| {
+        let name = candidate.arguments.get(at)?.as_name()?;
+        candidate.parameters.iter().find(|parameter| parameter.name == name)
+    };
+    of_model.into_iter().find_map(parameter)
+}
+
+fn all(parameter: &Parameter) -> Vec<i64> {
+    let next = |value: &i64| {
+        let next = match parameter.step {
+            ParameterStep::Add(by) => value.checked_add(by),
+            ParameterStep::Multiply(by) => value.checked_mul(by),
+        };
+        next.filter(|next| next > value && *next <= parameter.max)
+    };
+    std::iter::successors(Some(parameter.min), next).take(MOST_VALUES).collect()
+}
+
+/// A loop's value moved a little, within `first..=last`; its first and its last value stay.
+pub(super) fn aside(plan: &LoopPlan, value: i64, (first, last): (i64, i64)) -> f64 {
+    let exact = value as f64;
+    if value <= first || plan.step.next(value).is_none_or(|next| next > last) {
+        return exact;
+    }
+    let share = ASIDE * (2.0 * scatter(&plan.name, value) - 1.0);
+    let moved = match plan.step.operator {
+        StepOperator::Add => exact + share * plan.step.by as f64,
+        StepOperator::Multiply => exact * (plan.step.by as f64).powf(share),
+        StepOperator::ShiftLeft => exact * (plan.step.by as f64 * share).exp2(),
+    };
+    moved.clamp(first as f64, last as f64)
+}
+
+/// From 0 up to 1, evenly for neighbouring values: multiples of the golden ratio.
+fn scatter(name: &str, value: i64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let begin = (fnv(name) >> 11) as f64 / (1_u64 << 53) as f64;
+    (begin + (value.rem_euclid(1 << 20)) as f64 * GOLDEN).fract()
+}
+
+/// FNV-1a.
+fn fnv(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Draws verification points.
+pub(crate) struct Draws {
+    seed: u64,
+}
+
+impl Draws {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// Values of all loops of a space, draw number `number`; `None` if a range is empty. Loops that
+    /// multiply are drawn evenly in the logarithm.
+    pub(crate) fn of(&self, space: &Space<'_>, number: u64) -> Option<Vec<f64>> {
+        let mut drawn: Vec<f64> = Vec::new();
+        for (plan, values) in space.plans().iter().zip(space.values()) {
+            let mut random = ChaCha8Rng::seed_from_u64(self.seed ^ fnv(&plan.name));
+            random.set_stream(number);
+            let share: f64 = random.random();
+            let outer: Vec<i64> = drawn.iter().map(|value| *value as i64).collect();
+            let (first, last) = space.bounds(&outer)?;
+            drawn.push(match values {
+                Values::Given(values) => {
+                    let aim = whole(StepOperator::Multiply, share, (first, last));
+                    let within = values.iter().filter(|value| (first..=last).contains(value));
+                    let distance = |value: &&i64| (**value as f64 - aim).abs();
+                    let nearest = within.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                    nearest.map_or(aim, |value| *value as f64)
+                }
+                Values::Whole => whole(plan.step.operator, share, (first, last)),
+                Values::Real => real(plan.step.operator, share, (first as f64, last as f64)),
+            });
+        }
+        Some(drawn)
+    }
+}
+
+fn real(step: StepOperator, share: f64, (first, last): (f64, f64)) -> f64 {
+    match step {
+        StepOperator::Multiply | StepOperator::ShiftLeft if first > 0.0 => {
+            (first.ln() + share * (last / first).ln()).exp().clamp(first, last)
+        }
+        _ => first + share * (last - first),
+    }
+}
+
+/// Each whole number stands for what rounds to it.
+fn whole(step: StepOperator, share: f64, (first, last): (i64, i64)) -> f64 {
+    let (low, high) = (first as f64, last as f64);
+    real(step, share, (low - 0.5, high + 0.5)).round().clamp(low, high)
+}
