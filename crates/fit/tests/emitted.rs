@@ -141,6 +141,7 @@ fn set() -> ModelSet {
             factored("combine_vector", vec![length()], "CombineVector(length)"),
         ],
         libraries: vec![Library {
+            incumbent: None,
             regret: None,
             name: "sort".into(),
             inputs: vec!["keys".into(), "width".into()],

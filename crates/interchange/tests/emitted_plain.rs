@@ -147,6 +147,7 @@ fn set() -> ModelSet {
             ),
         ],
         libraries: vec![Library {
+            incumbent: None,
             regret: None,
             name: "pickOne".into(),
             inputs: vec!["n".into()],

@@ -90,6 +90,7 @@ fn set() -> ModelSet {
         requires: vec![],
     };
     let library = Library {
+        incumbent: None,
         regret: None,
         name: "sort".into(),
         inputs: vec!["keys".into(), "width".into()],

@@ -1,11 +1,33 @@
 //! The summary of a fit as JSON, for programs.
 
 use serde::Serialize;
-use strata_model::set::{Kind, Model, Quantiles, Verdict};
+use strata_model::ModelSet;
+use strata_model::set::{Kind, Library, Model, Quantiles, Regret, Verdict};
 
 #[derive(Serialize)]
 struct Summary<'a> {
     models: Vec<ModelSummary<'a>>,
+    libraries: Vec<LibrarySummary<'a>>,
+}
+
+#[derive(Serialize)]
+struct LibrarySummary<'a> {
+    name: &'a str,
+    regret: Option<RegretSummary<'a>>,
+}
+
+#[derive(Serialize)]
+struct RegretSummary<'a> {
+    inputs: usize,
+    mean: f64,
+    low: f64,
+    high: f64,
+    worst: f64,
+    worst_at: &'a str,
+    constant: Option<&'a str>,
+    constant_mean: Option<f64>,
+    before: Option<&'a str>,
+    before_mean: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -46,18 +68,39 @@ struct QuantilesSummary {
     max: f64,
 }
 
-/// `{"models": […]}` with name, mode, terms, errors, verdict with reason and doubts, rank and
-/// condition of each fitted model; factored models have no fit and are left out.
+/// `{"models": […], "libraries": […]}`. Models with name, mode, terms, errors, verdict with reason
+/// and doubts, rank and condition of each fitted model; factored models have no fit and are left
+/// out. Libraries with what their choices lose, `null` where that was not measured.
 ///
 /// A term is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
 /// errors are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification
 /// samples inside their intervals (`coverage`) are `null` without such samples. Numbers are the
 /// shortest text that reads back equal (`null` for NaN and infinity).
 #[must_use]
-pub fn fit_json<'a>(models: impl IntoIterator<Item = &'a Model>) -> String {
-    let models = models.into_iter().filter(|m| m.kind == Kind::Fitted).map(summary).collect();
+pub fn fit_json(set: &ModelSet) -> String {
+    let models = set.models.iter().filter(|m| m.kind == Kind::Fitted).map(summary).collect();
+    let libraries = set.libraries.iter().map(library).collect();
     // Structs of strings and numbers always serialise.
-    serde_json::to_string_pretty(&Summary { models }).unwrap_or_default()
+    serde_json::to_string_pretty(&Summary { models, libraries }).unwrap_or_default()
+}
+
+fn library(library: &Library) -> LibrarySummary<'_> {
+    let regret = library.regret.as_ref().map(|regret: &Regret| {
+        let (constant, before) = (regret.constant.as_ref(), regret.before.as_ref());
+        RegretSummary {
+            inputs: regret.inputs,
+            mean: regret.mean,
+            low: regret.interval.0,
+            high: regret.interval.1,
+            worst: regret.worst,
+            worst_at: &regret.worst_at,
+            constant: constant.map(|constant| constant.name.as_str()),
+            constant_mean: constant.map(|constant| constant.mean),
+            before: before.map(|before| before.name.as_str()),
+            before_mean: before.map(|before| before.mean),
+        }
+    });
+    LibrarySummary { name: &library.name, regret }
 }
 
 fn summary(model: &Model) -> ModelSummary<'_> {

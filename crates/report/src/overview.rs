@@ -30,6 +30,20 @@ pub(crate) fn summary(page: &mut Page, report: &Report<'_>) {
     count(unmeasured, "unverified", "not measured");
     count(report.failures.len(), "failed", "without a fit");
     page.add(format_args!("</ul>\n"));
+    for library in &set.libraries {
+        if let Some(regret) = &library.regret {
+            page.add(format_args!(
+                "<p><strong>{}</strong>: {}.</p>\n",
+                Escaped(&library.name),
+                Escaped(&regret.to_string())
+            ));
+        }
+    }
+    for library in &set.libraries {
+        if let Some(kept) = &library.incumbent {
+            page.add(format_args!("<p>In {} {}.</p>\n", Escaped(&library.name), Escaped(&kept.to_string())));
+        }
+    }
     if !report.failures.is_empty() {
         page.add(format_args!("<p>Without a fit:</p>\n"));
         list(page, report.failures.iter().map(String::as_str));

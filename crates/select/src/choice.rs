@@ -113,6 +113,9 @@ pub struct Choice<R> {
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin determined the choice.
     pub pinned: bool,
+    /// Where the library's [`Incumbent`](crate::Incumbent) stayed though another is predicted to be
+    /// faster: the gain for which it would be left.
+    pub kept: Option<f64>,
     /// What ranked the candidates where there is neither prediction nor pin; `None`: their order.
     pub note: Option<Note>,
     /// How far the problem lies outside the measured range, 0 inside: see
@@ -175,6 +178,13 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
         }
         if self.pinned {
             f.write_str(" (pinned)")?;
+        }
+        match self.kept {
+            Some(gain) if gain >= 1.0 => {
+                f.write_str("\n  always taken: nothing else was faster on average")?
+            }
+            Some(gain) => write!(f, "\n  kept, as no other is predicted to save {:.0} %", 100.0 * gain)?,
+            None => {}
         }
         let width = self.outcomes().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (index, (name, outcome)) in self.outcomes().enumerate() {

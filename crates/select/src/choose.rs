@@ -1,8 +1,8 @@
 //! The selection itself: the best parameters of each candidate, then the best candidate.
 
 use crate::{
-    Choice, ChooseError, Fault, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction, Row,
-    RunnerUp, Seconds, Source, optimise,
+    Choice, ChooseError, Fault, Incumbent, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction,
+    Row, RunnerUp, Seconds, Source, optimise,
 };
 
 /// Up to this many combinations of parameters are tried exhaustively.
@@ -51,7 +51,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
 ) -> Result<Choice<R>, ChooseError<'p, R>> {
     match rank(rows.as_mut(), library, contenders, pin) {
         Err(fault) => Err(ChooseError { library, pin, fault, rows }),
-        Ok(Ranked { index, parameters, expected, runner_up, pinned }) => {
+        Ok(Ranked { index, parameters, expected, runner_up, pinned, kept }) => {
             let all = rows.as_mut();
             all[index].outcome = Outcome::Taken;
             let name = all[index].name;
@@ -73,6 +73,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
                     seconds: best.seconds,
                 }),
                 pinned,
+                kept,
                 note: None,
                 distance: 0.0,
                 rows,
@@ -88,6 +89,8 @@ struct Ranked {
     expected: Option<Seconds>,
     runner_up: Option<(usize, Best)>,
     pinned: bool,
+    /// The gain for which the incumbent, which stays, would be left.
+    kept: Option<f64>,
 }
 
 fn rank<'p, S: Source + ?Sized>(
@@ -146,15 +149,37 @@ fn rank<'p, S: Source + ?Sized>(
             row.outcome = Outcome::PinnedAway;
         }
         let runner_up = if best.as_ref().is_some_and(|(best, _)| *best == index) { second } else { best };
-        return Ok(Ranked { index, parameters, expected, runner_up, pinned: true });
+        return Ok(Ranked { index, parameters, expected, runner_up, pinned: true, kept: None });
     }
     let Some((index, found)) = best else {
         let index = first_that_applies.ok_or(Fault::NoneApplies)?;
         let parameters = middle(rows[index].declared);
-        return Ok(Ranked { index, parameters, expected: None, runner_up: None, pinned: false });
+        return Ok(Ranked { index, parameters, expected: None, runner_up: None, pinned: false, kept: None });
     };
     let (parameters, expected) = (found.parameters, Some(found.seconds));
-    Ok(Ranked { index, parameters, expected, runner_up: second, pinned: false })
+    let Some((kept, own, gain)) = incumbent(rows, contenders, found) else {
+        return Ok(Ranked { index, parameters, expected, runner_up: second, pinned: false, kept: None });
+    };
+    let runner_up = if kept == index { second } else { Some((index, found)) };
+    let (parameters, expected, kept_for) = (own.parameters, Some(own.seconds), Some(gain));
+    Ok(Ranked { index: kept, parameters, expected, runner_up, pinned: false, kept: kept_for })
+}
+
+/// The library's incumbent, with the gain for which it is left, if `best` is another way that does
+/// not promise as much.
+fn incumbent<S: Source + ?Sized>(
+    rows: &[Row],
+    contenders: &Contenders<'_, S>,
+    best: Best,
+) -> Option<(usize, Best, f64)> {
+    let Incumbent { candidate, parameters, gain } = contenders.source.incumbent()?;
+    if candidate >= rows.len() || !(contenders.applies)(candidate) {
+        return None;
+    }
+    let own = cost(&|parameters: &[i64]| contenders.seconds(candidate, parameters), parameters)?;
+    let expected = Seconds::new(own.seconds.get() * contenders.source.expected_ratio(candidate))?;
+    let stays = best.seconds < expected && best.seconds.get() > (1.0 - gain) * expected.get();
+    stays.then_some((candidate, Best { seconds: expected, ..own }, gain))
 }
 
 /// The index of the pinned candidate, if the pin is valid.

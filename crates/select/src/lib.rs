@@ -100,7 +100,7 @@ pub use quantity::{NotATime, Prediction, Seconds};
 pub use say::say;
 #[cfg(feature = "std")]
 pub use sources::SOURCES;
-pub use table::{Domain, Entry, Source, Table};
+pub use table::{Domain, Entry, Incumbent, Source, Table};
 pub use verdict::Verdict;
 
 /// Whether a value counts as true: neither zero nor NaN. A `require` that cannot be computed does

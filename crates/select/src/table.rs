@@ -2,7 +2,7 @@
 //! [`Source`].
 
 use crate::model::joined;
-use crate::{Model, Parameter, Prediction, Verdict};
+use crate::{Model, Parameter, Parameters, Prediction, Verdict};
 
 /// The models of one library, compiled in: functions and constants, with nothing to parse at
 /// start. `specc` writes them; by hand it looks like this:
@@ -87,6 +87,21 @@ pub struct Entry {
     pub expected_ratio: f64,
     /// What its time is predicted from, of the library's inputs, then the candidate's parameters.
     pub model: &'static Model,
+    /// Where this candidate is the library's [`Incumbent`]: its parameters, and the gain for which
+    /// it is left.
+    pub incumbent: Option<(&'static [i64], f64)>,
+}
+
+/// The way that is taken as long as the models do not predict another to be faster by enough. How
+/// much is enough was measured: so a choice by models is not worse than this one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Incumbent {
+    /// The index of the candidate.
+    pub candidate: usize,
+    /// Its parameters.
+    pub parameters: Parameters,
+    /// The share of its expected time that another must be expected to save; 1: it is always taken.
+    pub gain: f64,
 }
 
 impl Entry {
@@ -98,13 +113,19 @@ impl Entry {
         expected_ratio: f64,
         model: &'static Model,
     ) -> Self {
-        Self { name, parameters: &[], verdict, expected_ratio, model }
+        Self { name, parameters: &[], verdict, expected_ratio, model, incumbent: None }
     }
 
     /// The same with these parameters.
     #[must_use]
     pub const fn with(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// The same as the library's incumbent, with these parameters, left for this gain.
+    #[must_use]
+    pub const fn incumbent(self, parameters: &'static [i64], gain: f64) -> Self {
+        Self { incumbent: Some((parameters, gain)), ..self }
     }
 }
 
@@ -184,6 +205,11 @@ pub trait Source {
     fn expected_ratio(&self, _candidate: usize) -> f64 {
         1.0
     }
+
+    /// The way that is taken as long as no other is predicted to be faster by enough.
+    fn incumbent(&self) -> Option<Incumbent> {
+        None
+    }
 }
 
 impl Table {
@@ -245,5 +271,13 @@ impl Source for Table {
 
     fn expected_ratio(&self, candidate: usize) -> f64 {
         self.entries.get(candidate).map_or(1.0, |entry| entry.expected_ratio)
+    }
+
+    fn incumbent(&self) -> Option<Incumbent> {
+        let is_one = |(candidate, entry): (usize, &Entry)| {
+            let (parameters, gain) = entry.incumbent?;
+            Some(Incumbent { candidate, parameters: Parameters::new(parameters)?, gain })
+        };
+        self.entries.iter().enumerate().find_map(is_one)
     }
 }

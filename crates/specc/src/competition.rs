@@ -108,6 +108,12 @@ impl Competition {
         choice.outcomes().enumerate().map(predict).collect()
     }
 
+    /// The time by which a candidate with these parameters is ranked.
+    pub fn expected(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        let seconds = self.models.seconds(candidate, self.nodes, inputs, parameters)?;
+        Some(seconds * self.models.expected_ratio(candidate))
+    }
+
     /// The model of a candidate, and for each input of that model the library's input that it is;
     /// `None` for one that is computed or chosen.
     pub fn arguments(&self, candidate: usize) -> Option<(&str, Vec<Option<usize>>)> {

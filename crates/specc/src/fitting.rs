@@ -10,12 +10,18 @@ use strata_fit::{
 };
 use strata_model::platform::MACHINE;
 use strata_model::samples::ModelSamples;
-use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
+use strata_model::set::{
+    Incumbent, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict,
+};
 use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
 use crate::points::{competing, not_competing};
+
+/// What another way must promise to save before what a spec names as `default` is left, until that
+/// is measured.
+const UNMEASURED_GAIN: f64 = 0.1;
 
 /// What the command line says against the spec, or the samples that carry its words.
 #[derive(Clone, Debug, Default)]
@@ -287,8 +293,13 @@ impl Fitting {
                 });
             }
             let inputs = library.inputs.clone();
+            let incumbent = library.incumbent.as_ref().and_then(|(candidate, parameters)| {
+                let candidate = library.candidates[*candidate].name.clone();
+                let known = candidates.iter().any(|one| one.name == candidate);
+                known.then(|| Incumbent { candidate, parameters: parameters.clone(), gain: UNMEASURED_GAIN })
+            });
             let name = library.name.clone();
-            self.set.libraries.push(Library { name, inputs, candidates, regret: None });
+            self.set.libraries.push(Library { name, inputs, candidates, incumbent, regret: None });
         }
     }
 

@@ -59,6 +59,11 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("{}: {}", model.name, model.quality()));
         line(&format!("    valid for {}", resolved.validity(model)));
     }
+    for library in &set.libraries {
+        if let Some(regret) = &library.regret {
+            line(&format!("{}: {regret}", library.name));
+        }
+    }
     text += "//! ```\n\n";
     text += MATH;
     text += &imports(

@@ -2,7 +2,7 @@
 
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
-use strata_model::set::{Library, LibraryModels, ModelSet};
+use strata_model::set::{Incumbent, Library, LibraryModels, ModelSet};
 
 use super::function::{self, Functions};
 use strata_select::{Domain, Source as _, Step};
@@ -62,8 +62,12 @@ pub(super) fn table(
         } else {
             format!("\n            .with(&[{}])", parameters.join(", "))
         };
+        let incumbent = library.incumbent.as_ref().filter(|one| one.candidate == candidate.name);
+        let incumbent = incumbent.map_or(String::new(), |Incumbent { parameters, gain, .. }| {
+            format!("\n            .incumbent(&{parameters:?}, {gain:?})")
+        });
         entries += &format!(
-            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with},\n",
+            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{incumbent},\n",
             candidate.name,
             models.verdict(index),
             models.expected_ratio(index)

@@ -253,6 +253,21 @@ fn choice(library: &PlainLibrary) -> String {
         text.extend(ends.iter().rev().map(String::as_str));
     }
     for candidate in candidates {
+        let Some((parameters, gain)) = &candidate.incumbent else { continue };
+        let arguments = candidate.arguments(inputs, &|k, _| format!("(double){}", parameters[k]));
+        let time = format!("{PREFIX}{}", call(&candidate.model.name, &arguments));
+        let ratio = candidate.ratio;
+        text += "    // It stays unless another promises this gain.\n";
+        text += &format!("    {{\n        const double seconds = {time};\n");
+        text += &format!("        if (least > {:?} * (seconds * {ratio:?})) {{\n", 1.0 - gain);
+        text += &format!("            choice.candidate = {};\n", constant(candidate));
+        text += "            choice.seconds = seconds;\n";
+        for (k, value) in parameters.iter().enumerate() {
+            text += &format!("            choice.parameters[{k}] = {value};\n");
+        }
+        text += "        }\n    }\n";
+    }
+    for candidate in candidates {
         let arguments = candidate.arguments(inputs, &|k, _| format!("(double)choice.parameters[{k}]"));
         let half = call(&format!("{}_half_width", candidate.model.name), &arguments);
         text += &format!(

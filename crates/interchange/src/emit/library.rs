@@ -40,6 +40,8 @@ pub(super) struct PlainCandidate {
     pub(super) parameters: Vec<(String, ParameterRange)>,
     /// By what its time is multiplied where candidates compete.
     pub(super) ratio: f64,
+    /// Where it is the incumbent: its parameters, and the gain for which it is left.
+    pub(super) incumbent: Option<(Vec<i64>, f64)>,
 }
 
 impl PlainLibrary {
@@ -166,6 +168,9 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
                     .map(|range| (locals.claim(&snake(&range.name), &[""]), range.clone()))
                     .collect(),
                 ratio: models.expected_ratio(place),
+                incumbent: (library.incumbent.as_ref())
+                    .filter(|one| one.candidate == declared.name)
+                    .map(|one| (one.parameters.clone(), one.gain)),
             })
         };
         let candidates: Vec<PlainCandidate> =

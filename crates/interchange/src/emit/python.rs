@@ -198,6 +198,23 @@ fn choice(library: &PlainLibrary) -> String {
         );
         text.extend(ends.iter().rev().map(String::as_str));
     }
+    for candidate in candidates {
+        let Some((values, gain)) = &candidate.incumbent else { continue };
+        let arguments = candidate.arguments(inputs, &|k, _| values[k].to_string());
+        let (time, ratio) = (call(&candidate.model.name, &arguments), candidate.ratio);
+        let called = candidate.model.formula.inputs.iter().skip(inputs.len());
+        let parameters: Vec<String> =
+            called.zip(values).map(|(called, value)| format!("{called:?}: {value}")).collect();
+        text += &format!(
+            "    # It stays unless another promises this gain.\n    seconds = {time}\n    \
+             if seconds is not None and least > {:?} * (seconds * {ratio:?}):\n        \
+             choice = ({:?}, {{{}}}, seconds, {}_half_width)\n",
+            1.0 - gain,
+            candidate.called,
+            parameters.join(", "),
+            candidate.model.name
+        );
+    }
     let arguments: String = inputs.iter().map(|input| format!("{input}, ")).collect();
     text + &format!(
         "    if choice is None:\n        return None\n    candidate, parameters, seconds, half_width = choice\n    \

@@ -13,7 +13,7 @@ use super::inline::{Check, FitSpread, Formula, Inliner};
 use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
-use strata_select::{Domain, MAX_PARAMETERS, Source, Step};
+use strata_select::{Domain, MAX_PARAMETERS, Parameters, Source, Step};
 
 /// The candidates of one library, ready to predict.
 ///
@@ -67,6 +67,16 @@ impl LibraryModels {
             all().map(|candidate| compile(models, library, candidate)).collect::<Result<_, _>>()?;
         let roots = all().map(|candidate| root(models, library, candidate)).collect::<Result<_, _>>()?;
         let ranges = (0..library.inputs.len()).map(|input| box_side(&candidates, input)).collect();
+        if let Some(incumbent) = &library.incumbent {
+            let is_one = |one: &&LibraryCandidate| one.name == incumbent.candidate;
+            let Some(known) = all().find(is_one) else {
+                return content(&place, format!("its incumbent `{}` is no candidate", incumbent.candidate));
+            };
+            if known.parameters.len() != incumbent.parameters.len() {
+                let count = known.parameters.len();
+                return content(&place, format!("its incumbent `{}` has {count} parameters", known.name));
+            }
+        }
         Ok(Self { library: library.clone(), models: Arc::clone(&models.compiled), candidates, roots, ranges })
     }
 
@@ -131,6 +141,12 @@ impl Source for LibraryModels {
 
     fn expected_ratio(&self, candidate: usize) -> f64 {
         self.candidates.get(candidate).map_or(1.0, |candidate| expected_ratio(candidate.formula.own_error))
+    }
+
+    fn incumbent(&self) -> Option<strata_select::Incumbent> {
+        let found = self.library.incumbent.as_ref()?;
+        let (candidate, gain) = (self.candidate(&found.candidate)?, found.gain);
+        Some(strata_select::Incumbent { candidate, parameters: Parameters::new(&found.parameters)?, gain })
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {

@@ -43,7 +43,7 @@ pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use inline::{Check, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
 pub use library::{LibraryModels, expected_ratio};
 pub use nodes::Nodes;
-pub use regret::{Constant, Regret};
+pub use regret::{Constant, Incumbent, Regret};
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
 pub use strata_select::{Step, Verdict};
@@ -258,6 +258,8 @@ pub struct Library {
     pub inputs: Vec<String>,
     /// The implementations, in order: the first named wins a tie.
     pub candidates: Vec<LibraryCandidate>,
+    /// The way that is taken as long as no other is predicted to be faster by enough.
+    pub incumbent: Option<Incumbent>,
     /// What choices among them lose, if that was measured.
     pub regret: Option<Regret>,
 }

@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Constant, Input, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, Nodes, ParameterRange,
-    Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
+    Constant, Incumbent, Input, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, Nodes,
+    ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
 use crate::{Platform, SpecId, did_you_mean};
 
@@ -146,22 +146,41 @@ fn library(value: &Value<'_>) -> Result<Library, SetError> {
         name: table.required("name", Value::text)?,
         inputs: table.required("inputs", |inputs| inputs.list(Value::text))?,
         candidates: table.list("candidates", candidate)?,
+        incumbent: table.optional("incumbent", incumbent)?,
         regret: table.optional("regret", regret)?,
+    };
+    table.finish(read)
+}
+
+fn incumbent(value: &Value<'_>) -> Result<Incumbent, SetError> {
+    let mut table = value.table()?;
+    let share = |value: &Value<'_>| match value.float()? {
+        gain if (0.0..=1.0).contains(&gain) => Ok(gain),
+        _ => Err(value.expected("a share from 0 to 1")),
+    };
+    let read = Incumbent {
+        candidate: table.required("candidate", Value::text)?,
+        parameters: table.list("parameters", Value::whole)?,
+        gain: table.required("gain", share)?,
     };
     table.finish(read)
 }
 
 fn regret(value: &Value<'_>) -> Result<Regret, SetError> {
     let mut table = value.table()?;
-    let constant = table.optional("constant", Value::text)?;
-    let constant_mean = table.optional("constant_mean", Value::float)?;
+    let mut way = |name, mean| {
+        let (name, mean) = (table.optional(name, Value::text)?, table.optional(mean, Value::float)?);
+        Ok(name.zip(mean).map(|(name, mean)| Constant { name, mean }))
+    };
+    let (constant, before) = (way("constant", "constant_mean")?, way("before", "before_mean")?);
     let read = Regret {
         inputs: table.required("inputs", Value::whole)?,
         mean: table.required("mean", Value::float)?,
         interval: (table.required("low", Value::float)?, table.required("high", Value::float)?),
         worst: table.required("worst", Value::float)?,
         worst_at: table.required("worst_at", Value::text)?,
-        constant: constant.zip(constant_mean).map(|(name, mean)| Constant { name, mean }),
+        constant,
+        before,
     };
     table.finish(read)
 }

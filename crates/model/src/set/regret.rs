@@ -19,6 +19,34 @@ pub struct Regret {
     pub worst_at: String,
     /// The way that would lose least if it were always taken.
     pub constant: Option<Constant>,
+    /// What the program took before, where the spec says it (`default`).
+    pub before: Option<Constant>,
+}
+
+/// The way that is taken as long as the models do not predict another to be faster by enough; see
+/// [`strata_select::Incumbent`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incumbent {
+    /// The candidate's name.
+    pub candidate: String,
+    /// Its parameters.
+    pub parameters: Vec<i64>,
+    /// The share of its expected time that another must be expected to save, from 0 to 1.
+    pub gain: f64,
+}
+
+/// `quick:64` is kept unless another way is predicted to save 10 %
+impl fmt::Display for Incumbent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name =
+            self.parameters.iter().fold(self.candidate.clone(), |name, value| format!("{name}:{value}"));
+        match self.gain {
+            gain if gain < 1.0 => {
+                write!(f, "`{name}` is kept unless another is predicted to save {}", percent(gain))
+            }
+            _ => write!(f, "`{name}` is always taken: by the models choices lost more"),
+        }
+    }
 }
 
 /// One way, taken at every input.
@@ -30,18 +58,21 @@ pub struct Constant {
     pub mean: f64,
 }
 
-/// `choices lose 1.8 % (1.1 % to 2.9 %), at worst 9 % (n=1500), at 20 fresh inputs; always
+/// `choices lose 1.8 % (1.1 % to 2.9 %), at worst 9 % (n=1500), measured at 20 fresh inputs; always
 /// `quick:64` loses 3.1 %`
 impl fmt::Display for Regret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { inputs, mean, interval: (low, high), worst, worst_at, constant } = self;
+        let Self { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = self;
         let [mean, low, high, worst] = [*mean, *low, *high, *worst].map(percent);
         write!(
             f,
-            "choices lose {mean} ({low} to {high}), at worst {worst} ({worst_at}), at {inputs} fresh inputs"
+            "choices lose {mean} ({low} to {high}), at worst {worst} ({worst_at}), measured at {inputs} fresh inputs"
         )?;
-        match constant {
-            Some(Constant { name, mean }) => write!(f, "; always `{name}` loses {}", percent(*mean)),
+        if let Some(Constant { name, mean }) = constant {
+            write!(f, "; always `{name}` loses {}", percent(*mean))?;
+        }
+        match before {
+            Some(Constant { name, mean }) => write!(f, ", `{name}`, as before, {}", percent(*mean)),
             None => Ok(()),
         }
     }

@@ -9,7 +9,8 @@ use std::fmt::Write;
 use crate::codegen::toml_string;
 
 use super::{
-    Constant, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret, Step, Term, VERSION,
+    Constant, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret, Step, Term,
+    VERSION,
 };
 
 impl ModelSet {
@@ -136,6 +137,13 @@ impl Text {
         self.head("[[libraries]]");
         self.entry("name", &toml_string(&library.name));
         self.entry("inputs", &strings(&library.inputs));
+        if let Some(Incumbent { candidate, parameters, gain }) = &library.incumbent {
+            let (name, gain) = (toml_string(candidate), float(*gain));
+            self.entry(
+                "incumbent",
+                &format!("{{ candidate = {name}, parameters = {parameters:?}, gain = {gain} }}"),
+            );
+        }
         if let Some(regret) = &library.regret {
             self.entry("regret", &self::regret(regret));
         }
@@ -151,10 +159,13 @@ impl Text {
 }
 
 fn regret(regret: &Regret) -> String {
-    let Regret { inputs, mean, interval: (low, high), worst, worst_at, constant } = regret;
-    let constant = constant.as_ref().map_or(String::new(), |Constant { name, mean }| {
-        format!(", constant = {}, constant_mean = {}", toml_string(name), float(*mean))
-    });
+    let Regret { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = regret;
+    let way = |key: &str, way: &Option<Constant>| {
+        way.as_ref().map_or(String::new(), |Constant { name, mean }| {
+            format!(", {key} = {}, {key}_mean = {}", toml_string(name), float(*mean))
+        })
+    };
+    let constant = way("constant", constant) + &way("before", before);
     let [mean, low, high, worst] = [*mean, *low, *high, *worst].map(float);
     format!(
         "{{ inputs = {inputs}, mean = {mean}, low = {low}, high = {high}, worst = {worst}, worst_at = {}{constant} }}",

@@ -55,6 +55,7 @@ fn sorts() -> ModelSet {
         ..fitted("Sample", &[keys()], &[term("1", 1e-4), term("Radix(64,8,32)", 1.0), term("keys", 2e-7)])
     };
     let library = Library {
+        incumbent: None,
         regret: None,
         name: "sort".into(),
         inputs: vec!["keys".into(), "width".into()],
@@ -489,6 +490,7 @@ fn verdicts_reach_the_candidates() {
     };
     let names = ["Good", "Bad", "Dim", "Both", "Over", "Alone", "Hybrid"];
     set.libraries = vec![Library {
+        incumbent: None,
         regret: None,
         name: "lib".into(),
         inputs: vec!["x".into()],

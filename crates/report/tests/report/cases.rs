@@ -47,6 +47,7 @@ impl Case {
             samples_sha256: "ab".repeat(32),
             models: fitted.iter().map(|f| f.model.clone()).collect(),
             libraries: vec![Library {
+                incumbent: None,
                 regret: None,
                 name: "clear".into(),
                 inputs: vec!["length".into()],

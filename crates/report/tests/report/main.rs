@@ -214,7 +214,8 @@ fn json_holds_what_the_model_holds() {
     let samples = Samples::parse(SAMPLES, "test").unwrap();
     let fitted: Vec<_> =
         fit_samples(&samples, &FitOptions::default()).into_iter().map(Result::unwrap).collect();
-    let text = fit_json(fitted.iter().map(|f| &f.model));
+    let models = fitted.iter().map(|f| f.model.clone()).collect();
+    let text = fit_json(&ModelSet { models, ..ModelSet::default() });
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let (json, model) = (&value["models"][0], &fitted[0].model);
     assert_eq!((json["name"].as_str(), json["mode"].as_str()), (Some("Clear"), Some("relative")));

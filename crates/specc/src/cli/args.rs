@@ -79,6 +79,13 @@ pub(super) enum Command {
     Fit(Fit),
     /// Profile, fit, verify, emit and report: all of it.
     Calibrate(Calibrate),
+    /// Measure what choices by these models lose: at fresh inputs what is chosen is timed beside what
+    /// else could be.
+    ///
+    /// `calibrate` does it too, of the models that it makes. A loss is the time of the choice over
+    /// that of the fastest of what was tried, less 1; its mean has an interval by the scatter from
+    /// input to input. `always` is the way that would lose least if it were taken everywhere.
+    Regret(Regret),
     /// Say which further samples would lower the expected loss of a choice most, for the time that
     /// they cost.
     ///
@@ -340,6 +347,23 @@ pub(super) struct Calibrate {
     #[arg(long)]
     pub(super) install: bool,
     /// Print the fit as JSON instead of tables.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What `regret` takes.
+#[derive(Debug, Args)]
+pub(super) struct Regret {
+    #[command(flatten)]
+    pub(super) specs: Specs,
+    /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub(super) models: PathBuf,
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) output: Output,
+    /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 }

@@ -120,9 +120,9 @@ impl<'a> Campaign<'a> {
         self.run(&points, &options)
     }
 
-    /// Measures what the choices of the libraries of `set` lose, and writes it into the set; for at
-    /// most `seconds`.
-    pub(super) fn decide(&self, set: &mut ModelSet, seconds: f64) -> Result<(), Failure> {
+    /// Measures what the choices of the libraries of `set` lose, for at most `seconds`, and writes it
+    /// into the set; with `adopt` the incumbents, too, by which they lose less.
+    pub(super) fn decide(&self, set: &mut ModelSet, seconds: f64, adopt: bool) -> Result<(), Failure> {
         let (decisions, run) =
             decisions::plan(self.spec, &self.site(), set, self.seed).map_err(Failure::Fault)?;
         if run.models.is_empty() {
@@ -142,7 +142,7 @@ impl<'a> Campaign<'a> {
         let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
         let times =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
-        decisions.judge(set, &times);
+        decisions.judge(set, &times, adopt);
         Ok(())
     }
 

@@ -36,6 +36,7 @@ pub fn run() -> ExitCode {
         Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),
         Command::Fit(fit) => stages::fit(&fit),
         Command::Calibrate(calibrate) => stages::calibrate(&calibrate),
+        Command::Regret(regret) => stages::regret(&regret),
         Command::Advise(advise) => refining::advise(&advise),
         Command::Predict { models, model, inputs, nodes, json } => {
             choosing::predict(&models, &model, &inputs, nodes.map(|n| n as usize), json)

@@ -11,12 +11,13 @@ use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
 use strata_report::{Curves, Map, Report as Page, fit_json, write_residuals};
 use strata_select::say;
 
-use super::args::{Calibrate, Fit, How, Output, Reading, Specs, Target};
+use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::failure::{Failure, print};
 use super::folder::Lock;
-use super::tables::{fit_table, map_table};
-use super::{machine, measuring, refining, specs};
+use super::measuring::Campaign;
+use super::tables::{fit_table, map_table, regrets};
+use super::{choosing, machine, measuring, refining, specs};
 use crate::competition::Competition;
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
@@ -124,7 +125,9 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             false => measuring::measure(&spec, target, output),
         })?;
     let decide = &mut |set: &mut ModelSet, spent: f64| match &campaign {
-        Some(campaign) if is_choosing(&spec) => campaign.decide(set, (budget - spent).max(DECIDING * budget)),
+        Some(campaign) if is_choosing(&spec) => {
+            campaign.decide(set, (budget - spent).max(DECIDING * budget), true)
+        }
         _ => Ok(()),
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
@@ -159,6 +162,30 @@ fn is_choosing(spec: &CheckedSpec) -> bool {
 
 /// Measures what choices lose, after so many seconds of measuring, and writes it into the set.
 type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<(), Failure>;
+
+/// `specc regret`.
+pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
+    let Regret { specs, models, target, output, json } = args;
+    let spec = specs::load(&specs.specs)?;
+    let mut set = choosing::read(models)?;
+    let fault = |why: &str| Err(Failure::Fault(format!("{}: {why}", models.display())));
+    if target.nodes.len() > 1 {
+        return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
+    }
+    if set.libraries.is_empty() {
+        return fault("it has no library, so that nothing is chosen by it");
+    }
+    set.libraries.iter_mut().for_each(|library| library.regret = None);
+    let _lock = Lock::take(&output.output)?;
+    let campaign = Campaign::new(&spec, target, &output.output)?;
+    campaign.decide(&mut set, target.budget.as_secs_f64(), false)?;
+    if set.libraries.iter().all(|library| library.regret.is_none()) {
+        return fault(
+            "no choice could be timed: the spec measures none of its candidates, or the budget is short",
+        );
+    }
+    if *json { print(fit_json(&set)) } else { print(regrets(&set).trim_end()) }
+}
 
 /// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints tables
 /// or JSON; the models.
@@ -204,12 +231,11 @@ fn finish(
         write(folder, &fitting, &samples, (&maps, curves))?;
     }
     if json {
-        print(fit_json(&fitting.set.models))?;
+        print(fit_json(&fitting.set))?;
     } else if !fitting.set.models.is_empty() {
-        for library in &fitting.set.libraries {
-            if let Some(regret) = &library.regret {
-                print(format_args!("`{}`: {regret}\n", library.name))?;
-            }
+        let regrets = regrets(&fitting.set);
+        if !regrets.is_empty() {
+            print(&regrets)?;
         }
         print(fit_table(&fitting.set))?;
         for map in &maps {

@@ -38,6 +38,22 @@ pub(super) fn fit_table(set: &ModelSet) -> String {
     table.to_string()
 }
 
+/// What the choices of the libraries lose, two lines each.
+pub(super) fn regrets(set: &ModelSet) -> String {
+    let mut text = String::new();
+    for library in &set.libraries {
+        if let Some(regret) = &library.regret {
+            // The second line begins with where it was measured.
+            let told = regret.to_string().replace(", measured at ", "\n  measured at ");
+            text.push_str(&format!("`{}`: {told}\n", library.name));
+            if let Some(kept) = &library.incumbent {
+                text.push_str(&format!("  {kept}\n"));
+            }
+        }
+    }
+    text
+}
+
 /// The model as a sum, a line a term.
 fn kept(model: &Model) -> String {
     let mut text = String::new();

@@ -12,16 +12,18 @@ mod ways;
 use std::collections::BTreeMap;
 
 use strata_model::plan::Run;
+use strata_model::set::Incumbent;
 use strata_model::{ModelSet, Samples};
 
 use crate::competition::Competition;
 use crate::lang::plan::CheckedSpec;
 use crate::points::{self, Draws, Site, Space};
 
+use regret::Rule;
 use ways::{Way, Ways};
 
 /// Fresh inputs at which each library decides.
-pub const INPUTS: usize = 20;
+pub const INPUTS: usize = 32;
 
 /// Draws until an input is found at which several ways apply.
 const MAX_DRAWS: u64 = 50;
@@ -40,6 +42,8 @@ pub struct Decisions {
 struct Library {
     name: String,
     inputs: Vec<String>,
+    /// What the spec names as the way before, as it is pinned.
+    default: Option<String>,
     /// Where it decides, and among which ways.
     at: Vec<(Vec<f64>, Vec<Way>)>,
 }
@@ -77,6 +81,9 @@ pub fn plan(spec: &CheckedSpec, site: &Site, set: &ModelSet, seed: u64) -> Resul
             decisions.libraries.push(Library {
                 name: library.name.clone(),
                 inputs: library.inputs.clone(),
+                default: library.incumbent.as_ref().map(|(candidate, parameters)| {
+                    ways::pin(&library.candidates[*candidate].name, parameters)
+                }),
                 at,
             });
         }
@@ -106,13 +113,29 @@ impl Decisions {
     }
 
     /// Writes into `set` what the choices of each library by its models lose, by these times; of
-    /// libraries of which too little was timed nothing is known.
-    pub fn judge(&self, set: &mut ModelSet, times: &Samples) {
-        for Library { name, inputs, at } in &self.libraries {
+    /// libraries of which too little was timed nothing is known. With `adopt` a library gets an
+    /// incumbent where its choices lose less with one.
+    pub fn judge(&self, set: &mut ModelSet, times: &Samples, adopt: bool) {
+        for Library { name, inputs, default, at } in &self.libraries {
+            let Some(place) = set.libraries.iter().position(|library| library.name == *name) else {
+                continue;
+            };
+            // What the models choose by themselves is what is judged.
+            let before = if adopt { set.libraries[place].incumbent.take() } else { None };
             let Ok(competition) = Competition::new(set, name) else { continue };
-            let regret = regret::of(inputs, at, &competition, times);
-            if let Some(library) = set.libraries.iter_mut().find(|library| library.name == *name) {
-                library.regret = regret;
+            let timed = regret::timed(inputs, at, &competition, times);
+            let default = default.as_deref();
+            let library = &mut set.libraries[place];
+            library.regret = regret::of(&timed, adopt, default);
+            if adopt {
+                let rule = regret::rule(&timed.iter().collect::<Vec<_>>(), default);
+                let found = rule.and_then(|Rule { name, gain }| {
+                    let mut ways = at.iter().flat_map(|(_, ways)| ways);
+                    let way = ways.find(|way| way.pin(&competition) == name)?;
+                    let candidate = competition.candidates()[way.candidate].name.to_owned();
+                    Some(Incumbent { candidate, parameters: way.parameters.clone(), gain })
+                });
+                library.incumbent = found.or(before);
             }
         }
     }

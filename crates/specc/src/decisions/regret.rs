@@ -12,58 +12,136 @@ use crate::competition::Competition;
 /// Timings of a way that suffice to judge it.
 const LEAST: usize = 4;
 
+/// Gains for which an incumbent may be left.
+const GAINS: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0];
+
+/// A rule must lower the mean loss by this much, and be found from so many inputs.
+const LEAST_USE: f64 = 0.003;
+const LEAST_INPUTS: usize = 8;
+
 /// Inputs that are drawn anew for the interval of the mean.
 const BOOTSTRAPS: usize = 2000;
 
 /// The timings of one way in two halves, each in the lower quartile.
 type Halves = [f64; 2];
 
-/// The regret of the choices of a library at these inputs; `None` where nothing can be judged.
-pub(super) fn of(
+/// What was timed at one input.
+pub(super) struct Timed {
+    /// The input, in words.
+    at: String,
+    /// The regret of each way.
+    losses: Vec<f64>,
+    /// Each way as it is pinned, with its expected time by the models.
+    ways: Vec<(String, Option<f64>)>,
+    /// Which way is chosen.
+    chosen: usize,
+}
+
+/// What was timed at each input where the choice was among it.
+pub(super) fn timed(
     names: &[String],
     decisions: &[(Vec<f64>, Vec<Way>)],
     competition: &Competition,
     times: &Samples,
-) -> Option<Regret> {
-    let mut regrets: Vec<(f64, String)> = Vec::new();
-    let mut constants: Vec<(String, Vec<f64>)> = Vec::new();
+) -> Vec<Timed> {
+    let mut all = Vec::new();
     for (inputs, ways) in decisions {
         let timed: Vec<(&Way, Halves)> =
             ways.iter().filter_map(|way| Some((way, halves(way, times)?))).collect();
         let Ok(choice) = competition.choose(inputs, None) else { continue };
         let is_chosen = |way: &Way| way.candidate == choice.index && way.parameters[..] == *choice.parameters;
         let Some(chosen) = timed.iter().position(|(way, _)| is_chosen(way)) else { continue };
-        let all: Vec<Halves> = timed.iter().map(|(_, halves)| *halves).collect();
+        let halves: Vec<Halves> = timed.iter().map(|(_, halves)| *halves).collect();
         let place = names.iter().zip(inputs).map(|(name, value)| format!("{name}={}", number_text(*value)));
-        regrets.push((regret(&all, chosen), place.collect::<Vec<_>>().join(", ")));
-        for (at, (way, _)) in timed.iter().enumerate() {
-            let name = pin(competition, way);
-            let known = constants.iter_mut().find(|(known, _)| *known == name);
-            match known {
-                Some((_, losses)) => losses.push(regret(&all, at)),
-                None => constants.push((name, vec![regret(&all, at)])),
+        let expected = |way: &Way| competition.expected(way.candidate, inputs, &way.parameters);
+        all.push(Timed {
+            at: place.collect::<Vec<_>>().join(", "),
+            losses: (0..halves.len()).map(|at| regret(&halves, at)).collect(),
+            ways: timed.iter().map(|(way, _)| (way.pin(competition), expected(way))).collect(),
+            chosen,
+        });
+    }
+    all
+}
+
+/// A way that is kept unless another promises a gain.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rule {
+    /// The way, as it is pinned.
+    pub(super) name: String,
+    /// The gain.
+    pub(super) gain: f64,
+}
+
+impl Timed {
+    fn place(&self, name: &str) -> Option<usize> {
+        self.ways.iter().position(|(way, _)| way == name)
+    }
+
+    /// The regret of what is chosen with a rule, or without one.
+    fn loss(&self, rule: Option<&Rule>) -> f64 {
+        let kept = rule.and_then(|rule| {
+            let place = self.place(&rule.name)?;
+            let (own, best) = (self.ways[place].1?, self.ways[self.chosen].1?);
+            (best > (1.0 - rule.gain) * own).then_some(place)
+        });
+        self.losses[kept.unwrap_or(self.chosen)]
+    }
+}
+
+/// The rule by which choices lose least at these inputs; `None` where the models alone are about as
+/// good.
+///
+/// Of a library that names a `default` that is the only way that may be kept, and it is.
+pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
+    let mean_of = |rule: Option<&Rule>| mean(&timed.iter().map(|one| one.loss(rule)).collect::<Vec<_>>());
+    let least = default.map_or(mean_of(None) - LEAST_USE, |_| f64::INFINITY);
+    let names = default.map_or_else(|| everywhere(timed), |name| vec![name.to_owned()]);
+    let mut best: Option<(f64, Rule)> = None;
+    for name in names {
+        for gain in GAINS {
+            let rule = Rule { name: name.clone(), gain };
+            let loss = mean_of(Some(&rule));
+            if loss < best.as_ref().map_or(least, |(least, _)| *least) {
+                best = Some((loss, rule));
             }
         }
     }
-    let losses: Vec<f64> = regrets.iter().map(|(loss, _)| *loss).collect();
-    let worst = regrets.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.clone();
-    // Those that were timed everywhere.
-    let everywhere = constants.into_iter().filter(|(_, all)| all.len() == losses.len());
-    let constants = everywhere.map(|(name, all)| Constant { name, mean: mean(&all) });
+    (timed.len() >= LEAST_INPUTS).then_some(best?.1)
+}
+
+/// The ways that were timed at every input.
+fn everywhere(timed: &[&Timed]) -> Vec<String> {
+    let Some(first) = timed.first() else { return Vec::new() };
+    let names = first.ways.iter().map(|(name, _)| name.clone());
+    names.filter(|name| timed.iter().all(|one| one.place(name).is_some())).collect()
+}
+
+/// What choices lose. With `judged` a rule is found for each input from the others alone, so that
+/// what is judged has played no part in it.
+pub(super) fn of(timed: &[Timed], judged: bool, default: Option<&str>) -> Option<Regret> {
+    let others = |at: usize| -> Vec<&Timed> {
+        timed.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, one)| one).collect()
+    };
+    let own = |at: usize| if judged { rule(&others(at), default) } else { None };
+    let losses: Vec<f64> = (0..timed.len()).map(|at| timed[at].loss(own(at).as_ref())).collect();
+    let worst = (0..losses.len()).max_by(|a, b| losses[*a].total_cmp(&losses[*b]))?;
+    let all: Vec<&Timed> = timed.iter().collect();
+    let constant = |name: String| {
+        let losses: Vec<f64> = timed.iter().filter_map(|one| Some(one.losses[one.place(&name)?])).collect();
+        Constant { name, mean: mean(&losses) }
+    };
     Some(Regret {
         inputs: losses.len(),
         mean: mean(&losses),
         interval: interval(&losses),
-        worst: worst.0,
-        worst_at: worst.1,
-        constant: constants.min_by(|a, b| a.mean.total_cmp(&b.mean)),
+        worst: losses[worst],
+        worst_at: timed[worst].at.clone(),
+        before: default
+            .filter(|name| all.iter().all(|one| one.place(name).is_some()))
+            .map(|name| constant(name.to_owned())),
+        constant: everywhere(&all).into_iter().map(constant).min_by(|a, b| a.mean.total_cmp(&b.mean)),
     })
-}
-
-/// As it is pinned: `quick:16`.
-fn pin(competition: &Competition, way: &Way) -> String {
-    let name = competition.candidates()[way.candidate].name;
-    way.parameters.iter().fold(name.to_owned(), |text, value| format!("{text}:{value}"))
 }
 
 /// The timings of a way, every other one in one half.
@@ -118,6 +196,41 @@ mod tests {
     use proptest::prelude::*;
 
     /// Noise alone makes one of several equal ways look the fastest; it must not count.
+    /// What the models choose, and two constants.
+    fn one(models: f64, constants: [f64; 2], promised: f64) -> Timed {
+        let expected = [promised, 1.0, 1.0];
+        let names = ["model:1", "a", "b"];
+        Timed {
+            at: String::new(),
+            losses: vec![models, constants[0], constants[1]],
+            ways: names.iter().zip(expected).map(|(name, time)| ((*name).to_owned(), Some(time))).collect(),
+            chosen: 0,
+        }
+    }
+
+    #[test]
+    fn where_models_lose_to_a_constant_it_stays_unless_they_promise_enough() {
+        let poor: Vec<Timed> = (0..12).map(|_| one(0.2, [0.01, 0.3], 0.9)).collect();
+        let all: Vec<&Timed> = poor.iter().collect();
+        assert_eq!(rule(&all, None), Some(Rule { name: "a".into(), gain: 0.2 }));
+        assert!((of(&poor, true, None).unwrap().mean - 0.01).abs() < 1e-12);
+        assert!((of(&poor, false, None).unwrap().mean - 0.2).abs() < 1e-12);
+        // Right where they promise much.
+        let mixed: Vec<Timed> = (0..12)
+            .map(|at| if at % 3 == 0 { one(0.0, [3.0, 3.0], 0.25) } else { one(0.2, [0.01, 0.3], 0.9) })
+            .collect();
+        let found = rule(&mixed.iter().collect::<Vec<_>>(), None).unwrap();
+        assert_eq!((found.name.as_str(), found.gain), ("a", 0.2));
+        assert!(of(&mixed, true, None).unwrap().worst < 0.02);
+        let good: Vec<Timed> = (0..12).map(|_| one(0.001, [0.5, 0.3], 0.9)).collect();
+        assert_eq!(rule(&good.iter().collect::<Vec<_>>(), None), None);
+        // What the program took before stays where nothing else is known to be better.
+        let kept = rule(&good.iter().collect::<Vec<_>>(), Some("b"));
+        assert_eq!(kept, Some(Rule { name: "b".into(), gain: 0.02 }));
+        assert_eq!(rule(&all[..5], None), None, "five inputs tell too little");
+        assert_eq!(of(&[], true, None), None);
+    }
+
     #[test]
     fn noise_does_not_favour_the_fastest() {
         let mut random = ChaCha8Rng::seed_from_u64(3);

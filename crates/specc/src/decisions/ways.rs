@@ -30,6 +30,18 @@ pub(super) struct Way {
     pub(super) inputs: usize,
 }
 
+impl Way {
+    /// As it is pinned: `quick:16`.
+    pub(super) fn pin(&self, competition: &Competition) -> String {
+        pin(competition.candidates()[self.candidate].name, &self.parameters)
+    }
+}
+
+/// A candidate with its parameters, as it is pinned.
+pub(super) fn pin(name: &str, parameters: &[i64]) -> String {
+    parameters.iter().fold(name.to_owned(), |text, value| format!("{text}:{value}"))
+}
+
 /// What the ways of a library are found with.
 pub(super) struct Ways<'a> {
     library: &'a Library,
@@ -104,6 +116,9 @@ impl<'a> Ways<'a> {
                 _ => (parameters.iter().map(|parameter| middle(&values(parameter))).collect(), false),
             };
             let mut tried = BTreeSet::from([best.clone()]);
+            tried.extend(
+                self.library.incumbent.iter().filter(|(one, _)| *one == index).map(|(_, p)| p.clone()),
+            );
             for (at, parameter) in parameters.iter().enumerate() {
                 let steps = if taken { STEPS } else { 0 };
                 for value in around(parameter, best[at], steps) {
@@ -143,14 +158,7 @@ impl<'a> Ways<'a> {
 
 /// The values that a parameter takes, at most some thousand.
 fn values(parameter: &Parameter) -> Vec<i64> {
-    let next = |value: &i64| {
-        let next = match parameter.step {
-            Step::Add(by) => value.checked_add(by),
-            Step::Multiply(by) => value.checked_mul(by),
-        };
-        next.filter(|next| next > value && *next <= parameter.max)
-    };
-    std::iter::successors(Some(parameter.min), next).take(10_000).collect()
+    parameter.values().take(10_000).collect()
 }
 
 fn middle(values: &[i64]) -> i64 {

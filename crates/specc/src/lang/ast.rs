@@ -239,11 +239,24 @@ pub struct Library {
     pub name: Name,
     /// What a choice depends on.
     pub inputs: Vec<Name>,
+    /// `default quick(cutoff = 16)`: what the program took before.
+    pub incumbent: Option<Incumbent>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,
     /// Whether everything in it could be read; if not, a syntax error says why.
     pub complete: bool,
     /// From its first to its last character.
+    pub span: Span,
+}
+
+/// The way that a program took before it chose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incumbent {
+    /// The candidate.
+    pub candidate: Name,
+    /// Its parameters.
+    pub values: Vec<(Name, i64)>,
+    /// Where it stands.
     pub span: Span,
 }
 

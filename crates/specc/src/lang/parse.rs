@@ -354,18 +354,17 @@ impl Reader<'_> {
             "*" => StepOperator::Multiply,
             _ => StepOperator::ShiftLeft,
         };
-        let number = child(pair, Rule::integer)?;
-        match number.as_str().replace('_', "").parse() {
-            Ok(by) => Some(Step { operator, by, span: here }),
-            Err(_) => {
-                self.fail(
-                    span(&number),
-                    format!("the step {} is too large", number.as_str()),
-                    "at most 2^63 - 1",
-                );
-                None
-            }
+        let by = self.integer("step", &child(pair, Rule::integer)?)?;
+        Some(Step { operator, by, span: here })
+    }
+
+    fn integer(&mut self, what: &str, number: &Pair<'_, Rule>) -> Option<i64> {
+        let read = number.as_str().replace('_', "").parse().ok();
+        if read.is_none() {
+            let message = format!("the {what} {} is too large", number.as_str());
+            self.fail(span(number), message, "at most 2^63 - 1");
         }
+        read
     }
 
     /// Rust code in braces: the code of a statement.
@@ -489,9 +488,10 @@ impl Reader<'_> {
         let name = name(&child(pair, Rule::identifier)?);
         let inputs = names(child(pair, Rule::parameters));
         let body = child(pair, Rule::library_body)?;
-        let mut candidates = Vec::new();
+        let (mut incumbent, mut candidates) = (None, Vec::new());
         for pair in body.clone().into_inner() {
             match pair.as_rule() {
+                Rule::incumbent => incumbent = self.incumbent(&pair),
                 Rule::candidate => candidates.extend(self.candidate(&pair)),
                 Rule::stray_candidate => self.stray(&pair, Rule::candidate, "`candidate`"),
                 _ => {}
@@ -502,10 +502,20 @@ impl Reader<'_> {
             docs: self.docs(here.start),
             name,
             inputs,
+            incumbent,
             candidates,
             complete: self.complete,
             span: here,
         })
+    }
+
+    fn incumbent(&mut self, pair: &Pair<'_, Rule>) -> Option<Incumbent> {
+        let mut values = Vec::new();
+        for given in children(pair, Rule::given) {
+            let value = self.integer("value", &child(&given, Rule::integer)?)?;
+            values.push((name(&child(&given, Rule::identifier)?), value));
+        }
+        Some(Incumbent { candidate: name(&child(pair, Rule::identifier)?), values, span: span(pair) })
     }
 
     fn candidate(&mut self, pair: &Pair<'_, Rule>) -> Option<Candidate> {
@@ -584,6 +594,8 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::integer => "a whole number",
         Rule::option_value | Rule::fit_part => "a value",
         Rule::candidate | Rule::candidate_word => "`candidate`",
+        Rule::incumbent | Rule::default_word => "`default`",
+        Rule::given => "a parameter with its value, `cutoff = 16`",
         Rule::require_key | Rule::candidate_require => "`require`",
         Rule::binding | Rule::line_inputs | Rule::line_terms => "`name:expression`",
         Rule::line_loop | Rule::line_loops => "a loop such as `i 1 100 *=10`",

@@ -251,6 +251,8 @@ pub struct Library {
     pub inputs: Vec<String>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,
+    /// Which of them a program took before it chose, with the values of its parameters.
+    pub incumbent: Option<(usize, Vec<i64>)>,
 }
 
 /// One implementation of a library.
@@ -283,6 +285,20 @@ pub struct Parameter {
     pub step: strata_select::Step,
     /// The expression whose root it is, if it is not searched for the least time.
     pub root: Option<Expr>,
+}
+
+impl Parameter {
+    /// The values that it takes, from the least.
+    pub(crate) fn values(&self) -> impl Iterator<Item = i64> + use<'_> {
+        let next = |value: &i64| {
+            let next = match self.step {
+                strata_select::Step::Add(by) => value.checked_add(by),
+                strata_select::Step::Multiply(by) => value.checked_mul(by),
+            };
+            next.filter(|next| next > value && *next <= self.max)
+        };
+        std::iter::successors(Some(self.min), next)
+    }
 }
 
 impl CheckedSpec {

@@ -342,6 +342,14 @@ impl Printer<'_> {
         self.out.push_str(&library.name.text);
         self.names(&library.inputs);
         self.open();
+        if let Some(Incumbent { candidate, values, span }) = &library.incumbent {
+            self.begin(*span, span.end, INDENT);
+            let given: Vec<String> =
+                values.iter().map(|(name, value)| format!("{} = {value}", name.text)).collect();
+            let given = if given.is_empty() { String::new() } else { format!("({})", given.join(", ")) };
+            self.out.push_str(&format!("default {}{given}", candidate.text));
+            self.finish(span.end);
+        }
         for candidate in &library.candidates {
             self.begin(candidate.span, candidate.span.end, INDENT);
             let arguments: Vec<String> =

@@ -8,7 +8,6 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_select::Step as ParameterStep;
 
 use super::space::Space;
 use crate::lang::ast::StepOperator;
@@ -34,7 +33,7 @@ pub(super) enum Values {
 /// How the values of a model's loops are taken.
 pub(super) fn values(spec: &CheckedSpec, model: &Model, loops: &[LoopPlan]) -> Vec<Values> {
     let of = |plan: &LoopPlan| match parameter(spec, model, &plan.name) {
-        Some(parameter) => Values::Given(all(parameter)),
+        Some(parameter) => Values::Given(parameter.values().take(MOST_VALUES).collect()),
         None if plan.between => Values::Real,
         None => Values::Whole,
     };
@@ -51,17 +50,6 @@ fn parameter<'s>(spec: &'s CheckedSpec, model: &Model, input: &str) -> Option<&'
         candidate.parameters.iter().find(|parameter| parameter.name == name)
     };
     of_model.into_iter().find_map(parameter)
-}
-
-fn all(parameter: &Parameter) -> Vec<i64> {
-    let next = |value: &i64| {
-        let next = match parameter.step {
-            ParameterStep::Add(by) => value.checked_add(by),
-            ParameterStep::Multiply(by) => value.checked_mul(by),
-        };
-        next.filter(|next| next > value && *next <= parameter.max)
-    };
-    std::iter::successors(Some(parameter.min), next).take(MOST_VALUES).collect()
 }
 
 /// A loop's value moved a little, within `first..=last`; its first and its last value stay.

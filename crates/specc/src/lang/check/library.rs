@@ -28,8 +28,9 @@ pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) ->
     }
     let names: Vec<ast::Name> = library.candidates.iter().map(|candidate| candidate.name.clone()).collect();
     errors.extend(duplicates("candidate", &names));
-    let candidates =
+    let candidates: Vec<Candidate> =
         library.candidates.iter().map(|one| candidate(one, library, models, &mut errors)).collect();
+    let incumbent = library.incumbent.as_ref().and_then(|one| incumbent(one, &candidates, &mut errors));
     let plan = Library {
         name: library.name.text.clone(),
         docs: library.docs.clone(),
@@ -37,8 +38,51 @@ pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) ->
         span: library.span,
         inputs: library.inputs.iter().map(|input| input.text.clone()).collect(),
         candidates,
+        incumbent,
     };
     (plan, errors)
+}
+
+/// Finds the candidate that a program took before, and the value of each of its parameters.
+fn incumbent(
+    one: &ast::Incumbent,
+    candidates: &[Candidate],
+    errors: &mut Vec<CheckError>,
+) -> Option<(usize, Vec<i64>)> {
+    let before = errors.len();
+    let Some(index) = candidates.iter().position(|candidate| candidate.name == one.candidate.text) else {
+        let known = candidates.iter().map(|candidate| candidate.name.as_str());
+        errors.push(unknown("the candidate", &one.candidate.text, one.candidate.span, known));
+        return None;
+    };
+    let names: Vec<ast::Name> = one.values.iter().map(|(name, _)| name.clone()).collect();
+    errors.extend(duplicates("value", &names));
+    let parameters = &candidates[index].parameters;
+    for (name, value) in &one.values {
+        let Some(known) = parameters.iter().find(|parameter| parameter.name == name.text) else {
+            let known = parameters.iter().map(|parameter| parameter.name.as_str());
+            errors.push(unknown("the parameter", &name.text, name.span, known));
+            continue;
+        };
+        if !known.values().any(|one| one == *value) {
+            let message = format!("`{}` does not take the value {value}", name.text);
+            let error = CheckError::new(ErrorCode::Range, message, name.span, "not one of its values");
+            errors.push(
+                error.help(format!("its range is {}..={}, `step {}`", known.min, known.max, known.step)),
+            );
+        }
+    }
+    let of = |parameter: &Parameter| {
+        one.values.iter().find(|(name, _)| name.text == parameter.name).map(|(_, value)| *value)
+    };
+    for parameter in parameters.iter().filter(|parameter| of(parameter).is_none()) {
+        let message = format!("`default` gives no value of the parameter `{}`", parameter.name);
+        let error = CheckError::new(ErrorCode::Missing, message, one.candidate.span, "takes parameters");
+        errors.push(
+            error.help(format!("write `{}({} = {})`", one.candidate.text, parameter.name, parameter.min)),
+        );
+    }
+    (errors.len() == before).then(|| (index, parameters.iter().filter_map(of).collect()))
 }
 
 fn candidate(
