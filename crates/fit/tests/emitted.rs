@@ -191,6 +191,14 @@ fn a_candidate_may_be_called_as_a_type() {
     assert!(text.contains("    Library2,\n") && text.contains("Self::Library2,"), "{text}");
 }
 
+#[test]
+fn what_needs_processes_is_marked() {
+    let mut set = set();
+    set.libraries[0].candidates[0].requires.push("processes".into());
+    let text = emit::rust(&[set]).unwrap();
+    assert_eq!(text.matches(".for_processes(),").count(), 1, "{text}");
+}
+
 /// Points inside, at the edges of and outside the ranges.
 const POINTS: [f64; 14] =
     [0.0, 1.0, 1.5, 2.0, 3.0, 7.0, 8.0, 16.0, 64.0, 333.0, 1000.0, 4096.0, 4097.0, f64::NAN];

@@ -11,6 +11,10 @@ use strata_select::machine::word;
 /// and its number of hardware threads.
 pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
 
+/// A requirement of a library's candidate in a spec: that nodes are processes with memories of their
+/// own ([`Platform::has_processes`]).
+pub const PROCESSES: &str = "processes";
+
 /// What identifies a machine and the way it is used. Two sets of models with equal platforms may be
 /// exchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +54,12 @@ impl Platform {
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.transport.starts_with("sim:")
+    }
+
+    /// Whether nodes are processes with memories of their own, neither threads nor simulated.
+    #[must_use]
+    pub fn has_processes(&self) -> bool {
+        self.transport == "mpi"
     }
 
     /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, of the last one

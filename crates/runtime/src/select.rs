@@ -199,6 +199,8 @@ pub struct Selector {
     options: Options,
     models: Models,
     pin: Option<String>,
+    /// Nodes are processes.
+    processes: bool,
     explain: bool,
     word: u64,
     /// What is installed was not looked at.
@@ -294,6 +296,7 @@ impl Selector {
             options: options.clone(),
             models: Models { note, ..models },
             pin,
+            processes: here.has_processes(),
             explain,
             word,
             without_installed,
@@ -514,7 +517,8 @@ impl Node {
             Some((_, chosen)) => Rc::clone(chosen),
             None => {
                 let pin = selector.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
-                let question = Question { pin, note, ..Question::new(nodes, inputs) };
+                let processes = selector.processes;
+                let question = Question { pin, note, processes, ..Question::new(nodes, inputs) };
                 let chosen = selector.models.choose(question, applies);
                 let chosen = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
                 let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });

@@ -13,6 +13,8 @@ pub enum Outcome {
     Slower(Seconds, Parameters),
     /// It is not correct for this problem.
     NotApplicable,
+    /// It needs nodes that are processes, and here they are not.
+    NeedsProcesses,
     /// The problem lies outside what its model was measured for, or a requirement of the model
     /// fails.
     OutOfRange,
@@ -192,6 +194,7 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
             match outcome {
                 Outcome::Taken => f.write_str("taken")?,
                 Outcome::NotApplicable => f.write_str("not taken: does not apply to this problem")?,
+                Outcome::NeedsProcesses => f.write_str("not taken: needs nodes that are processes")?,
                 Outcome::OutOfRange => f.write_str("not taken: no model of it covers this problem")?,
                 Outcome::PinnedAway => f.write_str("not taken: another is pinned")?,
                 Outcome::Slower(seconds, parameters) => {

@@ -114,7 +114,7 @@ fn rank<'p, S: Source + ?Sized>(
     let mut second: Option<(usize, Best)> = None;
     let mut first_that_applies = None;
     for (index, row) in rows.iter_mut().enumerate() {
-        if !(contenders.applies)(index) {
+        if row.outcome == Outcome::NeedsProcesses || !(contenders.applies)(index) {
             continue;
         }
         first_that_applies.get_or_insert(index);
@@ -145,7 +145,8 @@ fn rank<'p, S: Source + ?Sized>(
             Outcome::Slower(seconds, parameters) => (Some(seconds), parameters),
             _ => (None, if fixed.is_empty() { middle(rows[index].declared) } else { fixed }),
         };
-        for row in rows.iter_mut().filter(|row| row.outcome != Outcome::NotApplicable) {
+        let competes = |row: &&mut Row| matches!(row.outcome, Outcome::Slower(..) | Outcome::OutOfRange);
+        for row in rows.iter_mut().filter(competes) {
             row.outcome = Outcome::PinnedAway;
         }
         let runner_up = if best.as_ref().is_some_and(|(best, _)| *best == index) { second } else { best };
@@ -198,7 +199,11 @@ fn pinned_index<'p, S: ?Sized>(
             return Err(Fault::ParameterValue(*parameter, *value));
         }
     }
-    if (contenders.applies)(index) { Ok(index) } else { Err(Fault::DoesNotApply) }
+    match rows[index].outcome {
+        Outcome::NeedsProcesses => Err(Fault::NeedsProcesses),
+        _ if (contenders.applies)(index) => Ok(index),
+        _ => Err(Fault::DoesNotApply),
+    }
 }
 
 /// The least time found, and its parameters.

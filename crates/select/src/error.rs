@@ -42,6 +42,8 @@ pub enum Fault<'p> {
     ParameterValue(Parameter, i64),
     /// The pinned candidate is not correct for this problem.
     DoesNotApply,
+    /// The pinned candidate needs nodes that are processes, and here they are not.
+    NeedsProcesses,
 }
 
 impl<R: AsRef<[Row]>> fmt::Display for ChooseError<'_, R> {
@@ -93,6 +95,10 @@ impl<R: AsRef<[Row]>> fmt::Display for ChooseError<'_, R> {
             Fault::DoesNotApply => write!(
                 f,
                 "`{pin}` pins a candidate that does not apply to this problem: unpin it, or pin another"
+            ),
+            Fault::NeedsProcesses => write!(
+                f,
+                "`{pin}` pins a candidate that needs nodes that are processes, as on MPI: unpin it, or pin another"
             ),
         }
     }

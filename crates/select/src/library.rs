@@ -4,7 +4,7 @@
 use core::fmt;
 
 use crate::choose::{Contenders, decide};
-use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Row, Source, Table};
+use crate::{Choice, ChooseError, Fault, Note, Outcome, Parameters, Pin, Row, Source, Table};
 
 /// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;
@@ -60,13 +60,16 @@ pub struct Question<'a, 'p> {
     pub pin: Option<Pin<'p>>,
     /// Why the models can only rank the candidates, if known: they are of another machine.
     pub note: Option<Note>,
+    /// Whether nodes are processes with memories of their own, as on MPI: elsewhere candidates
+    /// that need processes do not compete.
+    pub processes: bool,
 }
 
 impl<'a> Question<'a, '_> {
-    /// A problem without a pin, for models of this machine.
+    /// A problem without a pin, for models of this machine, of nodes that are threads.
     #[must_use]
     pub fn new(nodes: usize, inputs: &'a [f64]) -> Self {
-        Self { nodes, inputs, pin: None, note: None }
+        Self { nodes, inputs, pin: None, note: None, processes: false }
     }
 }
 
@@ -127,7 +130,13 @@ pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
         let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
         L::candidate(index, &Parameters::least(parameters)).is_some_and(applies)
     };
-    let choice = choose_among((library, spec), L::Rows::of(L::TABLE), source, question, &applies)?;
+    let mut rows = L::Rows::of(L::TABLE);
+    for (row, entry) in rows.as_mut().iter_mut().zip(entries) {
+        if entry.needs_processes && !question.processes {
+            row.outcome = Outcome::NeedsProcesses;
+        }
+    }
+    let choice = choose_among((library, spec), rows, source, question, &applies)?;
     match L::candidate(choice.index, &choice.parameters) {
         Some(candidate) => Ok((candidate, choice)),
         // Emitted libraries have every candidate; a handwritten one may lack some.

@@ -90,6 +90,8 @@ pub struct Entry {
     /// Where this candidate is the library's [`Incumbent`]: its parameters, and the gain for which
     /// it is left.
     pub incumbent: Option<(&'static [i64], f64)>,
+    /// Whether it competes only where nodes are processes ([`Question::processes`](crate::Question)).
+    pub needs_processes: bool,
 }
 
 /// The way that is taken as long as the models do not predict another to be faster by enough. How
@@ -113,7 +115,15 @@ impl Entry {
         expected_ratio: f64,
         model: &'static Model,
     ) -> Self {
-        Self { name, parameters: &[], verdict, expected_ratio, model, incumbent: None }
+        Self {
+            name,
+            parameters: &[],
+            verdict,
+            expected_ratio,
+            model,
+            incumbent: None,
+            needs_processes: false,
+        }
     }
 
     /// The same with these parameters.
@@ -126,6 +136,12 @@ impl Entry {
     #[must_use]
     pub const fn incumbent(self, parameters: &'static [i64], gain: f64) -> Self {
         Self { incumbent: Some((parameters, gain)), ..self }
+    }
+
+    /// The same, for nodes that are processes alone.
+    #[must_use]
+    pub const fn for_processes(self) -> Self {
+        Self { needs_processes: true, ..self }
     }
 }
 

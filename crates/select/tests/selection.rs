@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Choice, ChooseError, Domain, Entry, Model, Outcome, Parameter, Pin, Prediction, Question, Root, Row,
-    Rows as _, Source, Table, Verdict, choose_among,
+    Choice, ChooseError, Domain, Entry, Library, Model, Models, Outcome, Parameter, Pin, Prediction,
+    Question, Root, Row, Rows as _, Source, Table, Verdict, choose_among,
 };
 
 /// A candidate made of plain functions of one number.
@@ -335,4 +335,59 @@ fn roots_outside_their_range_are_its_ends() {
     // A pin takes any value of the range.
     let pin = Pin::parse("edges=balanced:1:77").unwrap();
     assert_eq!(chosen([10.0, 10.0, 0.0, 0.0, 1.0], Some(pin)).parameters[..], [1, 77]);
+}
+
+/// Two ways to send, the second of which needs processes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sending {
+    Put,
+    Post,
+}
+
+static SENDING: Table = Table {
+    library: "send",
+    spec: "",
+    platform: "",
+    digest: "",
+    inputs: &[],
+    domain: Domain { nodes: Domain::ANY_NODES, inputs: &[] },
+    entries: &[
+        Entry::new("put", Verdict::Verified, 1.0, &PUT),
+        Entry::new("post", Verdict::Verified, 1.0, &POST).for_processes(),
+    ],
+};
+
+static PUT: Model =
+    Model::Computed { seconds: |_, _| Some(2e-6), predict: |_, _| Prediction::new(2e-6, 0.0) };
+static POST: Model =
+    Model::Computed { seconds: |_, _| Some(1e-6), predict: |_, _| Prediction::new(1e-6, 0.0) };
+
+impl Library for Sending {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&SENDING];
+
+    fn candidate(index: usize, _: &[i64]) -> Option<Self> {
+        [Self::Put, Self::Post].get(index).copied()
+    }
+}
+
+#[test]
+fn what_needs_processes_competes_only_where_nodes_are_processes() {
+    let choose = |processes, pin: Option<&'static str>| {
+        let pin = pin.map(|pin| Pin::parse(pin).unwrap());
+        let models = Models { source: &SENDING, file: None, note: None };
+        models.choose::<Sending>(Question { pin, processes, ..Question::new(2, &[]) }, &|_| true)
+    };
+    assert_eq!(choose(true, None).unwrap().0, Sending::Post);
+    let (taken, choice) = choose(false, None).unwrap();
+    assert_eq!((taken, choice.runner_up), (Sending::Put, None));
+    assert!(choice.to_string().ends_with("post  not taken: needs nodes that are processes"), "{choice}");
+    assert!(choose(true, Some("send=post")).unwrap().1.pinned);
+    let (_, pinned) = choose(false, Some("send=put")).unwrap();
+    assert!(pinned.to_string().ends_with("needs nodes that are processes"), "{pinned}");
+    let refused = choose(false, Some("send=post")).unwrap_err().to_string();
+    assert!(
+        refused.contains("`send=post` pins a candidate that needs nodes that are processes"),
+        "{refused}"
+    );
 }

@@ -17,7 +17,7 @@ use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
-use crate::points::{competing, not_competing};
+use crate::points::{Site, competing, not_competing};
 
 /// What another way must promise to save before what a spec names as `default` is left, until that
 /// is measured.
@@ -189,11 +189,16 @@ impl Fitting {
             return;
         }
         let numbers = samples.node_counts();
-        let matters = |name: &str| {
-            numbers.is_empty() || numbers.iter().any(|nodes| competing(spec, *nodes).contains(name))
+        let site = |nodes: usize| match samples.platform.clone() {
+            Some(platform) => Site::from(Platform { nodes, ..platform }),
+            None => Site::from(nodes),
         };
-        let excluded =
-            |name: &str| numbers.first().map_or(String::new(), |nodes| not_competing(spec, name, *nodes));
+        let matters = |name: &str| {
+            numbers.is_empty() || numbers.iter().any(|nodes| competing(spec, site(*nodes)).contains(name))
+        };
+        let excluded = |name: &str| {
+            numbers.first().map_or(String::new(), |nodes| not_competing(spec, name, site(*nodes)))
+        };
         for &index in &spec.order {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {

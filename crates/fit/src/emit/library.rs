@@ -66,8 +66,9 @@ pub(super) fn table(
         let incumbent = incumbent.map_or(String::new(), |Incumbent { parameters, gain, .. }| {
             format!("\n            .incumbent(&{parameters:?}, {gain:?})")
         });
+        let processes = if library.needs_processes(candidate) { ".for_processes()" } else { "" };
         entries += &format!(
-            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{incumbent},\n",
+            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{processes}{incumbent},\n",
             candidate.name,
             models.verdict(index),
             models.expected_ratio(index)

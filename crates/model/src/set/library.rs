@@ -13,7 +13,19 @@ use super::inline::{Check, FitSpread, Formula, Inliner};
 use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
+use crate::platform::PROCESSES;
 use strata_select::{Domain, MAX_PARAMETERS, Parameters, Source, Step};
+
+impl Library {
+    /// Whether a candidate competes only where nodes are processes: [`PROCESSES`] is one of its
+    /// requirements, and no input or parameter has that name.
+    #[must_use]
+    pub fn needs_processes(&self, candidate: &LibraryCandidate) -> bool {
+        let names = self.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
+        candidate.requires.iter().any(|text| text == PROCESSES)
+            && !names.into_iter().any(|name| name == PROCESSES)
+    }
+}
 
 /// The candidates of one library, ready to predict.
 ///
@@ -57,14 +69,15 @@ impl LibraryModels {
     ///
     /// # Errors
     /// As [`ModelSet::resolve`](super::ModelSet::resolve), for this library.
-    pub(super) fn new(models: &Models, library: &Library) -> Result<Self, SetError> {
+    pub(super) fn new(models: &Models, library: &Library, processes: bool) -> Result<Self, SetError> {
         let place = format!("library `{}`", library.name);
         check_name(&place, &library.name)?;
         check_names(&place, library.inputs.iter())?;
         check_names(&place, library.candidates.iter().map(|candidate| &candidate.name))?;
         let all = || library.candidates.iter();
-        let candidates: Vec<Compiled> =
-            all().map(|candidate| compile(models, library, candidate)).collect::<Result<_, _>>()?;
+        let candidates: Vec<Compiled> = all()
+            .map(|candidate| compile(models, library, candidate, processes))
+            .collect::<Result<_, _>>()?;
         let roots = all().map(|candidate| root(models, library, candidate)).collect::<Result<_, _>>()?;
         let ranges = (0..library.inputs.len()).map(|input| box_side(&candidates, input)).collect();
         if let Some(incumbent) = &library.incumbent {
@@ -195,7 +208,12 @@ pub fn expected_ratio(own_error: f64) -> f64 {
     (1.0 + (own_error * own_error - MODEST * MODEST).max(0.0)).sqrt()
 }
 
-fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> Result<Compiled, SetError> {
+fn compile(
+    models: &Models,
+    library: &Library,
+    candidate: &LibraryCandidate,
+    processes: bool,
+) -> Result<Compiled, SetError> {
     let place = format!("library `{}`, candidate `{}`", library.name, candidate.name);
     let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
     check_names(&place, names)?;
@@ -226,9 +244,13 @@ fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> 
     let call = Expr::new(kind);
     let mut inliner = Inliner::new(&place, &models.inlined, Nodes::ANY);
     let mean = inliner.inline(&call)?;
-    for text in &candidate.requires {
+    let needs_processes = library.needs_processes(candidate);
+    for text in candidate.requires.iter().filter(|text| !(needs_processes && *text == PROCESSES)) {
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
         inliner.check(Check::Require(condition));
+    }
+    if needs_processes && !processes {
+        inliner.check(Check::Require(Expr::number(0.0)));
     }
     formula(models, (library, candidate), &place, mean, call, inliner)
 }

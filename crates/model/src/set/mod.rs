@@ -275,7 +275,10 @@ pub struct LibraryCandidate {
     pub arguments: Vec<String>,
     /// What may be chosen about it.
     pub parameters: Vec<ParameterRange>,
-    /// Expressions that must hold, or the candidate does not compete.
+    /// Expressions that must hold, or the candidate does not compete; [`PROCESSES`] alone is one of
+    /// them.
+    ///
+    /// [`PROCESSES`]: crate::platform::PROCESSES
     pub requires: Vec<String>,
 }
 

@@ -502,3 +502,28 @@ fn verdicts_reach_the_candidates() {
     use Verdict::*;
     assert_eq!(verdicts, [Verified, Failed, Doubtful, Failed, Doubtful, Unverified, Verified]);
 }
+
+#[test]
+fn a_candidate_that_needs_processes_predicts_only_there() {
+    let on = |transport: &str, inputs: &[&str]| {
+        let text = format!("{transport} nodes=4 cores=4 cpu=\"\" cache=\"\" os=linux arch=x86_64");
+        let mut set = set(vec![fitted("Post", &[input("n", 0.0, 9.0)], &[term("n", 1e-6)])]);
+        set.platform = text.parse().ok();
+        set.libraries = vec![Library {
+            name: "send".into(),
+            inputs: inputs.iter().map(|name| (*name).to_owned()).collect(),
+            candidates: vec![LibraryCandidate {
+                name: "post".into(),
+                model: "Post".into(),
+                arguments: vec![inputs[0].into()],
+                parameters: vec![],
+                requires: vec!["processes".into()],
+            }],
+        }];
+        let set = ModelSet::read(&set.to_text()).unwrap();
+        set.resolve().unwrap().library("send").unwrap().seconds(0, 4, &[2.0], &[])
+    };
+    assert_eq!(on("mpi", &["n"]), Some(2e-6));
+    assert_eq!((on("threads", &["n"]), on("sim:cm5", &["n"])), (None, None));
+    assert_eq!(on("threads", &["processes"]), Some(2e-6), "an input's name goes before");
+}

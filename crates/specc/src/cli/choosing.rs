@@ -181,6 +181,7 @@ fn choice_json(choice: &Choice) -> Value {
                 json!({ "name": name, "outcome": "slower", "seconds": seconds.get(), "parameters": &parameters[..] })
             }
             Outcome::NotApplicable => json!({ "name": name, "outcome": "not applicable" }),
+            Outcome::NeedsProcesses => json!({ "name": name, "outcome": "needs processes" }),
             Outcome::OutOfRange => json!({ "name": name, "outcome": "out of range" }),
             Outcome::PinnedAway => json!({ "name": name, "outcome": "another is pinned" }),
         })

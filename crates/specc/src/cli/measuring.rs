@@ -44,11 +44,12 @@ impl<'a> Campaign<'a> {
             part: None,
         };
         options.check()?;
+        let platform = options.on.platform(options.nodes);
         if target.points.is_none() {
-            points::measurable(spec, options.nodes).map_err(Failure::Fault)?;
+            points::measurable(spec, platform.clone()).map_err(Failure::Fault)?;
         }
         // What the machine does not tell is said before anything is built.
-        points::spaces(spec, options.on.platform(options.nodes)).map_err(Failure::Fault)?;
+        points::spaces(spec, platform).map_err(Failure::Fault)?;
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
         let emitted =
             emit::emit(spec, target.program.as_deref().unwrap_or(output), &target.features.features)?;

@@ -268,6 +268,9 @@ pub struct Candidate {
     pub parameters: Vec<Parameter>,
     /// Outside these it does not apply.
     pub requires: Vec<Expr>,
+    /// Whether [`PROCESSES`](strata_model::platform::PROCESSES) is one of these, and no input's or
+    /// parameter's name.
+    pub needs_processes: bool,
     /// Where it stands.
     pub span: Span,
 }

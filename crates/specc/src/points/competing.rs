@@ -1,45 +1,52 @@
-//! Which models matter on a number of nodes: a candidate whose `require` allows no choice there
-//! need not be measured there.
+//! Which models matter at a site: a candidate whose `require` allows no choice on its number of
+//! nodes, or needs processes where nodes are none, need not be measured there.
 
 use std::collections::BTreeSet;
 
 use strata_model::count;
 use strata_model::expr::{Expr, Program, RESERVED, holds, node_values};
+use strata_model::platform::PROCESSES;
 
-use crate::lang::plan::{CheckedSpec, ModelKind};
+use super::Site;
+use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
 
-/// The models that a prediction on `nodes` nodes may need: those of the candidates that can be
-/// chosen there, those that no candidate comes from, and all that these call, but for those that
-/// hold nowhere there.
+/// The models that a prediction at `site` may need: those of the candidates that can be chosen
+/// there, those that no candidate comes from, and all that these call, but for those that hold
+/// nowhere there.
 #[must_use]
-pub fn competing(spec: &CheckedSpec, nodes: usize) -> BTreeSet<&str> {
+pub fn competing(spec: &CheckedSpec, site: impl Into<Site>) -> BTreeSet<&str> {
+    let site = site.into();
     let candidates = || spec.libraries.iter().flat_map(|library| &library.candidates);
     let of_libraries = spec.with_callees(candidates().flat_map(|one| spec.models_of(one)).collect());
-    let possible = candidates().filter(|candidate| excluded(&candidate.requires, nodes).is_none());
+    let possible = candidates().filter(|candidate| kept_out(candidate, &site).is_none());
     let mut roots: Vec<usize> = possible.flat_map(|one| spec.models_of(one)).collect();
     roots.extend((0..spec.models.len()).filter(|model| !of_libraries.contains(model)));
     let models = spec.with_callees(roots).into_iter().map(|model| &spec.models[model]);
-    models.filter(|model| excluded(&model.requires, nodes).is_none()).map(|m| m.name.as_str()).collect()
+    models
+        .filter(|model| excluded(&model.requires, site.nodes()).is_none())
+        .map(|m| m.name.as_str())
+        .collect()
 }
 
 /// Numbers of nodes beyond this are not proposed.
 const MOST_NODES: usize = 65_536;
 
-/// Whether anything is to be measured on `nodes` nodes.
+/// Whether anything is to be measured at `site`.
 ///
 /// # Errors
 /// Each measured model with what keeps it out there, and the least number of nodes that would let
 /// one in, if there is one.
-pub fn measurable(spec: &CheckedSpec, nodes: usize) -> Result<(), String> {
+pub fn measurable(spec: &CheckedSpec, site: impl Into<Site>) -> Result<(), String> {
+    let site = site.into();
     let measured = || spec.models.iter().filter(|model| matches!(model.kind, ModelKind::Measured(_)));
     let some = |nodes| {
-        let needed = competing(spec, nodes);
+        let needed = competing(spec, site.with_nodes(nodes));
         measured().any(|model| needed.contains(model.name.as_str()))
     };
-    if measured().next().is_none() || some(nodes) {
+    if measured().next().is_none() || some(site.nodes()) {
         return Ok(());
     }
-    let mut lines: Vec<String> = measured().map(|model| not_measured(spec, &model.name, nodes)).collect();
+    let mut lines: Vec<String> = measured().map(|model| not_measured(spec, &model.name, &site)).collect();
     let powers = std::iter::successors(Some(1_usize), |nodes| Some(nodes * 2));
     let near = (1..=64).chain(powers.skip(7).take_while(|nodes| *nodes <= MOST_NODES));
     lines.push(match near.into_iter().find(|nodes| some(*nodes)) {
@@ -49,23 +56,24 @@ pub fn measurable(spec: &CheckedSpec, nodes: usize) -> Result<(), String> {
     Err(lines.join("\n"))
 }
 
-/// Says that a model is left out on `nodes` nodes, and why.
-pub(super) fn not_measured(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
-    let reasons = not_competing(spec, model, nodes);
-    format!("model {model} is not measured on {}: {reasons}", count(nodes, "node", "nodes"))
+/// Says that a model is left out at `site`, and why.
+pub(super) fn not_measured(spec: &CheckedSpec, model: &str, site: &Site) -> String {
+    let reasons = not_competing(spec, model, site.clone());
+    format!("model {model} is not measured on {}: {reasons}", count(site.nodes(), "node", "nodes"))
 }
 
-/// Why a model does not matter on `nodes` nodes, in words: what it requires, or its candidates do.
+/// Why a model does not matter at `site`, in words: what it requires, or its candidates do.
 #[must_use]
-pub fn not_competing(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
+pub fn not_competing(spec: &CheckedSpec, model: &str, site: impl Into<Site>) -> String {
+    let site = site.into();
     let mut reasons = Vec::new();
-    if let Some(require) = spec.model(model).and_then(|model| excluded(&model.requires, nodes)) {
+    if let Some(require) = spec.model(model).and_then(|model| excluded(&model.requires, site.nodes())) {
         reasons.push(format!("it requires {require}"));
     }
     for library in &spec.libraries {
         for candidate in &library.candidates {
             let calls = spec.with_callees(spec.models_of(candidate));
-            if let Some(require) = excluded(&candidate.requires, nodes)
+            if let Some(require) = kept_out(candidate, &site)
                 && calls.iter().any(|called| spec.models[*called].name == model)
             {
                 reasons
@@ -74,6 +82,13 @@ pub fn not_competing(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
         }
     }
     reasons.join(", ")
+}
+
+/// The first requirement of a candidate that no problem at `site` fulfils.
+fn kept_out<'a>(candidate: &'a Candidate, site: &Site) -> Option<&'a Expr> {
+    let processes = |require: &&Expr| candidate.needs_processes && require.as_name() == Some(PROCESSES);
+    let missing = candidate.requires.iter().filter(|_| !site.has_processes()).find(processes);
+    missing.or_else(|| excluded(&candidate.requires, site.nodes()))
 }
 
 /// The first requirement that no problem on `nodes` nodes fulfils: one that reads nothing but the
@@ -113,6 +128,25 @@ mod tests {
         let why = not_competing(&spec, "Many", 2);
         assert_eq!(why, "`many` of library `work` requires P>=8, `both` of library `work` requires logP>=4");
         assert_eq!(not_competing(&spec, "Few", 2), "");
+    }
+
+    #[test]
+    fn what_needs_processes_does_not_matter_where_nodes_are_threads() {
+        let text = "model Put(n) { for n in 1..=9 task { () } }
+            model Post(n) { for n in 1..=9 task { () } }
+            model Fork(n) { for n in 1..=9 task { () } }
+            library send(n) { candidate put = Put(n) candidate post = Post(n) require processes }
+            library fork(processes) { candidate fork = Fork(processes) require processes }";
+        let spec = crate::lang::load("work.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let on = |transport: &str| {
+            let text = format!("{transport} nodes=2 cores=2 cpu=\"\" cache=\"\" os=linux arch=x86_64");
+            competing(&spec, text.parse::<strata_model::Platform>().unwrap()).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(on("mpi"), ["Fork", "Post", "Put"]);
+        for threads in ["threads", "sim:cm5"] {
+            assert_eq!(on(threads), ["Fork", "Put"], "an input's name goes before");
+        }
+        assert_eq!(not_competing(&spec, "Post", 2), "`post` of library `send` requires processes");
     }
 
     #[test]

@@ -50,12 +50,12 @@ pub fn plan(
     let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     let site = site.into();
     let nodes = site.nodes();
-    let needed = competing(spec, nodes);
+    let needed = competing(spec, site.clone());
     let mut machine = BTreeMap::new();
     for model in spec.models.iter().filter(|model| matches!(model.kind, ModelKind::Measured(_))) {
         let name = model.name.as_str();
         if !needed.contains(name) && given.of(name).is_none() {
-            notes.push(not_measured(spec, name, nodes));
+            notes.push(not_measured(spec, name, &site));
             continue;
         }
         let space = match Space::new(spec, model, site.clone()) {
@@ -88,7 +88,7 @@ pub fn plan(
             }),
     );
     if models.is_empty() && faults.is_empty() {
-        faults.extend(measurable(spec, nodes).err());
+        faults.extend(measurable(spec, site).err());
     }
     if faults.is_empty() { Ok((Run { nodes, seed, machine, models }, notes)) } else { Err(faults) }
 }

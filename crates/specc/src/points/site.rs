@@ -28,10 +28,21 @@ impl From<Platform> for Site {
 }
 
 impl Site {
+    /// The same machine with another number of nodes.
+    pub(super) fn with_nodes(&self, nodes: usize) -> Self {
+        let platform = self.platform.clone().map(|platform| Platform { nodes, ..platform });
+        Self { nodes, platform }
+    }
+
     /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes
+    }
+
+    /// Whether nodes are processes with memories of their own.
+    pub(super) fn has_processes(&self) -> bool {
+        self.platform.as_ref().is_some_and(Platform::has_processes)
     }
 
     /// What a word of the machine stands for here; `None` where the machine does not tell.

@@ -43,7 +43,7 @@ pub struct Space<'a> {
 /// The machine does not tell what loops or values of one of them read.
 pub fn spaces(spec: &CheckedSpec, site: impl Into<Site>) -> Result<Vec<Space<'_>>, String> {
     let site = site.into();
-    let needed = competing(spec, site.nodes());
+    let needed = competing(spec, site.clone());
     let models = spec.models.iter().filter(|model| needed.contains(model.name.as_str()));
     let spaces = models.filter_map(|model| Space::new(spec, model, site.clone()).transpose());
     spaces.filter(|space| space.as_ref().map_or(true, |s| !s.measured.loops.is_empty())).collect()

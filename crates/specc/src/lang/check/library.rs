@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use strata_model::expr::{Expr, RESERVED};
+use strata_model::platform::PROCESSES;
 use strata_select::{MAX_PARAMETERS, Step};
 
 use super::calls::Models;
@@ -139,9 +140,20 @@ fn candidate(
     for expr in one.arguments.iter().chain(&one.requires) {
         errors.extend(forbid_calls(expr, "an argument or requirement of a candidate"));
     }
-    for expr in one.arguments.iter().chain(&one.requires).chain(roots) {
+    let says_processes = |expr: &Expr| expr.as_name() == Some(PROCESSES) && !ranges.contains_key(PROCESSES);
+    let needs_processes = one.requires.iter().any(says_processes);
+    let requires = one.requires.iter().filter(|expr| !says_processes(expr));
+    for expr in one.arguments.iter().chain(requires).chain(roots) {
         for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !ranges.contains_key(*name)) {
-            let known = defined.keys().copied().chain(RESERVED);
+            if name == PROCESSES {
+                let message =
+                    format!("`{PROCESSES}` is a requirement of a candidate by itself, not a number");
+                let error = CheckError::new(ErrorCode::UnknownName, message, span, "read as a number");
+                errors
+                    .push(error.help(format!("write `require {PROCESSES}`: nodes are processes, as on MPI")));
+                continue;
+            }
+            let known = defined.keys().copied().chain(RESERVED).chain([PROCESSES]);
             errors.push(unknown("the name", name, span, known));
         }
     }
@@ -152,6 +164,7 @@ fn candidate(
         arguments: one.arguments.clone(),
         parameters,
         requires: one.requires.clone(),
+        needs_processes,
         span: one.span,
     }
 }
