@@ -43,7 +43,9 @@ use std::rc::Rc;
 use std::sync::{Mutex, Once, PoisonError};
 
 use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
-use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Pins, Question, Table, closest, say};
+use strata_select::{
+    Choice, Library, Models, Note, Parameters, Pin, Pins, Question, Source, Table, closest, say,
+};
 use thiserror::Error;
 
 use crate::Node;
@@ -197,7 +199,7 @@ fn tell_unusable(path: &Path, reason: &str) {
 #[derive(Clone)]
 pub struct Selector {
     options: Options,
-    models: Models,
+    models: Models<'static>,
     pin: Option<String>,
     /// Nodes are processes.
     processes: bool,
@@ -219,6 +221,19 @@ impl Selector {
     #[must_use]
     pub fn decides(&self, like: bool) -> bool {
         self.pin.is_some() || like && self.models.note.is_none()
+    }
+
+    /// The models, and that they are of another machine, if they are.
+    #[must_use]
+    pub fn models(&self) -> Models<'static> {
+        self.models
+    }
+
+    /// A problem of `nodes` of the nodes, with the pin.
+    #[must_use]
+    pub fn question<'a>(&'a self, nodes: usize, inputs: &'a [f64]) -> Question<'a, 'a> {
+        let pin = self.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
+        Question { pin, processes: self.processes, ..Question::new(nodes, inputs) }
     }
 
     fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
@@ -507,31 +522,51 @@ impl Node {
         applies: &dyn Fn(L) -> bool,
         note: Option<Note>,
     ) -> Result<Rc<Chosen<L>>, SelectError> {
+        self.choose_with(nodes, selector, (selector.models.source, 0), inputs, applies, note)
+    }
+
+    /// As [`choose_for`](Self::choose_for), by a source made of the selector's models and others,
+    /// and the [`word`](Selector::word) of these.
+    ///
+    /// # Participation
+    /// As [`choose_for`](Self::choose_for), for equal sources.
+    ///
+    /// # Errors
+    /// As [`choose_by`](Self::choose_by).
+    pub fn choose_with<L: Library>(
+        &mut self,
+        nodes: usize,
+        selector: &Selector,
+        (source, word): (&(dyn Source + Send + Sync), u64),
+        inputs: &[f64],
+        applies: &dyn Fn(L) -> bool,
+        note: Option<Note>,
+    ) -> Result<Rc<Chosen<L>>, SelectError> {
+        let word = selector.word ^ word.rotate_left(1);
+        let models = Models { source, ..selector.models };
         let known = self.local::<Known<L>>();
         let bits = known.which(applies);
         let known = known.last.as_ref().filter(|(key, _)| {
-            (key.word, key.nodes, key.applies, key.note, &key.inputs[..])
-                == (selector.word, nodes, bits, note, inputs)
+            (key.word, key.nodes, key.applies, key.note, &key.inputs[..]) == (word, nodes, bits, note, inputs)
         });
         let chosen = match known {
             Some((_, chosen)) => Rc::clone(chosen),
             None => {
-                let pin = selector.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
-                let processes = selector.processes;
-                let question = Question { pin, note, processes, ..Question::new(nodes, inputs) };
-                let chosen = selector.models.choose(question, applies);
-                let chosen = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
+                let question = Question { note, ..selector.question(nodes, inputs) };
+                let chosen = models
+                    .choose(question, applies)
+                    .map_err(|error| SelectError::Choose(error.to_string()))?;
                 let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });
                 if L::TABLE.entries.len() <= 64 {
                     let inputs = inputs.to_vec();
-                    let key = Key { word: selector.word, nodes, inputs, applies: bits, note };
+                    let key = Key { word, nodes, inputs, applies: bits, note };
                     self.local::<Known<L>>().last = Some((key, Rc::clone(&chosen)));
                 }
                 chosen
             }
         };
         if selector.explain && self.rank() == 0 {
-            say!("{}", selector.models.explain(&chosen.choice, nodes, inputs));
+            say!("{}", models.explain(&chosen.choice, nodes, inputs));
         }
         Ok(chosen)
     }

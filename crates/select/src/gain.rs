@@ -22,7 +22,7 @@ pub struct Situation {
     /// The library's candidates and inputs.
     pub table: &'static Table,
     /// The models in use.
-    pub models: Models,
+    pub models: Models<'static>,
 }
 
 impl Situation {

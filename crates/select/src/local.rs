@@ -15,9 +15,9 @@ use crate::{
 
 /// The models by which a library chooses, and where they are from.
 #[derive(Clone, Copy)]
-pub struct Models {
+pub struct Models<'a> {
     /// What predicts the candidates, in the order of the library's tables.
-    pub source: &'static (dyn Source + Send + Sync),
+    pub source: &'a (dyn Source + Send + Sync),
     /// The file that they were read from; `None`: they are compiled in.
     pub file: Option<&'static str>,
     /// That they are of another machine, if they are: then they only rank the candidates.
@@ -38,7 +38,7 @@ pub type Finder = fn(table: &'static Table, nodes: usize) -> Option<Found>;
 static FINDER: OnceLock<Finder> = OnceLock::new();
 
 /// The models in use, by the library's first table and the transport's number of nodes.
-static IN_USE: Mutex<BTreeMap<(usize, usize), &'static Models>> = Mutex::new(BTreeMap::new());
+static IN_USE: Mutex<BTreeMap<(usize, usize), &'static Models<'static>>> = Mutex::new(BTreeMap::new());
 
 /// Looks for models with this function from now on, before those that are compiled in are taken.
 /// `strata_model::find_installed` passes one that reads the file in `STRATA_MODELS` and the user's
@@ -66,7 +66,7 @@ impl fmt::Display for AlreadyChosen {
 
 impl std::error::Error for AlreadyChosen {}
 
-impl Models {
+impl Models<'static> {
     /// Those that are compiled in: of the library's tables the one that fits the transport and
     /// number of nodes.
     #[must_use]
@@ -97,7 +97,9 @@ impl Models {
             in_use().entry(key).or_insert_with(|| Box::leak(Box::new(models)))
         })
     }
+}
 
+impl Models<'_> {
     /// The best candidate by these models; `applies` states which are correct for the problem. See
     /// [`choose_among`](crate::choose_among).
     ///
