@@ -74,7 +74,6 @@ shipped! {
     sort_rdst "../../crates/sort/src/local/tuner/models.rs": RdstStep;
     stencil "../../crates/stencil/src/models.rs": Stencil;
     stencil_exchange "../../crates/stencil/src/exchange_models.rs": StencilWave, StencilExchange;
-    stencil_requests "../../crates/stencil/src/requests_models.rs": StencilRequests;
     tcs "../../crates/tcs/src/patterns/models.rs":
         PatternScatter, PatternGather, PatternReduce, PatternExchange, PatternHalo, PatternTranspose,
         PatternRow, PatternColumn;
@@ -206,13 +205,14 @@ struct Answer {
 
 /// Chooses as programs do, among all candidates.
 fn answer<L: Library + Debug>(table: &'static Table, problem: &Problem) -> Answer {
-    let question = Question::new(problem.nodes, &problem.inputs);
+    let processes = table.platform.starts_with("mpi ");
+    let question = Question { processes, ..Question::new(problem.nodes, &problem.inputs) };
     let models = Models { source: table, file: None, note: None };
     let (taken, choice) = models.choose::<L>(question, &|_| true).unwrap();
     let expected = choice.outcomes().map(|(_, outcome)| match outcome {
         Outcome::Taken => choice.expected.map(|seconds| (seconds.get(), choice.parameters)),
         Outcome::Slower(seconds, parameters) => Some((seconds.get(), parameters)),
-        Outcome::OutOfRange => None,
+        Outcome::OutOfRange | Outcome::NeedsProcesses => None,
         other => panic!("{}: {other:?} with neither a condition nor a pin", table.library),
     });
     let taken = format!("{taken:?}").replace(' ', "");

@@ -49,11 +49,6 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/stencil/src/exchange_models.rs"),
     },
     Generated {
-        spec: "specs/stencil-requests",
-        folder: "models/epyc-2core-mpi/stencil-requests",
-        source: Some("crates/stencil/src/requests_models.rs"),
-    },
-    Generated {
         spec: "specs/tcs",
         folder: "models/epyc-2core-threads/tcs",
         source: Some("crates/tcs/src/patterns/models.rs"),

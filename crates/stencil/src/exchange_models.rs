@@ -65,6 +65,13 @@ pub enum StencilExchange {
         /// `overlap`: 0..=1.
         overlap: i64,
     },
+    /// `persistent`, predicted by `Persistent`.
+    Persistent {
+        /// `overlap`: 0..=1.
+        overlap: i64,
+    },
+    /// `typed`, predicted by `Typed`.
+    Typed,
 }
 
 impl StencilExchange {
@@ -78,14 +85,14 @@ impl StencilExchange {
 }
 
 impl Library for StencilExchange {
-    type Rows = [Row; 3];
+    type Rows = [Row; 5];
     const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_EXCHANGE, &mpi_4::STENCIL_EXCHANGE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
             (0, &[k0]) => Self::Packed { overlap: k0 },
             (1, &[k0]) => Self::Stored { overlap: k0 }, (2, &[k0]) => Self::Transferred { overlap: k0 },
-            _ => return None
+            (3, &[k0]) => Self::Persistent { overlap: k0 }, (4, &[]) => Self::Typed, _ => return None
         })
     }
 }
@@ -94,9 +101,9 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/stencil-exchange/exchange.spec  sha256 b5d336ae35e52cbc06cbfced6ebff80a7abdc2ded962f08e98ebc29e216a7207
-//! samples  sha256 fbd6ee4cb5d375f4cf8d3f342da1c4d5a8a53f2bdff275641e0467e595d9066c
-//! models   sha256 c68e4e86a03bafdce5acf9b8c6cf6c2ac28a3c4c0a183ef3bf8040f6af4c3fd8
+//! spec     specs/stencil-exchange/exchange.spec  sha256 438255692f37cead9927dd94fce0170c60eee55798b527474c599d2acb211b12
+//! samples  sha256 29728cb7e668f4e154e03ddf34f183b91a33bb18762b49a68c8ef0bad6d2e3d2
+//! models   sha256 3ed734c294ba3ad5a4db38d0de65e221682a0594949f74b7e65970ce3e6e1ab3
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 12 of 12, condition 5.9e0; held-out error 5.6 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -104,6 +111,10 @@ pub mod threads_4 {
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
 //! Transferred: verified, rank 12 of 12, condition 5.9e0; held-out error 9.2 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Persistent: not known: `persistent` of library `stencil_exchange` requires processes
+//!     valid for nothing
+//! Typed: not known: `typed` of library `stencil_exchange` requires processes
+//!     valid for nothing
 //! Waves: verified, rank 8 of 8, condition 5.7e0; held-out error 4.3 % (60 of 348 samples)
 //!     valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
 //! ```
@@ -243,7 +254,7 @@ pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c68e4e86a03bafdce5acf9b8c6cf6c2ac28a3c4c0a183ef3bf8040f6af4c3fd8",
+    digest: "3ed734c294ba3ad5a4db38d0de65e221682a0594949f74b7e65970ce3e6e1ab3",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -257,7 +268,7 @@ pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c68e4e86a03bafdce5acf9b8c6cf6c2ac28a3c4c0a183ef3bf8040f6af4c3fd8",
+    digest: "3ed734c294ba3ad5a4db38d0de65e221682a0594949f74b7e65970ce3e6e1ab3",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
@@ -267,6 +278,9 @@ pub static STENCIL_EXCHANGE: Table = Table {
             .with(&[Parameter::new("overlap", 0, 1)]),
         Entry::new("transferred", Verdict::Verified, 1.0, &TRANSFERRED_MODEL)
             .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("persistent", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("overlap", 0, 1)]).for_processes(),
+        Entry::new("typed", Verdict::Unverified, 1.0, &Model::Unknown).for_processes(),
     ],
 };
 }
@@ -275,9 +289,9 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/stencil-exchange/exchange.spec  sha256 b5d336ae35e52cbc06cbfced6ebff80a7abdc2ded962f08e98ebc29e216a7207
-//! samples  sha256 9ccec10f3d185bce830edf5c1bfeb6a4f7b95f0fe1324612af7e4542c259ba3b
-//! models   sha256 c935750655d1ec11ba938b898c1be9660986df95069801cf40384672c2b23d45
+//! spec     specs/stencil-exchange/exchange.spec  sha256 438255692f37cead9927dd94fce0170c60eee55798b527474c599d2acb211b12
+//! samples  sha256 32baff19e25c8f89d9caeb37d7c6d6b87f91f9151d234d72d1744109ea5e0f40
+//! models   sha256 79051effdb432af98f4170b1806291bac7a1f2ae9c217f7787b6160441ae3951
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 12 of 12, condition 5.2e0; held-out error 5.5 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -285,6 +299,10 @@ pub mod mpi_4 {
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
 //! Transferred: verified, rank 12 of 12, condition 5.3e0; held-out error 6.2 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Persistent: verified, rank 12 of 12, condition 5.4e0; held-out error 4.6 % (60 of 348 samples)
+//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Typed: doubtful, rank 8 of 8, condition 4.1e0; held-out error 12 % (60 of 252 samples)
+//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, 1 to 4 nodes, requires P%columns==0
 //! Waves: verified, rank 8 of 8, condition 4.9e0; held-out error 3.8 % (60 of 348 samples)
 //!     valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
 //! ```
@@ -400,6 +418,66 @@ pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
         3.22781e-10],
 });
 
+fn persistent(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (width * height) * 1.0_f64.max(p / 2.0),
+        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
+pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
+    terms: persistent, quantile: 1.968596344330128, noise: Variance::Relative(0.008951358759530988), own: Variance::Relative(0.0026675855593937437),
+    coefficients: &[8.628578985601741e-8, 7.778674390386216e-6, 1.5292648068475778e-5,
+        1.3048198912916667e-6, 1.636264076422893e-6, 8.19122307257652e-8, 3.113070275531413e-8,
+        8.442177014978006e-10, 7.726212953801755e-11, 4.265827607363957e-8, -1.2102670913267825e-8,
+        3.9325379689411195e-9],
+    factor: &[1.51007e-8, 7.91553e-9, 4.73721e-9, -2.04012e-8, -1.14518e-8, 3.07108e-10,
+        -3.14263e-10, -2.21179e-12, 3.40138e-12, -5.12817e-12, -7.20975e-11, -2.30374e-11, 4.1243e-7,
+        -5.13044e-7, 4.64916e-10, 2.13648e-9, 1.64939e-10, -2.27624e-11, 2.15348e-13, -8.88596e-14,
+        2.91005e-11, -2.16957e-10, -6.7188e-11, 3.41325e-7, -2.25563e-9, -4.80286e-9, -4.05425e-10,
+        -3.12989e-11, 2.96109e-13, -1.48342e-12, -9.19865e-11, 1.13708e-10, -9.37503e-12, 8.26774e-8,
+        9.39292e-11, -1.00243e-9, 4.17457e-12, -3.94943e-14, -3.27539e-13, -1.0353e-10, 2.21687e-10,
+        1.27325e-12, 6.03612e-8, 1.89304e-10, -1.55725e-10, 1.47327e-12, -3.00243e-12, 3.49748e-12,
+        6.61579e-12, -2.00074e-11, 3.09846e-9, -1.01056e-10, 9.56055e-13, -2.885e-12, -2.88211e-9,
+        -9.74815e-10, 1.4514e-11, 6.28216e-10, -5.94336e-12, 2.80017e-12, -4.4035e-10, -1.66988e-10,
+        -7.11187e-12, 1.49386e-11, -1.49386e-11, 0.0, 0.0, 0.0, 1.16983e-11, -6.99197e-10, -1.49646e-10,
+        -6.42436e-11, 3.69587e-9, 0.0, 0.0, 6.71328e-10, -1.0242e-11, 2.75259e-10],
+});
+
+fn typed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        holds(f64::from((p % columns) == 0.0)))?;
+    fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (width * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
+pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
+    terms: typed, quantile: 1.9729405423888633, noise: Variance::Relative(0.0862064970011068), own: Variance::Relative(0.04565533767227985),
+    coefficients: &[9.520213996675664e-6, 9.182460904794163e-6, 1.3589858405376564e-6,
+        8.203274136128957e-8, 3.241940057263848e-8, 9.5572956586503e-10, 1.1475759119951802e-8,
+        2.7229477137834666e-9],
+    factor: &[1.24618e-6, -1.59784e-6, 9.25855e-9, 6.06723e-10, -1.08127e-10, 6.12496e-13,
+        -8.15817e-10, -1.62508e-10, 1.09655e-6, -1.94602e-8, -1.47863e-9, -5.66442e-11, -2.481e-12,
+        3.43819e-10, -2.59059e-11, 2.02225e-7, 3.73179e-10, -4.79877e-10, -1.04246e-12, 4.8267e-11,
+        -9.46735e-11, 7.7939e-9, -4.02697e-10, -4.20587e-12, -2.39943e-9, 3.4604e-11, 2.09911e-9,
+        -1.54084e-11, -4.44463e-10, 5.95335e-13, 3.32355e-11, -5.25651e-10, -1.61114e-10, 2.82573e-9,
+        -2.57875e-11, 6.83529e-10],
+});
+
 fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[width, height, sweeps] = x else { return None };
     let p = nodes as f64;
@@ -429,7 +507,7 @@ pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c935750655d1ec11ba938b898c1be9660986df95069801cf40384672c2b23d45",
+    digest: "79051effdb432af98f4170b1806291bac7a1f2ae9c217f7787b6160441ae3951",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -443,7 +521,7 @@ pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c935750655d1ec11ba938b898c1be9660986df95069801cf40384672c2b23d45",
+    digest: "79051effdb432af98f4170b1806291bac7a1f2ae9c217f7787b6160441ae3951",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
@@ -453,6 +531,9 @@ pub static STENCIL_EXCHANGE: Table = Table {
             .with(&[Parameter::new("overlap", 0, 1)]),
         Entry::new("transferred", Verdict::Verified, 1.0, &TRANSFERRED_MODEL)
             .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("persistent", Verdict::Verified, 1.0, &PERSISTENT_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]).for_processes(),
+        Entry::new("typed", Verdict::Doubtful, 1.0028236822454284, &TYPED_MODEL).for_processes(),
     ],
 };
 }

@@ -28,9 +28,9 @@
 //! | `columns` | `columns`, `halo` | blocks in so many columns, at most as many as rows; 1: horizontal strips |
 //! | `rows` | `rows`, `halo` | blocks in so many rows, fewer than columns; 1: vertical strips |
 //!
-//! How halos are then exchanged ([`Way`]), and whether points between them are swept meanwhile, is
-//! a choice of its own, `stencil_exchange`; and so is the number of sweeps in one pass through the
-//! rows, `stencil_wave`.
+//! How halos are exchanged ([`Way`]), and whether points between them are swept meanwhile, is a
+//! choice of its own, `stencil_exchange`: each layout is rated with the exchange that it would use.
+//! The number of sweeps in one pass through the rows is another, `stencil_wave`.
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +49,6 @@ mod points;
 mod problem;
 pub mod profile;
 mod requests;
-mod requests_models;
 mod settings;
 mod snapshot;
 mod solution;
@@ -65,7 +64,6 @@ pub use grid::Grid;
 pub use layout::{Layout, Way};
 pub use models::Stencil;
 pub use near::{Near, Near3d, Near9};
-pub use requests_models::StencilRequests;
 pub use settings::{Method, Progress};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use solution::Solution;
@@ -74,5 +72,8 @@ pub use strata_select::Pin;
 pub use value::Value;
 pub use volume::Volume;
 
-/// The choice and the reasons for it.
+/// The choice of a layout, and the reasons for it.
 pub type Choice = strata_select::Choice<[strata_select::Row; 3]>;
+
+/// The choice of an exchange, and the reasons for it.
+pub type ExchangeChoice = strata_select::Choice<[strata_select::Row; 5]>;

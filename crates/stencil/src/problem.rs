@@ -4,17 +4,16 @@ use std::ops::Range;
 
 use strata_runtime::Node;
 use strata_runtime::select::{Options, Selector};
-use strata_select::{Note, Outcome};
+use strata_select::{Domain, Library as _, Note, Prediction, Source, Verdict};
 
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
 use crate::part::Part;
 use crate::plain::Plain;
 use crate::points::{Bad, Points};
-use crate::requests_models::StencilRequests;
 use crate::settings::Settings;
 use crate::solver::Solver;
-use crate::{Choice, Layout, Method, Solution, StencilError, Value, Way, requests};
+use crate::{Choice, ExchangeChoice, Layout, Method, Solution, StencilError, Value, Way};
 
 /// A problem: a grid, or a volume as a grid of lines.
 pub(crate) trait Problem<'a, T: Value> {
@@ -88,37 +87,34 @@ pub(crate) fn solve_with<'a, T: Value>(
     options: &Options,
 ) -> Result<Solution<T>, StencilError> {
     let inner = options.clone().inner();
-    let ([selector, ways, waves, messages], alike) = loop {
+    let ([selector, ways, waves], alike) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selectors = [
             node.selector::<Stencil>(options),
             node.selector::<StencilExchange>(&inner),
             node.selector::<StencilWave>(&inner),
-            node.selector::<StencilRequests>(&inner),
         ];
-        let [a, b, c, d] =
+        let [a, b, c] =
             selectors.each_ref().map(|selector| selector.as_ref().map_or(0, |selector| selector.word()));
-        let word = [a, b, c, d, problem.word()];
+        let word = [a, b, c, problem.word()];
         let words = node.all_gather(&word);
-        let alike = words.as_chunks::<5>().0.windows(2).all(|pair| pair[0] == pair[1]);
+        let alike = words.as_chunks::<4>().0.windows(2).all(|pair| pair[0] == pair[1]);
         if !node.must_compare_again(alike) {
             break (selectors, alike);
         }
     };
-    let (selector, ways, waves, messages) = (selector?, ways?, waves?, messages?);
+    let (selector, ways, waves) = (selector?, ways?, waves?);
     if !alike {
         return Err(StencilError::Unlike);
     }
     problem.check()?;
-    let (layout, choice) = choose(problem, node, &selector)?;
-    let block = layout.block(problem.cells(), 0).map(|range| range.len() as f64);
     // Models of other sweeps or machines decide nothing: it is done as layouts were measured.
-    let (mut layout, mut exchange) = (layout, None);
-    if layout.nodes() > 1 && ways.decides(problem.measured()) {
-        (layout, exchange) = exchanged(node, &ways, layout, &block)?;
-    }
-    if layout.nodes() > 1 && messages.decides(problem.measured()) && requests::exist(node) {
-        (layout, exchange) = requested(node, &messages, layout, &block, exchange)?;
+    let ways = ways.decides(problem.measured()).then_some(&*ways);
+    let (mut layout, choice) = choose(problem, node, &selector, ways)?;
+    let block = layout.block(problem.cells(), 0).map(|range| range.len() as f64);
+    let mut exchange = None;
+    if let Some(ways) = ways.filter(|_| layout.nodes() > 1) {
+        (layout, exchange) = exchanged(node, ways, layout, &block)?;
     }
     // With a narrow halo a wave ends after one sweep or two.
     if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
@@ -169,6 +165,7 @@ fn choose<'a, T: Value>(
     problem: &impl Problem<'a, T>,
     node: &mut Node,
     selector: &Selector,
+    ways: Option<&Selector>,
 ) -> Result<(Layout, Choice), StencilError> {
     let (nodes, cells, periodic) = (node.size(), problem.cells(), problem.periodic());
     let settings = problem.settings();
@@ -185,19 +182,15 @@ fn choose<'a, T: Value>(
         Stencil::One => true,
         Stencil::Columns { .. } | Stencil::Rows { .. } => nodes > 1 && blocks.nodes() == nodes,
     };
-    let chosen = node.choose_by::<Stencil>(selector, &inputs, &applies, note)?;
-    let count = |number: i64| usize::try_from(number).unwrap_or(1).max(1);
-    let layout = match chosen.candidate {
-        Stencil::One => Layout::ONE,
-        Stencil::Columns { columns, halo } => {
-            let columns = count(columns);
-            Layout::new(columns, nodes / columns, count(halo))
+    let layouts = selector.models().source;
+    let chosen = match ways {
+        Some(ways) => {
+            let source = (&Exchanged { layouts, ways } as _, ways.word());
+            node.choose_with::<Stencil>(nodes, selector, source, &inputs, &applies, note)
         }
-        Stencil::Rows { rows, halo } => {
-            let rows = count(rows);
-            Layout::new(nodes / rows, rows, count(halo))
-        }
-    };
+        None => node.choose_by::<Stencil>(selector, &inputs, &applies, note),
+    }?;
+    let layout = layout_of(chosen.candidate, nodes);
     let exact = layout == Layout::ONE || layout.nodes() == nodes && layout.fits(cells, periodic);
     if chosen.choice.pinned && !exact {
         return Err(StencilError::Layout(format!(
@@ -213,6 +206,86 @@ fn choose<'a, T: Value>(
     Ok((layout, chosen.choice))
 }
 
+fn layout_of(candidate: Stencil, nodes: usize) -> Layout {
+    let count = |number: i64| usize::try_from(number).unwrap_or(1).max(1);
+    match candidate {
+        Stencil::One => Layout::ONE,
+        Stencil::Columns { columns, halo } => {
+            let columns = count(columns);
+            Layout::new(columns, nodes / columns, count(halo))
+        }
+        Stencil::Rows { rows, halo } => {
+            let rows = count(rows);
+            Layout::new(nodes / rows, rows, count(halo))
+        }
+    }
+}
+
+/// Models of layouts, each with the exchange that is chosen for it. Layouts were measured with
+/// packed halos, so their times are multiplied by the ratio of that exchange's time to the time of
+/// packed halos.
+struct Exchanged<'a> {
+    layouts: &'a (dyn Source + Send + Sync),
+    ways: &'a Selector,
+}
+
+impl Exchanged<'_> {
+    /// The ratio for one layout; 1 where models do not cover packed halos, and for one node.
+    fn ratio(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> f64 {
+        let ratio = || {
+            let layout = layout_of(Stencil::candidate(candidate, parameters)?, nodes);
+            let [width, height, _] = *inputs else { return None };
+            if layout == Layout::ONE || layout.nodes() != nodes {
+                return None;
+            }
+            let block = layout.block([width as usize, height as usize], 0).map(|range| range.len() as f64);
+            let inputs = inputs_of(layout, &block);
+            let models = self.ways.models();
+            // The first candidate, not overlapped.
+            let packed = models.source.seconds(0, nodes, &inputs, &[0])? * models.source.expected_ratio(0);
+            let question = self.ways.question(nodes, &inputs);
+            let (_, choice) = models.choose::<StencilExchange>(question, &|_| true).ok()?;
+            Some(choice.expected?.get() / packed)
+        };
+        ratio().unwrap_or(1.0)
+    }
+}
+
+impl Source for Exchanged<'_> {
+    fn domain(&self) -> Domain<'_> {
+        self.layouts.domain()
+    }
+
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        let seconds = self.layouts.seconds(candidate, nodes, inputs, parameters)?;
+        Some(seconds * self.ratio(candidate, nodes, inputs, parameters))
+    }
+
+    fn predict(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Prediction> {
+        let predicted = self.layouts.predict(candidate, nodes, inputs, parameters)?;
+        predicted.times(self.ratio(candidate, nodes, inputs, parameters))
+    }
+
+    fn verdict(&self, candidate: usize) -> Verdict {
+        self.layouts.verdict(candidate)
+    }
+
+    fn expected_ratio(&self, candidate: usize) -> f64 {
+        self.layouts.expected_ratio(candidate)
+    }
+}
+
+/// What an exchange is chosen by.
+fn inputs_of(layout: Layout, block: &[f64; 2]) -> [f64; 4] {
+    [block[0], block[1], layout.columns as f64, layout.halo as f64]
+}
+
 /// `layout` with the way of exchanging halos that is predicted to be fastest. Outside what was
 /// measured it stays as it is: the packets of a long transfer wait for a receiver that sweeps, so
 /// that what is best nearby may cost many times as much.
@@ -221,55 +294,20 @@ fn exchanged(
     selector: &Selector,
     layout: Layout,
     block: &[f64; 2],
-) -> Result<(Layout, Option<Choice>), StencilError> {
-    let inputs = [block[0], block[1], layout.columns as f64, layout.halo as f64];
+) -> Result<(Layout, Option<ExchangeChoice>), StencilError> {
+    let inputs = inputs_of(layout, block);
     let chosen = node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, None)?;
     let (way, overlap) = match chosen.candidate {
         StencilExchange::Packed { overlap } => (Way::Packed, overlap),
         StencilExchange::Stored { overlap } => (Way::Stored, overlap),
         StencilExchange::Transferred { overlap } => (Way::Transferred, overlap),
+        StencilExchange::Persistent { overlap } => (Way::Persistent, overlap),
+        StencilExchange::Typed => (Way::Typed, 0),
     };
     let choice = chosen.choice;
     let known = choice.pinned || choice.predicted.is_some();
     let layout = if known { Layout { way, overlap: overlap == 1, ..layout } } else { layout };
     Ok((layout, known.then_some(choice)))
-}
-
-/// `layout` and `exchange`, or with prepared messages, if they are predicted to save more beside
-/// packed puts than the way of the layout does: times of models that were measured one after the
-/// other are not compared themselves.
-fn requested(
-    node: &mut Node,
-    selector: &Selector,
-    layout: Layout,
-    block: &[f64; 2],
-    exchange: Option<Choice>,
-) -> Result<(Layout, Option<Choice>), StencilError> {
-    let inputs = [block[0], block[1], layout.columns as f64, layout.halo as f64];
-    let choice = node.choose_by::<StencilRequests>(selector, &inputs, &|_| true, None)?;
-    let (way, overlap) = match choice.candidate {
-        StencilRequests::Ports { .. } => return Ok((layout, exchange)),
-        StencilRequests::Persistent { overlap } => (Way::Persistent, overlap),
-        StencilRequests::Typed => (Way::Typed, 0),
-    };
-    let choice = choice.choice;
-    let better = match &exchange {
-        Some(exchange) => !exchange.pinned && beside_first(&choice) < beside_first(exchange),
-        None => choice.predicted.is_some(),
-    };
-    match choice.pinned || better {
-        true => Ok((Layout { way, overlap: overlap == 1, ..layout }, Some(choice))),
-        false => Ok((layout, exchange)),
-    }
-}
-
-/// The expected time of a choice over that of the library's first candidate; 1 where one of them
-/// has none.
-fn beside_first(choice: &Choice) -> f64 {
-    match (choice.expected, choice.outcomes().next()) {
-        (Some(expected), Some((_, Outcome::Slower(first, _)))) => expected.get() / first.get(),
-        _ => 1.0,
-    }
 }
 
 /// `layout` with the length of waves that is predicted to be fastest.
@@ -288,3 +326,41 @@ const UNLIKE: &str = "the models were measured with red-black sweeps of f64: the
 
 /// Beyond it the time of an iteration hardly depends on how often updates are looked at.
 const MOST_EVERY: u64 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_runtime::prelude::*;
+    use strata_select::Pin;
+
+    #[test]
+    fn a_layout_takes_its_time_with_the_exchange_that_is_chosen_for_it() {
+        for pin in [None, Some("stencil_exchange=stored:1")] {
+            let run = Machine::threads(2).unwrap().run(|node| {
+                let mut options = Options::default();
+                if let Some(pin) = pin {
+                    options = options.pin(Pin::parse(pin).map_err(Error::program)?);
+                }
+                let ways = node.selector::<StencilExchange>(&options)?;
+                let layouts = node.selector::<Stencil>(&options.inner())?.models().source;
+                let with = Exchanged { layouts, ways: &ways };
+                let seconds = |source: &dyn Source, at: usize, all: &[i64]| {
+                    source.seconds(at, 2, &[200.0, 100.0, 1.0], all)
+                };
+                let ratio = |at, all: &[i64]| Some(seconds(&with, at, all)? / seconds(layouts, at, all)?);
+                assert_eq!(ratio(0, &[]), Some(1.0), "one node exchanges nothing");
+                assert_eq!(ratio(1, &[1, 8]), Some(1.0), "exchanges are measured up to halos of 4");
+                let time =
+                    |way, overlap| ways.models().source.seconds(way, 2, &[200.0, 50.0, 1.0, 1.0], &[overlap]);
+                let all = [0, 1, 2].map(|way| [time(way, 0), time(way, 1)]);
+                let chosen = match pin {
+                    None => all.iter().flatten().flatten().copied().fold(f64::INFINITY, f64::min),
+                    Some(_) => all[1][1].ok_or("a time")?,
+                };
+                assert_eq!(ratio(1, &[1, 1]), all[0][0].map(|packed| chosen / packed), "{pin:?}");
+                Ok(())
+            });
+            run.unwrap();
+        }
+    }
+}

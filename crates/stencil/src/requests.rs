@@ -33,7 +33,7 @@ impl<T: Value> Requests<T> {
         phases: &[&[Side]],
         colours: [Option<usize>; 2],
     ) -> Option<Self> {
-        if !matches!(way, Way::Persistent | Way::Typed) || !exist(node) {
+        if !matches!(way, Way::Persistent | Way::Typed) || node.prepare::<T>(&[], &[]).is_none() {
             return None;
         }
         Some(Self([0, 1].map(|turn| {
@@ -83,11 +83,6 @@ impl<T: Value> Requests<T> {
             None => {}
         }
     }
-}
-
-/// Whether the transport prepares messages; equal on all nodes.
-pub(crate) fn exist(node: &mut Node) -> bool {
-    node.prepare::<f64>(&[], &[]).is_some()
 }
 
 /// The messages of one phase, if there are any.

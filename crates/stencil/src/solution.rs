@@ -6,7 +6,7 @@ use std::ops::Range;
 use strata_runtime::{Block, Node};
 
 use crate::solver::Outcome;
-use crate::{Choice, Layout, Value};
+use crate::{Choice, ExchangeChoice, Layout, Value};
 
 /// A solution, each node with its own block of points.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Solution<T> {
     /// Why they are divided so; `None` where the layout was given.
     pub choice: Option<Choice>,
     /// Why halos are exchanged as they are; `None` where no models of this machine say.
-    pub exchange: Option<Choice>,
+    pub exchange: Option<ExchangeChoice>,
     size: [usize; 3],
     /// Columns and rows of what is divided among nodes.
     cells: [usize; 2],

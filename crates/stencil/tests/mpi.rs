@@ -10,7 +10,7 @@ mod common;
 use common::{cases, compare};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
-use strata_stencil::{Grid, Layout, profile};
+use strata_stencil::{Grid, Layout, Options, Pin, Way, profile};
 
 fn main() -> ExitCode {
     alike::main(
@@ -18,6 +18,10 @@ fn main() -> ExitCode {
             for case in [[24, 18], [7, 40], [1, 9], [17, 16]].into_iter().flat_map(cases) {
                 compare::<f64>(node, &case)?;
             }
+            let pin = Pin::parse("stencil_exchange=typed").map_err(Error::program)?;
+            let grid = Grid::<f64>::new(1000, 1000).iterations(2);
+            let layout = grid.solve_with(node, &Options::default().pin(pin))?.layout;
+            assert!(layout.nodes() == 1 || layout.way == Way::Typed, "{layout}");
             Ok(())
         },
         Some(lost),

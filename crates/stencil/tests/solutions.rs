@@ -306,6 +306,12 @@ fn pins_decide_or_are_refused() {
     );
     assert!(refused("stencil=columns:3:1", 20).contains("columns"));
     assert!(refused("stencil=squares", 20).contains("squares"));
+    let run = Machine::threads(2).unwrap().run(|node| {
+        let pin = Pin::parse("stencil_exchange=typed").map_err(Error::program)?;
+        let grid = Grid::<f64>::new(1000, 1000).iterations(1);
+        Ok(grid.solve_with(node, &Options::default().pin(pin)).unwrap_err().to_string())
+    });
+    assert!(run.unwrap()[0].contains("needs nodes that are processes"));
 }
 
 #[test]
