@@ -50,6 +50,15 @@ impl Specc {
     }
 }
 
+/// How many cores other programs kept busy during a calibration into this folder, where `specc`
+/// warned of it.
+#[must_use]
+pub fn busy(folder: &Path) -> Option<f64> {
+    let log = std::fs::read_to_string(folder.join("calibrate.log")).ok()?;
+    let (_, rest) = log.split_once("other programs keep ")?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
 /// A cargo command on Strata's `specc`.
 fn cargo(what: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

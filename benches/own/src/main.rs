@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use own::calibrate::Specc;
+use own::calibrate::{Specc, busy};
 use own::choose::Chooser;
 use own::judge::Outcome;
 use own::libraries::LIBRARIES;
@@ -126,7 +126,9 @@ fn run(options: &Options) -> Result<(), String> {
         let chooser = Chooser::read(entry, &folder.join("models.toml"))?;
         eprintln!("{}: racing", entry.name);
         let outcome = raced(entry, &chooser, inputs, options)?;
-        let raced = Raced { entry, outcome, verdicts: chooser.verdicts(), calibration };
+        let raced = Raced { entry, outcome, verdicts: chooser.verdicts(), calibration, busy: busy(&folder) };
+        let file = folder.join("race.tsv");
+        std::fs::write(&file, raced.timings()).map_err(|error| format!("{}: {error}", file.display()))?;
         eprintln!("{}\n{}", raced.row(), raced.notes());
         all.push(raced);
     }

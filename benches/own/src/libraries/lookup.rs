@@ -37,7 +37,7 @@ pub struct Lookup;
 
 impl Library for Lookup {
     const NAME: &'static str = "lookup";
-    const OLD: &'static str = "linear up to n = 32, then hashed";
+    const OLD: &'static str = "linear up to n = 32 or m = 1, else hashed";
     const INPUTS: &'static [Input] = &[Input::new("n", 4, 4096), Input::new("m", 1, 1024)];
     const CANDIDATES: &'static [Candidate] =
         &[Candidate::new("linear"), Candidate::new("sorted"), Candidate::new("hashed")];
@@ -61,6 +61,6 @@ impl Library for Lookup {
     }
 
     fn old(x: &[usize]) -> Way {
-        Way::of(if x[0] <= 32 { 0 } else { 2 })
+        Way::of(if x[0] <= 32 || x[1] == 1 { 0 } else { 2 })
     }
 }
