@@ -6,6 +6,7 @@
 
 pub mod calibrate;
 pub mod choose;
+pub mod clock;
 pub mod draw;
 pub mod judge;
 pub mod libraries;

@@ -1,7 +1,8 @@
 //! What the race must know of a library: its inputs, its ways to solve a problem, and its old rule.
 
 use std::hint::black_box;
-use std::time::Instant;
+
+use crate::clock::{Timing, timed};
 
 /// One way to solve a problem: a candidate, by its index, and its parameter if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,8 +142,8 @@ pub struct Entry {
     pub old: fn(x: &[usize]) -> Way,
     /// [`Library::near`].
     pub near: fn(x: &[usize]) -> Vec<usize>,
-    /// Seconds a problem, over one of each seed.
-    pub time: fn(x: &[usize], way: Way, seeds: &[u64]) -> f64,
+    /// The time of a problem, over one of each seed.
+    pub time: fn(x: &[usize], way: Way, seeds: &[u64]) -> Timing,
     /// The result for the problem of a seed.
     pub answer: fn(x: &[usize], way: Way, seed: u64) -> Vec<f64>,
 }
@@ -178,13 +179,14 @@ impl Entry {
     }
 }
 
-fn time<L: Library>(x: &[usize], way: Way, seeds: &[u64]) -> f64 {
+fn time<L: Library>(x: &[usize], way: Way, seeds: &[u64]) -> Timing {
     let mut problems: Vec<_> = seeds.iter().map(|seed| L::problem(x, *seed)).collect();
-    let start = Instant::now();
-    for problem in &mut problems {
-        black_box(L::solve(black_box(problem), way));
-    }
-    start.elapsed().as_secs_f64() / problems.len().max(1) as f64
+    let timing = timed(|| {
+        for problem in &mut problems {
+            black_box(L::solve(black_box(problem), way));
+        }
+    });
+    Timing { seconds: timing.seconds / problems.len().max(1) as f64, ..timing }
 }
 
 fn answer<L: Library>(x: &[usize], way: Way, seed: u64) -> Vec<f64> {
