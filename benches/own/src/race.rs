@@ -17,7 +17,8 @@ const LEAST_ROUNDS: usize = 16;
 /// And at most so often.
 const MOST_ROUNDS: usize = 128;
 
-/// A timing for which the thread had to wait for a processor is repeated, up to so many in all.
+/// A timing for which the thread had to wait for a processor is repeated, up to so many in all
+/// while the budget lasts.
 const MOST_TRIES: usize = 6;
 
 /// Seconds a problem, of each way: the lower quartiles of the even and of the odd rounds.
@@ -39,10 +40,13 @@ pub fn race(entry: &Entry, x: &[usize], ways: Vec<Way>, budget: Duration, random
         for _ in 0..MOST_TRIES {
             let seeds: Vec<u64> = (0..problems).map(|_| random.bits()).collect();
             let timing = (entry.time)(x, way, &seeds);
+            least = least.min(timing.seconds);
             if !timing.disturbed {
                 return timing.seconds;
             }
-            least = least.min(timing.seconds);
+            if begun.elapsed() > budget {
+                break;
+            }
         }
         least
     };
