@@ -22,8 +22,8 @@ impl Specc {
         if status.success() { Ok(()) } else { Err("`specc` could not be built".to_owned()) }
     }
 
-    /// Calibrates a library into a folder, where `calibrate.log` keeps what `specc` printed; returns
-    /// the seconds that it took, with building the profiling program.
+    /// Calibrates a library into a folder, where `calibrate.log` keeps the output of `specc`;
+    /// returns the seconds that it took, with building the profiling program.
     ///
     /// # Errors
     /// It cannot be started, or fails.

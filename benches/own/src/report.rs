@@ -20,10 +20,11 @@ pub struct Raced<'e> {
 }
 
 /// The head of the table.
-pub const HEAD: &str = "\
-          |       by models       |  old rule   | best constant |
-library   | right <5% mean  worst |  mean worst |  mean worst   | claim noise pr/me
-----------+-----------------------+-------------+---------------+------------------";
+pub const HEAD: &str = concat!(
+    "          |       by models       |  old rule   | best constant |\n",
+    "library   | right <5% mean  worst |  mean worst |  mean worst   | claim noise pr/me\n",
+    "----------+-----------------------+-------------+---------------+------------------",
+);
 
 fn percent(share: f64) -> String {
     format!("{:.0}", 100.0 * share)
