@@ -52,11 +52,15 @@ fn parameter<'s>(spec: &'s CheckedSpec, model: &Model, input: &str) -> Option<&'
     of_model.into_iter().find_map(parameter)
 }
 
-/// A loop's value moved a little, within `first..=last`; its first and its last value stay.
+/// A loop's value moved a little, within `first..=last`; its first value stays, and its last one
+/// lies at the end of the range, which no step may reach.
 pub(super) fn aside(plan: &LoopPlan, value: i64, (first, last): (i64, i64)) -> f64 {
     let exact = value as f64;
-    if value <= first || plan.step.next(value).is_none_or(|next| next > last) {
+    if value <= first {
         return exact;
+    }
+    if plan.step.next(value).is_none_or(|next| next > last) {
+        return last as f64;
     }
     let share = ASIDE * (2.0 * scatter(&plan.name, value) - 1.0);
     let moved = match plan.step.operator {

@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn loops_and_values_follow_the_machine_and_the_plan_names_it() {
         let spec = spec();
-        for (cache, cores, last) in [("L1d:32K L2:256K", 3, 1 << 20), ("L1d:48K L2:2M L3:32M", 8, 1 << 22)] {
+        for (cache, cores, last) in [("L1d:32K L2:256K", 3, 1 << 20), ("L1d:48K L2:2M L3:32M", 8, 1 << 23)] {
             let (run, notes) =
                 plan(&spec, machine("threads", 2, cores, cache), 1, &Points::default()).unwrap();
             assert_eq!(notes.len(), 0);
