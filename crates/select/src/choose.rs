@@ -158,7 +158,7 @@ fn rank<'p, S: Source + ?Sized>(
         return Ok(Ranked { index, parameters, expected: None, runner_up: None, pinned: false, kept: None });
     };
     let (parameters, expected) = (found.parameters, Some(found.seconds));
-    let Some((kept, own, gain)) = incumbent(rows, contenders, found) else {
+    let Some((kept, own, gain)) = incumbent(rows, contenders, (index, found)) else {
         return Ok(Ranked { index, parameters, expected, runner_up: second, pinned: false, kept: None });
     };
     let runner_up = if kept == index { second } else { Some((index, found)) };
@@ -171,7 +171,7 @@ fn rank<'p, S: Source + ?Sized>(
 fn incumbent<S: Source + ?Sized>(
     rows: &[Row],
     contenders: &Contenders<'_, S>,
-    best: Best,
+    (index, best): (usize, Best),
 ) -> Option<(usize, Best, f64)> {
     let Incumbent { candidate, parameters, gain } = contenders.source.incumbent()?;
     if candidate >= rows.len() || !(contenders.applies)(candidate) {
@@ -179,7 +179,8 @@ fn incumbent<S: Source + ?Sized>(
     }
     let own = cost(&|parameters: &[i64]| contenders.seconds(candidate, parameters), parameters)?;
     let expected = Seconds::new(own.seconds.get() * contenders.source.expected_ratio(candidate))?;
-    let stays = best.seconds < expected && best.seconds.get() > (1.0 - gain) * expected.get();
+    let other = index != candidate || best.parameters != parameters;
+    let stays = other && best.seconds.get() > (1.0 - gain) * expected.get();
     stays.then_some((candidate, Best { seconds: expected, ..own }, gain))
 }
 
