@@ -2,7 +2,7 @@
 //! [`Source`].
 
 use crate::model::joined;
-use crate::{Model, Parameter, Prediction, Verdict};
+use crate::{Contrast, Model, Parameter, Prediction, Verdict};
 
 /// The models of one library, compiled in: functions and constants, with nothing to parse at
 /// start. `specc` writes them; by hand it looks like this:
@@ -87,6 +87,8 @@ pub struct Entry {
     pub expected_ratio: f64,
     /// What its time is predicted from, of the library's inputs, then the candidate's parameters.
     pub model: &'static Model,
+    /// How the errors of its model differ between values of its parameters, if that is known.
+    pub contrast: Option<Contrast>,
 }
 
 impl Entry {
@@ -98,13 +100,19 @@ impl Entry {
         expected_ratio: f64,
         model: &'static Model,
     ) -> Self {
-        Self { name, parameters: &[], verdict, expected_ratio, model }
+        Self { name, parameters: &[], verdict, expected_ratio, model, contrast: None }
     }
 
     /// The same with these parameters.
     #[must_use]
     pub const fn with(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// The same where errors differ between values of its parameters; see [`Contrast`].
+    #[must_use]
+    pub const fn contrast(self, deviation: f64, reach: f64) -> Self {
+        Self { contrast: Some(Contrast { deviation, reach }), ..self }
     }
 }
 
@@ -184,6 +192,18 @@ pub trait Source {
     fn expected_ratio(&self, _candidate: usize) -> f64 {
         1.0
     }
+
+    /// How the errors of a candidate's model differ between values of its parameters; `None` where
+    /// that is not known, and odds then count candidates only.
+    fn contrast(&self, _candidate: usize) -> Option<Contrast> {
+        None
+    }
+
+    /// How many samples the terms of a candidate's model are [corrected](crate::Correction) by;
+    /// `None` where they are not.
+    fn corrected_by(&self, _candidate: usize) -> Option<usize> {
+        None
+    }
 }
 
 impl Table {
@@ -245,5 +265,13 @@ impl Source for Table {
 
     fn expected_ratio(&self, candidate: usize) -> f64 {
         self.entries.get(candidate).map_or(1.0, |entry| entry.expected_ratio)
+    }
+
+    fn contrast(&self, candidate: usize) -> Option<Contrast> {
+        self.entries.get(candidate)?.contrast
+    }
+
+    fn corrected_by(&self, candidate: usize) -> Option<usize> {
+        self.entries.get(candidate)?.model.corrected_by()
     }
 }

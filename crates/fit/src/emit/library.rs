@@ -5,7 +5,7 @@ use strata_model::expr::rust_number;
 use strata_model::set::{Library, LibraryModels, ModelSet};
 
 use super::function::{self, Functions};
-use strata_select::{Domain, Source as _, Step};
+use strata_select::{Contrast, Domain, Source as _, Step};
 
 /// The name of a library's table. Two libraries may differ in case only; the place in the set tells
 /// them apart.
@@ -62,8 +62,14 @@ pub(super) fn table(
         } else {
             format!("\n            .with(&[{}])", parameters.join(", "))
         };
+        let contrast = match models.contrast(index).filter(|_| !parameters.is_empty()) {
+            Some(Contrast { deviation, reach }) => {
+                format!("\n            .contrast({deviation:?}, {reach:?})")
+            }
+            None => String::new(),
+        };
         entries += &format!(
-            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with},\n",
+            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{contrast},\n",
             candidate.name,
             models.verdict(index),
             models.expected_ratio(index)
