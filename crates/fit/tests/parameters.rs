@@ -126,7 +126,7 @@ fn said(fitted: &Fitted, words: &str) -> bool {
 
 /// Cache conflicts of some sizes.
 fn conflicts(x: &[f64]) -> f64 {
-    if x[0] as u64 % 3 == 0 { 1.6 } else { 1.0 }
+    if (x[0] as u64).is_multiple_of(3) { 1.6 } else { 1.0 }
 }
 
 const BLOCKS: [f64; 8] = [4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0];

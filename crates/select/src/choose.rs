@@ -383,7 +383,7 @@ fn descend(seconds: &impl Cost, declared: &[Parameter], mut at: Parameters) -> O
                 (best, at) = (Some(found), found.parameters);
             }
         }
-        if best.map(|best| best.seconds) == before {
+        if declared.len() == 1 || best.map(|best| best.seconds) == before {
             break;
         }
     }

@@ -9,8 +9,8 @@
 //! two and are linear between them. They need no mathematical library, so that factors are the same
 //! to the bit in every build, in C and in Python.
 
-/// As many inputs as a correction can depend on.
-pub const MAX_AXES: usize = 4;
+/// As many inputs as a correction can depend on: with four it would take 100 ns.
+pub const MAX_AXES: usize = 3;
 
 /// As many factors as are interpolated between at most.
 const CORNERS: usize = 1 << MAX_AXES;

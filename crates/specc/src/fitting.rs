@@ -15,6 +15,7 @@ use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
+use crate::parameters;
 use crate::points::{competing, not_competing};
 
 /// What the command line says against the spec, or the samples that carry its words.
@@ -224,6 +225,7 @@ impl Fitting {
                 requires: model.requires.clone(),
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
                 variance: overrides.variance.clone(),
+                parameters: parameters::of(spec, index),
                 several_nodes: true,
             };
             let options = overrides.apply(model.options.fit);

@@ -112,7 +112,7 @@ impl Compiled {
         let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
         let read = reads_nodes(&formula.mean) || formula.checks.iter().any(|check| reads_nodes(check.expr()));
         let at = formula.correction.iter().flat_map(|correction| &correction.at);
-        let read = read || at.into_iter().any(|at| reads_nodes(at));
+        let read = read || at.into_iter().any(reads_nodes);
         let reserved = formula.nodes.fixed().is_none() && read;
         let direct = if reserved { &names[..] } else { &names[..formula.inputs.len()] };
         let program = compile(&formula.mean, direct)?;
