@@ -206,8 +206,10 @@ fn best_of<S: Source + ?Sized>(
     index: usize,
     declared: &[Parameter],
 ) -> Option<Best> {
+    // Where values were compared, what ties does so by measurement, and not for want of any.
+    let middle = contenders.source.contrast(index).is_some();
     let Some(at) = declared.iter().position(|parameter| parameter.root.is_some()) else {
-        return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared);
+        return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared, middle);
     };
     let (before, rooted, after) = (&declared[..at], declared[at], &declared[at + 1..]);
     if rooted.min > rooted.max {
@@ -233,26 +235,28 @@ fn best_of<S: Source + ?Sized>(
         *place = *parameter;
     }
     let others = &others[..declared.len() - 1];
-    let found = optimise(&|others: &[i64]| contenders.seconds(index, &all(others)?), others)?;
+    let found = optimise(&|others: &[i64]| contenders.seconds(index, &all(others)?), others, middle)?;
     Some(Best { parameters: all(&found.parameters)?, ..found })
 }
 
 /// The best parameters by their time: exhaustive if there are few combinations, otherwise
-/// coordinate descent from several starts.
-fn optimise(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
+/// coordinate descent from several starts. `middle`: of neighbouring values of the last parameter
+/// that take exactly as long, the middle one is taken, else the first.
+fn optimise(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<Best> {
     let combinations = declared.iter().map(Parameter::count).fold(1, u64::saturating_mul);
     if combinations == 0 {
         return None;
     }
     if combinations <= EXHAUSTIVE {
-        return try_all(seconds, declared);
+        return try_all(seconds, declared, middle);
     }
     let starts: [fn(&Parameter) -> i64; 3] =
         [|p| p.at(i64::midpoint(p.places().0, p.places().1)), |p| p.min, |p| p.at(p.places().1)];
     let mut best: Option<Best> = None;
     for start in starts {
         let found = descend(seconds, declared, Parameters::of(declared, start));
-        if let Some(found) = found.map(|found| to_the_middle(seconds, declared, found))
+        if let Some(found) =
+            found.map(|found| if middle { to_the_middle(seconds, declared, found) } else { found })
             && best.is_none_or(|best| found.seconds < best.seconds)
         {
             best = Some(found);
@@ -266,7 +270,7 @@ fn optimise(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
 
 /// Tries every combination of parameters; the last parameter changes fastest, in its own loop for
 /// speed.
-fn try_all(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
+fn try_all(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<Best> {
     let mut at = Parameters::of(declared, |parameter| parameter.min);
     let Some((last, slower)) = declared.split_last() else { return cost(seconds, at) };
     let (mut least, mut best) = (f64::INFINITY, at);
@@ -296,7 +300,8 @@ fn try_all(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
         }
         if let Some((from, to)) = tied {
             best = at;
-            best.as_mut_slice()[slower.len()] = if from == to { from } else { middle_of(last, from, to) };
+            best.as_mut_slice()[slower.len()] =
+                if from == to || !middle { from } else { middle_of(last, from, to) };
         }
         let mut turned = true;
         for (value, parameter) in at.as_mut_slice().iter_mut().zip(slower).rev() {
