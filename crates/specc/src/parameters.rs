@@ -66,7 +66,7 @@ mod tests {
         let found =
             |rest: &str| of(&crate::lang::load("spec", &format!("{models}\n{rest}")).unwrap(), 0).join(" ");
         let library = |candidates: &str| found(&format!("library l(n) {{ {candidates} }}"));
-        assert_eq!(library("candidate a = M(n, b, c) for b in 1..=3 for c in 1..=2"), "b c");
+        assert_eq!(library("candidate a = M(n, b, c) for b in 1..=3, c in 1..=2"), "b c");
         assert_eq!(library("candidate a = M(n, 2^w, 1) for w in 0..=1"), "b");
         assert_eq!(library("candidate a = M(n, b, 1) for b in 1..=3 candidate d = M(n, 2, 1)"), "b");
         assert_eq!(library("candidate a = M(n, b, 1) for b in 1..=3 candidate d = M(2, n, 1)"), "");
