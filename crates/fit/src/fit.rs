@@ -8,6 +8,7 @@ use strata_model::percent;
 use strata_model::samples::{ModelSamples, Sample, Samples};
 use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
+use crate::correction;
 use crate::design::{self, CONSTANT, Design, Part};
 use crate::domain::Domain;
 use crate::knee::{self, Placed};
@@ -34,6 +35,31 @@ pub fn fit_model(
     lookup: &Lookup<'_>,
 ) -> Result<Fitted, FitError> {
     options.check()?;
+    // What was named with a correction goes before what a search may find: its terms may follow the
+    // measured values and be far off between them.
+    if options.search == Search::WhenNeeded && !structure.parameters.is_empty() {
+        let named = FitOptions { search: Search::Never, ..*options };
+        let named =
+            best_terms(samples, structure, &named, lookup).map(|named| named.judged(structure, options));
+        if let Ok(fitted) = named
+            && fitted.model.correction.is_some()
+            && fitted.model.verdict != Verdict::Failed
+            && fitted.model.mre_verify.is_none_or(|error| error <= options.accept)
+        {
+            return Ok(fitted);
+        }
+    }
+    let candidate = best_terms(samples, structure, options, lookup)?;
+    Ok(if structure.parameters.is_empty() { candidate.fitted } else { candidate.judged(structure, options) })
+}
+
+/// The model of the named terms, or of those that a search found.
+fn best_terms(
+    samples: &ModelSamples,
+    structure: &Structure,
+    options: &FitOptions,
+    lookup: &Lookup<'_>,
+) -> Result<Candidate, FitError> {
     let placed = knee::place(samples, structure, options, lookup);
     let named = placed.and_then(|placed| fit_terms(samples, &placed, options, lookup, 0));
     let nothing_named = structure.terms.is_empty();
@@ -52,9 +78,9 @@ pub fn fit_model(
     };
     // What was named gives way only to what was compared with it.
     if !wanted || named.is_err() && !nothing_named {
-        return named.map(|n| n.fitted);
+        return named;
     }
-    let Some(found) = search(samples, structure, options) else { return named.map(|n| n.fitted) };
+    let Some(found) = search(samples, structure, options) else { return named };
     let proposed = Structure { terms: found.terms.clone(), ..structure.clone() };
     let terms: Vec<String> = found.terms.iter().map(|t| format!("`{t}`")).collect();
     let terms = if terms.is_empty() { "nothing but a constant".to_owned() } else { terms.join(", ") };
@@ -65,7 +91,7 @@ pub fn fit_model(
         fit_terms(samples, &Placed::plain(proposed), options, lookup, found.candidates),
         named,
     ) {
-        (Err(_), named) => return named.map(|n| n.fitted),
+        (Err(_), named) => return named,
         (Ok(searched), Ok(mut named)) if !nothing_named => {
             if !searched.better(&named) || failed(&searched) {
                 if options.search == Search::Always {
@@ -74,7 +100,7 @@ pub fn fit_model(
                          samples better beyond noise"
                     ));
                 }
-                return Ok(named.fitted);
+                return Ok(named);
             }
             let [of_named, of_found] = [&named, &searched].map(|c| match c.fitted.model.mre_verify {
                 Some(mre) => format!(" to {}", percent(mre)),
@@ -89,11 +115,12 @@ pub fn fit_model(
         (Ok(searched), Ok(named))
             if size(&searched) >= size(&named) || failed(&searched) && !failed(&named) =>
         {
-            return Ok(named.fitted);
+            return Ok(named);
         }
         (Ok(searched), _) => (searched, "no terms are named".to_owned()),
     };
-    let mut searched = searched.fitted;
+    let mut candidate = searched;
+    let searched = &mut candidate.fitted;
     let error = match options.mode {
         Mode::Relative => percent(found.error),
         Mode::Absolute => format!("{:.3e} s", found.error),
@@ -113,7 +140,7 @@ pub fn fit_model(
     }
     let model = &mut searched.model;
     model.reason = format!("{} (terms found by search: {why})", model.reason);
-    Ok(searched)
+    Ok(candidate)
 }
 
 /// A model of given terms.
@@ -124,9 +151,65 @@ struct Candidate {
     /// Whether it misses the samples that it was fitted to by more than is accepted and their noise
     /// explains. The few that verify may not see a corner where it is off by a factor.
     misses: bool,
+    regression: Regression,
+    /// Where the model predicts what is no time, if anywhere.
+    wrong: Option<String>,
 }
 
 impl Candidate {
+    /// The model with what the samples tell of the values of its parameters: a correction where that
+    /// chooses better, and how its errors differ between values.
+    fn judged(self, structure: &Structure, options: &FitOptions) -> Fitted {
+        let Self { mut fitted, mut regression, wrong, .. } = self;
+        let model = &fitted.model;
+        // Of several numbers of nodes the values may differ; absolute errors are no factors.
+        if model.nodes.fixed().is_none() || options.mode == Mode::Absolute {
+            return fitted;
+        }
+        let outcome = correction::judge(model, &fitted.residuals, &structure.parameters);
+        fitted.warnings.extend(outcome.warnings);
+        fitted.model.contrast = outcome.contrast;
+        let Some(corrected) = outcome.correction else { return fitted };
+        let reason = correction::reason(&corrected);
+        let model = &mut fitted.model;
+        let axes: Vec<usize> = (corrected.table.axes.iter())
+            .filter_map(|axis| model.inputs.iter().position(|input| input.name == axis.input))
+            .collect();
+        for residual in &mut fitted.residuals {
+            let values: Vec<f64> = axes.iter().map(|axis| residual.inputs[*axis]).collect();
+            residual.predicted *= corrected.table.factor(&values);
+        }
+        let (fit, verify) = fitted.residuals.split_at(model.samples);
+        let mre = |part: &[Residual]| mean_relative_error(part.iter().map(|r| (r.observed, r.predicted)));
+        let noise: Vec<f64> = verify.iter().map(|r| r.noise).collect();
+        let held_out = HeldOut::new(&regression, fit, verify, &noise, mre(verify));
+        for (z, r) in regression.standardised.iter_mut().zip(fit) {
+            *z = (r.observed / r.predicted - 1.0) / corrected.error.max(f64::MIN_POSITIVE);
+        }
+        let judgement = verify::judge(&regression, &structure.inputs, fit, verify, &held_out, wrong, options);
+        // As of terms alone: held-out samples widen what the fit believes.
+        let scatter = held_out_variance(verify, model.mean_time, options);
+        let variance = (corrected.error * model.mean_time).powi(2).max(scatter);
+        if model.noise_variance > 0.0 {
+            model.leverage_limit *= model.noise_variance / variance.max(f64::MIN_POSITIVE);
+        }
+        model.noise_variance = variance;
+        let width = model.t_quantile * variance.sqrt() / model.mean_time;
+        let inside = verify.iter().filter(|r| (r.observed / r.predicted - 1.0).abs() <= width).count();
+        model.coverage = model.coverage.map(|_| inside as f64 / verify.len() as f64);
+        model.mre_fit = mre(fit).unwrap_or(model.mre_fit);
+        model.mre_verify = held_out.mre;
+        model.verify_quantiles = held_out.quantiles;
+        model.noise = (held_out.noise > 0.0).then_some(held_out.noise / MEAN_OF_NORMAL);
+        model.own_error = held_out.deviation;
+        model.verdict = judgement.verdict;
+        model.reason = format!("{} ({reason})", judgement.reason);
+        model.doubts = judgement.doubts;
+        fitted.notes.push(format!("model `{}`: {reason}", model.name));
+        model.correction = Some(corrected.table);
+        fitted
+    }
+
     /// Whether it predicts held-out samples better than another, beyond what their noise explains:
     /// the mean difference of errors at the same samples is above zero at a confidence of 97.5 %.
     /// Diebold and Mariano, *Comparing predictive accuracy* (1995), with Student's quantile for few
@@ -238,8 +321,15 @@ fn fit_terms(
         regression.noise_variance = scatter;
     }
     let covered = covered(&design, &regression, verify_part, mean_time, options);
-    let judgement =
-        verify::judge(&regression, &structure.inputs, fit_part, verify_part, &held_out, wrong, options);
+    let judgement = verify::judge(
+        &regression,
+        &structure.inputs,
+        fit_part,
+        verify_part,
+        &held_out,
+        wrong.clone(),
+        options,
+    );
     let mut warnings = warnings(&samples.name, &design, &regression);
     let of_model = |text: &String| format!("model `{}`: {text}", samples.name);
     warnings.extend(placed.unplaced.iter().map(of_model));
@@ -264,7 +354,9 @@ fn fit_terms(
         kind: Kind::Fitted,
         mode: options.mode,
         terms,
-        covariance: regression.covariance,
+        correction: None,
+        contrast: None,
+        covariance: regression.covariance.clone(),
         noise_variance: regression.noise_variance,
         mean_time,
         t_quantile: regression.t_quantile,
@@ -287,7 +379,8 @@ fn fit_terms(
     };
     let own = sum(residuals[..fitted].iter().map(|r| MEAN_OF_NORMAL * r.noise)) / fitted as f64;
     let misses = mre_fit * mre_fit > options.accept * options.accept + own * own;
-    Ok(Candidate { fitted: Fitted { model, residuals, warnings, notes }, left_out, misses })
+    let fitted = Fitted { model, residuals, warnings, notes };
+    Ok(Candidate { fitted, left_out, misses, regression, wrong })
 }
 
 /// The variance of held-out samples about their predictions, in units of the mode as a model set

@@ -24,6 +24,7 @@
 
 #![forbid(unsafe_code)]
 
+mod correction;
 mod design;
 mod domain;
 pub mod emit;
@@ -63,6 +64,10 @@ pub struct Structure {
     /// count in standard deviations of their sample, whatever the mode; the mode still says how a
     /// new measurement scatters.
     pub variance: Option<String>,
+    /// The inputs that are parameters of candidates: a choice picks their values. Where the terms do
+    /// not tell these apart as well as the samples do, the model is corrected by a table. None where
+    /// other models call this one.
+    pub parameters: Vec<String>,
     /// Whether terms in the number of nodes are for runs on several: where one number was measured,
     /// those that are multiples of an earlier term then are no candidates, rather than dependent.
     pub several_nodes: bool,

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use strata_interchange::emit;
 use strata_model::set::{
-    Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes, ParameterRange, Term, Verdict,
+    Axis, Correction, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes,
+    ParameterRange, Term, Verdict,
 };
 use strata_model::{ModelSet, Prediction};
 use strata_select::{Source as _, Step};
@@ -116,11 +117,32 @@ fn set() -> ModelSet {
         kind,
         ..Model::default()
     };
+    let tabled = Model {
+        correction: Some(Correction {
+            samples: 31,
+            axes: vec![
+                Axis { input: "n".into(), knots: vec![1.0, 60.0, 1e4] },
+                Axis { input: "factor".into(), knots: vec![0.0, 4.0, 7.0] },
+            ],
+            factors: vec![1.0, 0.9, 1.25, 1.0, 0.81, 1.1, 1.3, 1.0, 0.97],
+        }),
+        covariance: vec![vec![1e-20, 1e-21], vec![1e-21, 2e-20]],
+        noise_variance: 1e-4,
+        mean_time: 0.5,
+        t_quantile: 2.1,
+        ..model(
+            "Tabled",
+            0,
+            vec![n(), input("factor", 0.0, 9.0)],
+            vec![term("n", 1e-9), term("n/(1+factor)", 3e-9)],
+        )
+    };
     ModelSet {
         models: vec![
             whole,
             nodes,
             called,
+            tabled,
             model("seconds", 0, vec![input("type", 0.0, 8.0)], vec![term("type", 1e-6), term("1", -2e-6)]),
             model("Nothing", 0, vec![input("math", 0.0, 8.0)], vec![term("math", 0.0)]),
             model("never", 0, vec![input("x", 0.0, 8.0)], vec![term("x/(x-x)", 1e-6)]),
@@ -161,6 +183,7 @@ fn set() -> ModelSet {
                     &[("w", 1, 8, Step::Multiply(2)), ("type", 0, 4, Step::ONE)],
                 ),
                 candidate("both", "double", &["n", "3"], &[], &[]),
+                candidate("tabled", "Tabled", &["n", "8-w"], &[], &[("w", 0, 8, Step::ONE)]),
             ],
         }],
         ..ModelSet::default()
@@ -259,10 +282,11 @@ fn choices() -> Vec<(usize, f64)> {
 }
 
 /// Name in the set, names in C and Python, number of inputs.
-const MODELS: [(&str, [&str; 2], usize); 8] = [
+const MODELS: [(&str, [&str; 2], usize); 9] = [
     ("Every", ["strata_every", "every"], 2),
     ("anyNodes", ["strata_any_nodes", "any_nodes"], 1),
     ("double", ["strata_double_2", "double"], 2),
+    ("Tabled", ["strata_tabled", "tabled"], 2),
     ("seconds", ["strata_seconds_2", "seconds_2"], 1),
     ("Nothing", ["strata_nothing", "nothing"], 1),
     ("never", ["strata_never", "never"], 1),
@@ -461,7 +485,7 @@ fn python_runs_and_agrees() {
     if choice is None:
         return print('none')
     name, parameters, seconds, half_width, covered = choice
-    assert list(parameters) == {'every': ['k'], 'any_nodes': ['w', 'type'], 'both': []}[name]
+    assert list(parameters) == {'every': ['k'], 'any_nodes': ['w', 'type'], 'both': [], 'tabled': ['w']}[name]
     print(repr(seconds), repr(half_width), covered)
 ";
     write("main.py", &format!("import math\nimport models\n{show}{body}"));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strata_select::{Domain, Found, Prediction, Source, Table, Verdict, find_models_by, say_once};
+use strata_select::{Contrast, Domain, Found, Prediction, Source, Table, Verdict, find_models_by, say_once};
 
 use crate::set::Nodes;
 use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
@@ -129,6 +129,14 @@ impl Source for FileModels {
 
     fn verdict(&self, candidate: usize) -> Verdict {
         self.place(candidate).map_or(Verdict::Unverified, |place| self.models.verdict(place))
+    }
+
+    fn contrast(&self, candidate: usize) -> Option<Contrast> {
+        self.models.contrast(self.place(candidate)?)
+    }
+
+    fn corrected_by(&self, candidate: usize) -> Option<usize> {
+        self.models.corrected_by(self.place(candidate)?)
     }
 
     fn expected_ratio(&self, candidate: usize) -> f64 {

@@ -60,6 +60,9 @@ pub struct Cell {
     pub winner: usize,
     /// The winner's best parameters.
     pub parameters: Vec<i64>,
+    /// For each of them the least and the greatest value that tie with it; empty where that is not
+    /// known.
+    pub tied: Vec<(i64, i64)>,
     /// The time predicted for it, s; or, where no model covers the point, why it is chosen, in
     /// words.
     pub seconds: Result<f64, String>,
@@ -68,6 +71,16 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The values of the parameters as text, `12..24` where these tie with the one taken.
+    #[must_use]
+    pub fn values(&self) -> Vec<String> {
+        let one = |(place, value): (usize, &i64)| match self.tied.get(place) {
+            Some((from, to)) if from != to => format!("{from}..{to}"),
+            _ => value.to_string(),
+        };
+        self.parameters.iter().enumerate().map(one).collect()
+    }
+
     /// Whether the winner is the fastest with a probability of at least [`SURE`]; also true where
     /// that is unknown, without odds or where no model covers the point.
     #[must_use]
@@ -143,7 +156,7 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
         // All cells show as much as the fullest has space for: letter and parameters, the letter,
         // or nothing.
         let text = |cell: &Cell, full: bool| {
-            letter(cell.winner) + &if full { join(&cell.parameters) } else { String::new() }
+            letter(cell.winner) + &if full { cell.values().join(",") } else { String::new() }
         };
         let font_of = |full: bool| {
             let widest = map.all().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
@@ -179,10 +192,6 @@ fn hatch(left: f64, low: f64) -> PathElement<(f64, f64)> {
     let lower = [(0.0, 0.0), (0.5, 0.0), (1.0, 0.5), (1.0, 0.25), (0.75, 0.0)];
     let path = upper.into_iter().chain(lower).map(|(x, y)| (left + x, low + y));
     PathElement::new(path.collect::<Vec<_>>(), BLACK)
-}
-
-fn join(parameters: &[i64]) -> String {
-    parameters.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// A candidate's field of the legend as SVG, hatched or not.

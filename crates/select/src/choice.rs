@@ -111,6 +111,8 @@ pub struct Choice<R> {
     pub expected: Option<Seconds>,
     /// The verdict on the model that predicted it.
     pub verdict: Verdict,
+    /// How many samples corrected the terms of that model; see [`Correction`](crate::Correction).
+    pub corrected_by: Option<usize>,
     /// The second fastest, if two have a prediction.
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin determined the choice.
@@ -166,6 +168,9 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
         match self.predicted {
             Some(predicted) => {
                 write!(f, ", predicted {predicted}")?;
+                if let Some(samples) = self.corrected_by {
+                    write!(f, " by named terms, corrected by {samples} samples")?;
+                }
                 match self.verdict {
                     Verdict::Failed => f.write_str(", though its model failed verification")?,
                     Verdict::Doubtful => f.write_str(", though its model is doubtful")?,

@@ -2,7 +2,7 @@
 
 use crate::{
     Choice, ChooseError, Fault, Incumbent, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction,
-    Row, RunnerUp, Seconds, Source, optimise,
+    Row, RunnerUp, Seconds, Source, octaves, optimise,
 };
 
 /// Up to this many combinations of parameters are tried exhaustively.
@@ -66,6 +66,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
                 predicted: contenders.predict(index, &parameters).or_else(|| time(index, &parameters)),
                 expected,
                 verdict: contenders.source.verdict(index),
+                corrected_by: contenders.source.corrected_by(index),
                 runner_up: runner_up.map(|(index, best)| RunnerUp {
                     index,
                     name: all[index].name,
@@ -236,8 +237,10 @@ fn best_of<S: Source + ?Sized>(
     index: usize,
     declared: &[Parameter],
 ) -> Option<Best> {
+    // Where values were compared, what ties does so by measurement, and not for want of any.
+    let middle = contenders.source.contrast(index).is_some();
     let Some(at) = declared.iter().position(|parameter| parameter.root.is_some()) else {
-        return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared);
+        return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared, middle);
     };
     let (before, rooted, after) = (&declared[..at], declared[at], &declared[at + 1..]);
     if rooted.min > rooted.max {
@@ -263,25 +266,28 @@ fn best_of<S: Source + ?Sized>(
         *place = *parameter;
     }
     let others = &others[..declared.len() - 1];
-    let found = optimise(&|others: &[i64]| contenders.seconds(index, &all(others)?), others)?;
+    let found = optimise(&|others: &[i64]| contenders.seconds(index, &all(others)?), others, middle)?;
     Some(Best { parameters: all(&found.parameters)?, ..found })
 }
 
 /// The best parameters by their time: exhaustive if there are few combinations, otherwise
-/// coordinate descent from several starts.
-fn optimise(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
+/// coordinate descent from several starts. `middle`: of neighbouring values of the last parameter
+/// that take exactly as long, the middle one is taken, else the first.
+fn optimise(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<Best> {
     let combinations = declared.iter().map(Parameter::count).fold(1, u64::saturating_mul);
     if combinations == 0 {
         return None;
     }
     if combinations <= EXHAUSTIVE {
-        return try_all(seconds, declared);
+        return try_all(seconds, declared, middle);
     }
     let starts: [fn(&Parameter) -> i64; 3] =
         [|p| p.at(i64::midpoint(p.places().0, p.places().1)), |p| p.min, |p| p.at(p.places().1)];
     let mut best: Option<Best> = None;
     for start in starts {
-        if let Some(found) = descend(seconds, declared, Parameters::of(declared, start))
+        let found = descend(seconds, declared, Parameters::of(declared, start));
+        if let Some(found) =
+            found.map(|found| if middle { to_the_middle(seconds, declared, found) } else { found })
             && best.is_none_or(|best| found.seconds < best.seconds)
         {
             best = Some(found);
@@ -295,30 +301,38 @@ fn optimise(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
 
 /// Tries every combination of parameters; the last parameter changes fastest, in its own loop for
 /// speed.
-fn try_all(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
+fn try_all(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<Best> {
     let mut at = Parameters::of(declared, |parameter| parameter.min);
     let Some((last, slower)) = declared.split_last() else { return cost(seconds, at) };
     let (mut least, mut best) = (f64::INFINITY, at);
     loop {
-        let mut place = None;
+        // The first and the last of the values with the least time that follow each other.
+        let mut tied: Option<(i64, i64)> = None;
+        let mut before = None;
         let mut value = last.min;
         loop {
             at.as_mut_slice()[slower.len()] = value;
             // Also false for NaN.
-            if let Some(time) = seconds(at.as_slice())
-                && time < least
-                && time >= 0.0
-            {
-                (least, place) = (time, Some(value));
+            if let Some(time) = seconds(at.as_slice()) {
+                if time < least && time >= 0.0 {
+                    (least, tied) = (time, Some((value, value)));
+                } else if let Some((_, to)) = &mut tied
+                    && time == least
+                    && before == Some(*to)
+                {
+                    *to = value;
+                }
             }
+            before = Some(value);
             match last.after(value) {
                 Some(next) => value = next,
                 None => break,
             }
         }
-        if let Some(value) = place {
+        if let Some((from, to)) = tied {
             best = at;
-            best.as_mut_slice()[slower.len()] = value;
+            best.as_mut_slice()[slower.len()] =
+                if from == to || !middle { from } else { middle_of(last, from, to) };
         }
         let mut turned = true;
         for (value, parameter) in at.as_mut_slice().iter_mut().zip(slower).rev() {
@@ -333,6 +347,55 @@ fn try_all(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
             return Some(Best { seconds: Seconds::new(least)?, parameters: best });
         }
     }
+}
+
+/// Where neighbours of the last parameter's value take exactly as long, the middle of all that do.
+fn to_the_middle(seconds: &impl Cost, declared: &[Parameter], found: Best) -> Best {
+    let Some(last) = declared.last() else { return found };
+    let which = declared.len() - 1;
+    let with = |value: i64| {
+        let mut trial = found.parameters;
+        trial.as_mut_slice()[which] = value;
+        cost(seconds, trial).filter(|trial| trial.seconds == found.seconds)
+    };
+    let (first, end) = last.places();
+    let taken = found.parameters[which];
+    let place = match last.step {
+        crate::Step::ONE => taken,
+        _ => last.values().position(|value| value == taken).map_or(first, |place| place as i64),
+    };
+    // The values that tie are taken to follow each other; what is returned ties in any case.
+    let edge = |mut tied: i64, mut other: i64| {
+        while tied.abs_diff(other) > 1 {
+            let middle = i64::midpoint(tied, other);
+            if with(last.at(middle)).is_some() { tied = middle } else { other = middle }
+        }
+        if with(last.at(other)).is_some() { other } else { tied }
+    };
+    let neighbours = [place.saturating_sub(1).max(first), place.saturating_add(1).min(end)];
+    if !neighbours.iter().any(|other| *other != place && with(last.at(*other)).is_some()) {
+        return found;
+    }
+    let (from, to) = (edge(place, first), edge(place, end));
+    with(middle_of(last, last.at(from), last.at(to))).unwrap_or(found)
+}
+
+/// Of the values of a parameter from one to another the nearest to the middle of their logarithms,
+/// the lower of two.
+fn middle_of(parameter: &Parameter, from: i64, to: i64) -> i64 {
+    let octave = |value: i64| octaves(value as f64);
+    let middle = 0.5 * (octave(from) + octave(to));
+    let (mut best, mut distance) = (from, f64::INFINITY);
+    let mut value = Some(from);
+    while let Some(here) = value.filter(|value| *value <= to) {
+        let away = (octave(here) - middle).abs();
+        if away >= distance {
+            break;
+        }
+        (best, distance) = (here, away);
+        value = parameter.after(here);
+    }
+    best
 }
 
 /// Optimises one parameter after the other until none improves the time.
@@ -356,7 +419,7 @@ fn descend(seconds: &impl Cost, declared: &[Parameter], mut at: Parameters) -> O
                 (best, at) = (Some(found), found.parameters);
             }
         }
-        if best.map(|best| best.seconds) == before {
+        if declared.len() == 1 || best.map(|best| best.seconds) == before {
             break;
         }
     }

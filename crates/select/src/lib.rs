@@ -49,6 +49,8 @@
 mod choice;
 mod choose;
 mod closest;
+mod contrast;
+mod correction;
 mod error;
 #[cfg(feature = "std")]
 mod gain;
@@ -71,10 +73,14 @@ mod say;
 #[cfg(feature = "std")]
 mod sources;
 mod table;
+#[cfg(feature = "std")]
+mod values;
 mod verdict;
 
 pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
 pub use closest::closest;
+pub use contrast::Contrast;
+pub use correction::{Axis, Correction, MAX_AXES, interpolate, octaves};
 pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
 pub use gain::{Situation, better_than};

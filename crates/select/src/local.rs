@@ -118,8 +118,10 @@ impl Models<'_> {
     pub fn explain<R: AsRef<[Row]>>(&self, choice: &Choice<R>, nodes: usize, inputs: &[f64]) -> String {
         let by = self.file.map_or_else(|| "that are compiled in".into(), |file| format!("in {file}"));
         let odds = choice.odds(self.source, nodes, inputs);
+        let tied = choice.tied(self.source, nodes, inputs).unwrap_or_default();
+        let tied = choice.ties_text(&tied).map_or(String::new(), |ties| format!("\n  {ties}"));
         let odds = odds.map_or(String::new(), |odds| format!("\n  {odds}"));
-        format!("{choice}\n  by the models {by}{odds}")
+        format!("{choice}\n  by the models {by}{tied}{odds}")
     }
 }
 

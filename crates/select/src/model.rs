@@ -3,7 +3,7 @@
 
 #[cfg(not(feature = "std"))]
 use crate::Math as _;
-use crate::{MAX_INPUTS, MAX_PARAMETERS, Prediction, Seconds};
+use crate::{Correction, MAX_INPUTS, MAX_PARAMETERS, Prediction, Seconds};
 
 /// As many terms as a [`Fitted`] model can have.
 pub const MAX_TERMS: usize = 64;
@@ -45,6 +45,8 @@ pub enum Model {
     Fitted(Fitted),
     /// The time of another model, of inputs that are computed first.
     Of(&'static Model, Compute),
+    /// Another model of the same inputs, times a factor.
+    Corrected(&'static Model, Correction<'static>),
     /// Computed by functions, from several other models.
     Computed {
         /// The time in seconds; `None` outside what was measured or required.
@@ -107,6 +109,9 @@ impl Model {
                 let count = arguments(nodes, x, &mut to)?;
                 model.seconds(nodes, to.get(..count)?)
             }
+            Self::Corrected(model, correction) => {
+                Some(Seconds::new(model.seconds(nodes, x)? * correction.factor(x))?.get())
+            }
             Self::Computed { seconds, .. } => seconds(nodes, x),
             Self::Unknown => None,
         }
@@ -124,8 +129,19 @@ impl Model {
                 let count = arguments(nodes, x, &mut to)?;
                 model.predict(nodes, to.get(..count)?)
             }
+            Self::Corrected(model, correction) => model.predict(nodes, x)?.times(correction.factor(x)),
             Self::Computed { predict, .. } => predict(nodes, x),
             Self::Unknown => None,
+        }
+    }
+
+    /// How many samples the terms were corrected by; `None` of a model without a correction.
+    #[must_use]
+    pub fn corrected_by(&self) -> Option<usize> {
+        match self {
+            Self::Of(model, _) => model.corrected_by(),
+            Self::Corrected(_, correction) => Some(correction.samples),
+            Self::Fitted(_) | Self::Computed { .. } | Self::Unknown => None,
         }
     }
 }

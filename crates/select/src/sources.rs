@@ -7,6 +7,8 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("choice", include_str!("choice.rs")),
     ("choose", include_str!("choose.rs")),
     ("closest", include_str!("closest.rs")),
+    ("contrast", include_str!("contrast.rs")),
+    ("correction", include_str!("correction.rs")),
     ("error", include_str!("error.rs")),
     ("kept", include_str!("kept.rs")),
     ("library", include_str!("library.rs")),

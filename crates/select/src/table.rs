@@ -2,7 +2,7 @@
 //! [`Source`].
 
 use crate::model::joined;
-use crate::{Model, Parameter, Parameters, Prediction, Verdict};
+use crate::{Contrast, Model, Parameter, Parameters, Prediction, Verdict};
 
 /// The models of one library, compiled in: functions and constants, with nothing to parse at
 /// start. `specc` writes them; by hand it looks like this:
@@ -90,6 +90,8 @@ pub struct Entry {
     /// Where this candidate is the library's [`Incumbent`]: its parameters, and the gain for which
     /// it is left.
     pub incumbent: Option<(&'static [i64], f64)>,
+    /// How the errors of its model differ between values of its parameters, if that is known.
+    pub contrast: Option<Contrast>,
     /// Whether it competes only where nodes are processes ([`Question::processes`](crate::Question)).
     pub needs_processes: bool,
 }
@@ -121,6 +123,7 @@ impl Entry {
             verdict,
             expected_ratio,
             model,
+            contrast: None,
             incumbent: None,
             needs_processes: false,
         }
@@ -130,6 +133,12 @@ impl Entry {
     #[must_use]
     pub const fn with(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// The same where errors differ between values of its parameters; see [`Contrast`].
+    #[must_use]
+    pub const fn contrast(self, deviation: f64, reach: f64) -> Self {
+        Self { contrast: Some(Contrast { deviation, reach }), ..self }
     }
 
     /// The same as the library's incumbent, with these parameters, left for this gain.
@@ -226,6 +235,18 @@ pub trait Source {
     fn incumbent(&self) -> Option<Incumbent> {
         None
     }
+
+    /// How the errors of a candidate's model differ between values of its parameters; `None` where
+    /// that is not known, and odds then count candidates only.
+    fn contrast(&self, _candidate: usize) -> Option<Contrast> {
+        None
+    }
+
+    /// How many samples the terms of a candidate's model are [corrected](crate::Correction) by;
+    /// `None` where they are not.
+    fn corrected_by(&self, _candidate: usize) -> Option<usize> {
+        None
+    }
 }
 
 impl Table {
@@ -295,5 +316,13 @@ impl Source for Table {
             Some(Incumbent { candidate, parameters: Parameters::new(parameters)?, gain })
         };
         self.entries.iter().enumerate().find_map(is_one)
+    }
+
+    fn contrast(&self, candidate: usize) -> Option<Contrast> {
+        self.entries.get(candidate)?.contrast
+    }
+
+    fn corrected_by(&self, candidate: usize) -> Option<usize> {
+        self.entries.get(candidate)?.model.corrected_by()
     }
 }

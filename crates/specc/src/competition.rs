@@ -87,6 +87,12 @@ impl Competition {
         choice.odds(&self.models, self.nodes, inputs)
     }
 
+    /// The values that tie with those taken, from and to of each parameter; none where that is not
+    /// known. See [`Choice::tied`](strata_select::Choice::tied).
+    pub fn tied(&self, inputs: &[f64], choice: &Choice) -> Vec<(i64, i64)> {
+        choice.tied(&self.models, self.nodes, inputs).unwrap_or_default()
+    }
+
     /// How a candidate's prediction follows the coefficients of the models; `None` where it
     /// predicts nothing.
     pub fn sensitivity(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<Sensitivity> {

@@ -17,6 +17,7 @@ use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
+use crate::parameters;
 use crate::points::{Site, competing, not_competing};
 
 /// What another way must promise to save before what a spec names as `default` is left, until that
@@ -235,6 +236,7 @@ impl Fitting {
                 requires: model.requires.clone(),
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
                 variance: overrides.variance.clone(),
+                parameters: parameters::of(spec, index),
                 several_nodes: true,
             };
             let options = overrides.apply(model.options.fit);

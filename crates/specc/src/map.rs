@@ -60,6 +60,7 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
             row.push(Cell {
                 winner: choice.index,
                 parameters: choice.parameters.to_vec(),
+                tied: competition.tied(&inputs, &choice),
                 seconds: seconds.ok_or_else(|| choice.reason().to_string()),
                 odds: competition.odds(&inputs, &choice),
             });

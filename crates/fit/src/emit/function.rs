@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
 use strata_model::set::calls::{Site, name_calls, result_number};
-use strata_model::set::{Check, FitSpread, Formula, Model, ModelSet, Nodes};
+use strata_model::set::{Axis, Check, Corrected, FitSpread, Formula, Model, ModelSet, Nodes};
 use strata_model::{Expr, Resolved, expr};
 
 use super::factor::cholesky;
@@ -58,6 +58,11 @@ impl<'a> Functions<'a> {
             [] => fitted(name, formula, (&terms, &formula.coefficients), &locals),
             [site] if outer.as_name().is_some() => self.of_another(name, formula, site, &locals),
             _ => self.computed(name, formula, (&outer, &terms, &sites), &locals),
+        };
+        // A candidate's model has its correction itself.
+        let model = match &formula.correction {
+            Some(correction) if !formula.terms.is_empty() => corrected(&model, formula, correction),
+            _ => model,
         };
         format!("{functions}{before}static {}: Model = {model};\n\n", static_name(name))
     }
@@ -183,6 +188,23 @@ fn fitted(
         listed(&factor),
     );
     (function, model)
+}
+
+/// A model times a factor.
+fn corrected(model: &str, formula: &Formula, correction: &Corrected) -> String {
+    let numbers = |values: &[f64]| values.iter().map(|value| rust_number(*value)).collect::<Vec<_>>();
+    let table = &correction.table;
+    let axis = |axis: &Axis| {
+        let place = formula.inputs.iter().position(|input| *input == axis.input).unwrap_or(usize::MAX);
+        let knots = listed(&numbers(&axis.knots));
+        format!("\n            Axis {{ input: {place}, knots: &[{knots}] }},")
+    };
+    let axes: String = table.axes.iter().map(axis).collect();
+    format!(
+        "Model::Corrected(&{model}, Correction {{\n        samples: {}, axes: &[{axes}\n        ],\n        factors: &[{}],\n    }})",
+        table.samples,
+        listed(&numbers(&table.factors)),
+    )
 }
 
 /// Six digits: a covariance is known to far fewer.

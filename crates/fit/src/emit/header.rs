@@ -69,6 +69,8 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     text += &imports(
         body,
         &[
+            ("Axis {", "Axis"),
+            ("Correction {", "Correction"),
             ("Domain {", "Domain"),
             ("Entry::", "Entry"),
             ("Model::Fitted(", "Fitted"),

@@ -5,7 +5,7 @@ use strata_model::expr::rust_number;
 use strata_model::set::{Incumbent, Library, LibraryModels, ModelSet};
 
 use super::function::{self, Functions};
-use strata_select::{Domain, Source as _, Step};
+use strata_select::{Contrast, Domain, Source as _, Step};
 
 /// The name of a library's table. Two libraries may differ in case only; the place in the set tells
 /// them apart.
@@ -62,13 +62,19 @@ pub(super) fn table(
         } else {
             format!("\n            .with(&[{}])", parameters.join(", "))
         };
+        let contrast = match models.contrast(index).filter(|_| !parameters.is_empty()) {
+            Some(Contrast { deviation, reach }) => {
+                format!("\n            .contrast({deviation:?}, {reach:?})")
+            }
+            None => String::new(),
+        };
         let incumbent = library.incumbent.as_ref().filter(|one| one.candidate == candidate.name);
         let incumbent = incumbent.map_or(String::new(), |Incumbent { parameters, gain, .. }| {
             format!("\n            .incumbent(&{parameters:?}, {gain:?})")
         });
         let processes = if library.needs_processes(candidate) { ".for_processes()" } else { "" };
         entries += &format!(
-            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{processes}{incumbent},\n",
+            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{contrast}{processes}{incumbent},\n",
             candidate.name,
             models.verdict(index),
             models.expected_ratio(index)

@@ -113,8 +113,11 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         names.push(RESERVED[0]);
         values.iter_mut().zip(&nodes).for_each(|(point, number)| point.push(*number as f64));
     }
-    let inputs: Vec<Input> =
-        names.iter().enumerate().map(|(i, name)| Input::new(name, values.iter().map(|p| p[i]))).collect();
+    let input = |(i, name): (usize, &&str)| Input {
+        parameter: structure.parameters.iter().any(|parameter| parameter == name),
+        ..Input::new(name, values.iter().map(|p| p[i]))
+    };
+    let inputs: Vec<Input> = names.iter().enumerate().map(input).collect();
     if inputs.iter().all(|i| i.values.len() < 2) {
         return None;
     }

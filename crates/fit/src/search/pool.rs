@@ -76,6 +76,9 @@ pub(super) struct Input {
     pub(super) name: String,
     /// Its distinct values, rising.
     pub(super) values: Vec<f64>,
+    /// Whether it is a parameter of candidates: its effect neither jumps, since steps would make many
+    /// of its values tie, nor begins at a step of another input, as the best value would jump.
+    pub(super) parameter: bool,
 }
 
 impl Input {
@@ -83,7 +86,7 @@ impl Input {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        Self { name: name.to_owned(), values }
+        Self { name: name.to_owned(), values, parameter: false }
     }
 
     fn least(&self) -> f64 {
@@ -198,7 +201,7 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &m
     let gaps = input.values.len() - 1;
     let stride = gaps.div_ceil(MAX_BREAKS).max(1);
     let others: Vec<String> = (inputs.iter().enumerate())
-        .filter(|(i, other)| *i != place && other.values.len() > 1)
+        .filter(|(i, other)| *i != place && other.values.len() > 1 && !other.parameter)
         .flat_map(|(_, other)| BESIDE.iter().filter_map(|f| other.factor(*f)))
         .collect();
     for gap in (LEAST_PIECE - 1..=gaps - LEAST_PIECE).step_by(stride) {
@@ -208,6 +211,9 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &m
         let breakpoint =
             Break { input: place, at: input.values[gap], next: input.values[gap + 1], continuous: false };
         all.extend(hinge(input, breakpoint));
+        if input.parameter {
+            continue;
+        }
         let step = format!("({}>{})", input.name, strata_model::number_text(breakpoint.at));
         let jumps = [step.clone(), format!("{}*{step}", input.name)];
         let beside: Vec<String> = (jumps.iter())

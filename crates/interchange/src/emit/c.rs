@@ -2,7 +2,7 @@
 
 use strata_model::ModelSet;
 use strata_model::expr::Row;
-use strata_model::set::SetError;
+use strata_model::set::{Correction, SetError};
 
 use super::interval::call;
 use super::library::{Loop, PlainCandidate, PlainLibrary};
@@ -64,6 +64,8 @@ impl Language for C {
         "helper_square",
         "helper_cube",
         "helper_spread",
+        "helper_factor",
+        "helper_octaves",
         "linux",
         "unix",
     ];
@@ -140,6 +142,32 @@ impl Language for C {
         format!("    return strata_helper_seconds({});\n", addends.join("\n        + "))
     }
 
+    fn give_factor(values: &[String], correction: &Correction) -> String {
+        let list = |numbers: &[f64]| {
+            numbers.iter().map(|number| Self::number(*number)).collect::<Vec<_>>().join(", ")
+        };
+        let mut body = String::new();
+        for (place, axis) in correction.axes.iter().enumerate() {
+            body += &format!("    static const double knots_{place}[] = {{ {} }};\n", list(&axis.knots));
+        }
+        let each = correction.axes.last().map_or(1, |axis| axis.knots.len()).max(1);
+        let rows: Vec<String> =
+            correction.factors.chunks(each).map(|row| format!("        {}", list(row))).collect();
+        let knots: Vec<String> = (0..values.len()).map(|place| format!("knots_{place}")).collect();
+        let sizes: Vec<String> = correction.axes.iter().map(|axis| axis.knots.len().to_string()).collect();
+        body += &format!(
+            "    static const double factors[] = {{\n{}\n    }};\n    const double *knots[] = {{ {} }};\n    \
+             const int sizes[] = {{ {} }};\n    const double values[] = {{ {} }};\n    \
+             return strata_helper_factor({}, values, sizes, knots, factors);\n",
+            rows.join(",\n"),
+            knots.join(", "),
+            sizes.join(", "),
+            values.join(", "),
+            values.len(),
+        );
+        body
+    }
+
     fn own(call: &str) -> String {
         format!("{PREFIX}{call}")
     }
@@ -166,6 +194,62 @@ static inline double strata_helper_spread(double above, double below) {
 #endif // STRATA_HELPERS
 ";
 
+/// What corrections call; see `strata_select::interpolate`.
+const FACTOR: &str = "#ifndef STRATA_HELPER_FACTOR
+#define STRATA_HELPER_FACTOR
+// A logarithm to base 2, linear between powers of two, and below 1/65536 linear altogether.
+static inline double strata_helper_octaves(double x) {
+    if (x >= 1.0 / 65536.0) {
+        int exponent;
+        const double mantissa = frexp(x, &exponent);
+        return (double)(exponent - 1) + (2.0 * mantissa - 1.0);
+    }
+    return x * 65536.0 - 17.0;
+}
+// The factor at these values, linear in their logarithms between the knots of each.
+static inline double strata_helper_factor(int axes, const double *values, const int *sizes,
+                                          const double *const *knots, const double *factors) {
+    int corners[8] = { 0 };
+    double shares[3] = { 0.0 }, corner[8];
+    int count = 1;
+    for (int axis = 0; axis < axes; axis++) {
+        const double value = values[axis], *k = knots[axis];
+        const int last = sizes[axis] - 1;
+        int before = 0, after = 0;
+        if (isnan(value)) {
+            return NAN;
+        }
+        if (value >= k[last]) {
+            before = after = last;
+        } else if (value > k[0]) {
+            while (k[after] <= value) {
+                after++;
+            }
+            before = after - 1;
+            const double low = strata_helper_octaves(k[before]), high = strata_helper_octaves(k[after]);
+            shares[axis] = (strata_helper_octaves(value) - low) / (high - low);
+        }
+        for (int i = count - 1; i >= 0; i--) {
+            const int offset = corners[i] * sizes[axis];
+            corners[2 * i + 1] = offset + after;
+            corners[2 * i] = offset + before;
+        }
+        count *= 2;
+    }
+    for (int i = 0; i < count; i++) {
+        corner[i] = factors[corners[i]];
+    }
+    for (int axis = axes - 1; axis >= 0; axis--) {
+        count /= 2;
+        for (int i = 0; i < count; i++) {
+            corner[i] = corner[2 * i] + shares[axis] * (corner[2 * i + 1] - corner[2 * i]);
+        }
+    }
+    return corner[0];
+}
+#endif // STRATA_HELPER_FACTOR
+";
+
 /// The set as a C99 header: for each model its time in seconds, as
 /// `static inline double PREFIX_name(unsigned nodes, double inputs…)`, half of its interval as
 /// `PREFIX_name_half_width`, and for each library `PREFIX_library_choose`.
@@ -187,7 +271,11 @@ pub fn c(set: &ModelSet, prefix: &str) -> Result<String, SetError> {
     text += "//\n// Each function is the time of a model in seconds, NaN where the model holds no\n\
              // longer; `_half_width` is half of the 95 % interval of a new measurement. C99; link with -lm.\n\n";
     text += &format!("#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n\n{HELPERS}");
-    text += &plain.functions::<C>();
+    let functions = plain.functions::<C>();
+    if functions.contains("strata_helper_factor(") {
+        text += FACTOR;
+    }
+    text += &functions;
     text.extend(plain.libraries.iter().map(choice));
     text += &format!("\n#endif // {guard}\n");
     Ok(text.replace(PREFIX, &format!("{prefix}_")))

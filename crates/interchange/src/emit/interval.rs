@@ -16,10 +16,20 @@ impl PlainModel {
     pub(super) fn half_width<L: Language>(&self, names: &BTreeMap<String, String>) -> String {
         let arguments = self.sites.iter().flat_map(|site| &site.arguments);
         let uncertain = !self.formula.fit.covariance.is_empty();
-        let read: Vec<&Expr> = arguments.chain(self.terms.iter().filter(|_| uncertain)).collect();
+        let at = self.formula.correction.iter().flat_map(|correction| &correction.at);
+        let read: Vec<&Expr> = arguments.chain(self.terms.iter().filter(|_| uncertain)).chain(at).collect();
         let mut shifts = String::new();
-        let mut body = L::bind_time("seconds", &call(&self.name, &self.arguments));
+        // A candidate's model has its correction itself; else it is applied at the end.
+        let factor = self.factor::<L>(names).filter(|_| !self.terms.is_empty());
+        let time = if factor.is_some() { "corrected" } else { "seconds" };
+        let mut body = L::bind_time(time, &call(&self.name, &self.arguments));
         body += &self.nodes::<L>(&read);
+        if let Some(factor) = &factor {
+            body += &L::bind("factor", factor);
+            if self.formula.fit.relative {
+                body += &L::bind("seconds", &L::divide("corrected", "factor"));
+            }
+        }
         if let ([site], [], Some(_)) = (&self.sites[..], &self.terms[..], self.outer.as_name()) {
             // Nothing but another model: so is its interval.
             body += &L::give(&L::own(&self.call_of::<L>(site, "_half_width", names)));
@@ -41,7 +51,7 @@ impl PlainModel {
                 shifts += &self.shift::<L>(k, names);
             }
             let root = L::function(Function::Sqrt.row(), &squares.join(" + "));
-            body += &L::give_time(&[root]);
+            body += &L::give_time(&[if factor.is_some() { format!("{root} * factor") } else { root }]);
         }
         let doc = format!("Half of the 95 % interval of a new measurement of {}, in seconds", self.name);
         let name = format!("{}_half_width", self.name);

@@ -11,7 +11,7 @@ use super::plain::{PlainModel, origin, resolve};
 ///
 /// Nothing is computed: only the formula and the ranges are used. The document must load `amsmath`.
 /// Coefficients are rounded to four significant digits, for reading. A condition is in brackets, 1
-/// where it holds and 0 otherwise (Iverson).
+/// where it holds and 0 otherwise (Iverson). Of a correction it is only said that there is one.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
@@ -47,6 +47,12 @@ fn equation(model: &PlainModel, name: &str) -> String {
             (_, None) => format!(" \\\\\n&+ {shown}"),
         };
         text += &line;
+    }
+    if let Some(correction) = &model.formula.correction {
+        let samples = correction.table.samples;
+        text += &format!(
+            " \\\\\n&\\text{{times a factor from a table by {samples} samples, which is not written here}}"
+        );
     }
     let ranges: Vec<String> = model
         .ranges()

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, Row, UnaryOp};
 use strata_model::set::calls::{Site, name_calls, result_number};
-use strata_model::set::{Check, Formula, Model, ModelSet, Nodes, SetError};
+use strata_model::set::{Check, Correction, Formula, Model, ModelSet, Nodes, SetError};
 
+use super::interval::call;
 use super::library::{PlainLibrary, libraries};
 
 /// What a function returns.
@@ -73,6 +74,8 @@ pub(super) trait Language {
     fn guard(conditions: &[String]) -> String;
     /// The statement that returns a number.
     fn give(value: &str) -> String;
+    /// The statements that return the factor of a correction; `values`: those of its axes.
+    fn give_factor(values: &[String], correction: &Correction) -> String;
     /// The statement that returns a sum of seconds, if that is a time.
     fn give_time(addends: &[String]) -> String;
 }
@@ -97,7 +100,8 @@ pub(super) struct PlainModel {
 }
 
 /// Local variables of the functions of a model besides its inputs.
-const LOCALS: [&str; 8] = ["nodes", "seconds", "p", "log_p", "sqrt_p", "from_fit", "square", "by"];
+const LOCALS: [&str; 11] =
+    ["nodes", "seconds", "p", "log_p", "sqrt_p", "from_fit", "square", "by", "sum", "corrected", "factor"];
 
 impl PlainModel {
     /// Claims the name of a model's or candidate's functions.
@@ -107,7 +111,7 @@ impl PlainModel {
             name_calls(expr, &mut sites);
         }
         let shifts: Vec<String> = (0..sites.len()).map(|k| format!("_shift_{k}")).collect();
-        let suffixes = ["", "_half_width"].into_iter().chain(shifts.iter().map(String::as_str));
+        let suffixes = ["", "_half_width", "_factor"].into_iter().chain(shifts.iter().map(String::as_str));
         scope.claim(wanted, &suffixes.collect::<Vec<_>>())
     }
 
@@ -132,14 +136,39 @@ impl PlainModel {
     }
 
     /// The function of the time.
-    pub(super) fn seconds<L: Language>(&self) -> String {
+    pub(super) fn seconds<L: Language>(&self, names: &BTreeMap<String, String>) -> String {
+        let at = self.formula.correction.iter().flat_map(|correction| &correction.at);
         let read: Vec<&Expr> =
-            self.formula.checks.iter().map(Check::expr).chain([&self.formula.mean]).collect();
+            self.formula.checks.iter().map(Check::expr).chain([&self.formula.mean]).chain(at).collect();
         let mut body = self.nodes::<L>(&read);
         body += &L::guard(&self.conditions::<L>());
-        body += &L::give_time(&self.addends::<L>());
+        match self.factor::<L>(names) {
+            Some(factor) => {
+                body += &L::bind("sum", &format!("({})", self.addends::<L>().join("\n        + ")));
+                body += &L::give_time(&[format!("sum * {factor}")]);
+            }
+            None => body += &L::give_time(&self.addends::<L>()),
+        }
         let [quality, validity] = &self.doc;
         L::define(&self.name, Some([quality, validity]), &self.arguments, Returns::Time, &body)
+    }
+
+    /// The call of the function that gives the correction of this model, or of the candidate's.
+    pub(super) fn factor<L: Language>(&self, names: &BTreeMap<String, String>) -> Option<String> {
+        let correction = self.formula.correction.as_ref()?;
+        let values: Vec<String> = correction.at.iter().map(|at| self.value::<L>(at)).collect();
+        let name = names.get(&correction.model).map_or("m_", String::as_str);
+        Some(L::own(&call(&format!("{name}_factor"), &values)))
+    }
+
+    /// The function that gives the correction of a model, of the values of its axes.
+    fn define_factor<L: Language>(&self) -> String {
+        let Some(correction) = self.formula.correction.as_ref().filter(|_| !self.terms.is_empty()) else {
+            return String::new();
+        };
+        let values: Vec<String> = (0..correction.at.len()).map(|axis| format!("value_{axis}")).collect();
+        let body = L::give_factor(&values, &correction.table);
+        L::define(&format!("{}_factor", self.name), None, &values, Returns::Number, &body)
     }
 
     /// Bindings for those of `P`, `logP`, `sqrtP` that expressions read.
@@ -325,7 +354,12 @@ impl Plain {
     pub(super) fn functions<L: Language>(&self) -> String {
         let candidates = self.libraries.iter().flat_map(|library| &library.candidates);
         let all = self.models.iter().chain(candidates.map(|candidate| &candidate.model));
-        all.map(|model| model.seconds::<L>() + &model.half_width::<L>(&self.names)).collect()
+        let functions = |model: &PlainModel| {
+            model.define_factor::<L>()
+                + &model.seconds::<L>(&self.names)
+                + &model.half_width::<L>(&self.names)
+        };
+        all.map(functions).collect()
     }
 }
 

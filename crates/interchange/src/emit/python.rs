@@ -2,7 +2,7 @@
 
 use strata_model::ModelSet;
 use strata_model::expr::{Function, Row};
-use strata_model::set::SetError;
+use strata_model::set::{Correction, SetError};
 
 use super::interval::call;
 use super::library::{Loop, PlainLibrary};
@@ -87,6 +87,25 @@ impl Language for Python {
         format!("    return {value}\n")
     }
 
+    fn give_factor(values: &[String], correction: &Correction) -> String {
+        let tuple = |items: &[f64]| {
+            let items: String = items.iter().map(|item| format!("{}, ", Self::number(*item))).collect();
+            format!("({})", items.trim_end())
+        };
+        let knots: Vec<String> = correction.axes.iter().map(|axis| tuple(&axis.knots)).collect();
+        let each = correction.axes.last().map_or(1, |axis| axis.knots.len()).max(1);
+        let rows = correction.factors.chunks(each).map(|row| {
+            let row: String = row.iter().map(|factor| format!("{}, ", Self::number(*factor))).collect();
+            format!("            {}\n", row.trim_end())
+        });
+        format!(
+            "    return _factor(\n        ({},),\n        (\n            {},\n        ),\n        (\n{}        ),\n    )\n",
+            values.join(", "),
+            knots.join(",\n            "),
+            rows.collect::<String>()
+        )
+    }
+
     fn give_time(addends: &[String]) -> String {
         format!("    return _seconds(\n        {}\n    )\n", addends.join("\n        + "))
     }
@@ -94,7 +113,40 @@ impl Language for Python {
 
 /// Helpers of operators. Python raises exceptions where other languages compute infinity or NaN;
 /// these compute them too.
-const HELPERS: [(&str, &str); 8] = [
+const HELPERS: [(&str, &str); 9] = [
+    (
+        "_factor",
+        "def _octaves(x):
+    if x >= 1.0 / 65536.0:
+        mantissa, exponent = math.frexp(x)
+        return float(exponent - 1) + (2.0 * mantissa - 1.0)
+    return x * 65536.0 - 17.0
+
+
+def _factor(values, knots, factors):
+    corners, shares = [0], []
+    for value, k in zip(values, knots):
+        if math.isnan(value):
+            return math.nan
+        before, after, share = 0, 0, 0.0
+        if value >= k[-1]:
+            before = after = len(k) - 1
+        elif value > k[0]:
+            while k[after] <= value:
+                after += 1
+            before = after - 1
+            low, high = _octaves(k[before]), _octaves(k[after])
+            share = (_octaves(value) - low) / (high - low)
+        corners = [c * len(k) + side for c in corners for side in (before, after)]
+        shares.append(share)
+    values = [factors[c] for c in corners]
+    for share in reversed(shares):
+        values = [a + share * (b - a) for a, b in zip(values[::2], values[1::2])]
+    return values[0]
+
+
+",
+    ),
     ("_holds", "def _holds(x):\n    return math.fabs(x) > 0.0\n\n\n"),
     ("_or_nan", "def _or_nan(x):\n    return math.nan if x is None else x\n\n\n"),
     (

@@ -49,6 +49,7 @@ pub(super) fn check_model(place: &str, model: &Model) -> Result<(), SetError> {
             return content(place, format!("the range of `{name}`, {min} to {max}, is empty"));
         }
     }
+    super::correction::check(place, model)?;
     let count = model.terms.len();
     if !model.covariance.is_empty()
         && (model.covariance.len() != count || model.covariance.iter().any(|row| row.len() != count))

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::SetError;
 use super::calls::{Site, name_calls, result_name};
 use super::inline::{Check, FitSpread, Formula};
+use super::{Correction, SetError};
 use crate::expr::{CompileError, Expr, Program, RESERVED, holds, node_values};
 use crate::{Prediction, Seconds};
+use strata_select::MAX_AXES;
 
 /// As many inputs (with parameters, for a candidate) as a model can have.
 pub const MAX_INPUTS: usize = 24;
@@ -42,6 +43,8 @@ pub(super) struct Compiled {
     guards: Vec<Guard>,
     /// Over the inputs, then `P`, `logP`, `sqrtP` if they are needed.
     program: Program,
+    /// The factors that the result is multiplied by, and the values of their axes.
+    correction: Option<(Arc<Correction>, Vec<Program>)>,
     /// Whether the guards and the program take `P`, `logP`, `sqrtP`.
     reserved: bool,
     pub(super) spread: Spread,
@@ -108,9 +111,18 @@ impl Compiled {
         };
         let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
         let read = reads_nodes(&formula.mean) || formula.checks.iter().any(|check| reads_nodes(check.expr()));
+        let at = formula.correction.iter().flat_map(|correction| &correction.at);
+        let read = read || at.into_iter().any(reads_nodes);
         let reserved = formula.nodes.fixed().is_none() && read;
         let direct = if reserved { &names[..] } else { &names[..formula.inputs.len()] };
         let program = compile(&formula.mean, direct)?;
+        let correction = match &formula.correction {
+            None => None,
+            Some(correction) => {
+                let at = correction.at.iter().map(|at| compile(at, direct));
+                Some((Arc::clone(&correction.table), at.collect::<Result<_, _>>()?))
+            }
+        };
         let mut guards = Vec::new();
         for check in &formula.checks {
             guards.push(match check {
@@ -143,6 +155,7 @@ impl Compiled {
         Ok(Self {
             guards,
             program,
+            correction,
             reserved,
             spread: Spread { calls, outer, terms, fit: formula.fit.clone() },
             formula,
@@ -157,6 +170,12 @@ impl Compiled {
 
     /// The same, whatever its sign; it may be NaN or infinite.
     pub(super) fn value(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
+        let (plain, factor) = self.parts(nodes, values, integers)?;
+        Some(plain * factor)
+    }
+
+    /// The sum of the terms, and its correction; 1 where there is none.
+    fn parts(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<(f64, f64)> {
         let Formula { ranges, nodes: valid, .. } = &self.formula;
         if !valid.contains(nodes) || values.len() + integers.len() != ranges.len() {
             return None;
@@ -180,12 +199,30 @@ impl Compiled {
                 return None;
             }
         }
-        Some(eval(&self.program))
+        let factor = self.correction.as_ref().map_or(1.0, |(table, programs)| {
+            let mut at = [0.0; MAX_AXES];
+            for (at, program) in at.iter_mut().zip(programs) {
+                *at = eval(program);
+            }
+            table.factor(&at)
+        });
+        Some((eval(&self.program), factor))
+    }
+
+    /// The correction of a fitted model's terms; 1 where there is none, and of a candidate, whose
+    /// model has it.
+    pub(super) fn correction(&self, nodes: usize, inputs: &[f64]) -> Option<f64> {
+        if self.spread.terms.is_empty() { Some(1.0) } else { Some(self.parts(nodes, inputs, &[])?.1) }
     }
 
     /// The prediction with the interval of a new measurement. `models`: those that calls refer to.
     pub(super) fn predict(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<Prediction> {
-        let seconds = self.seconds(nodes, inputs, &[])?;
+        // What is computed from the terms is corrected at the end; a candidate's model was already.
+        let (mut seconds, mut factor) = self.parts(nodes, inputs, &[])?;
+        if self.spread.terms.is_empty() {
+            (seconds, factor) = (seconds * factor, 1.0);
+        }
+        let seconds = Seconds::new(seconds)?.get();
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
@@ -218,12 +255,12 @@ impl Compiled {
                 }
             }
         }
-        Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())?.times(factor)
     }
 
     /// Whether a prediction lies further from the samples than each of them from the others.
     pub(super) fn extrapolates(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<bool> {
-        let seconds = self.seconds(nodes, inputs, &[])?;
+        let seconds = Seconds::new(self.parts(nodes, inputs, &[])?.0)?.get();
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);

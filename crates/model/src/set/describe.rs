@@ -1,7 +1,7 @@
 //! A model in words: how it was fitted and where it predicts, a line each.
 
 use super::{Kind, Model, Resolved};
-use crate::{number_text, percent};
+use crate::{count, number_text, percent};
 
 impl Model {
     /// How a model was fitted, in one line.
@@ -16,8 +16,11 @@ impl Model {
         let error = self
             .mre_verify
             .map_or("no held-out error".to_owned(), |mre| format!("held-out error {}", percent(mre)));
+        let corrected = self.correction.as_ref().map_or(String::new(), |correction| {
+            format!(", corrected by {}", count(correction.samples, "sample", "samples"))
+        });
         format!(
-            "{}, rank {} of {kept}, condition {:.1e}; {error} ({} of {} samples)",
+            "{}, rank {} of {kept}{corrected}, condition {:.1e}; {error} ({} of {} samples)",
             self.verdict,
             self.rank,
             self.condition,

@@ -4,8 +4,9 @@
 //! before it is built.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::{Nodes, SetError, Verdict};
+use super::{Contrast, Correction, Nodes, SetError, Verdict};
 use crate::expr::{Expr, ExprKind, Function, MAX_HEIGHT};
 
 /// As many nodes as an inlined model may have.
@@ -61,6 +62,10 @@ pub struct Formula {
     /// The mean in seconds, over the inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls
     /// inlined.
     pub mean: Expr,
+    /// What the mean is multiplied by.
+    pub correction: Option<Corrected>,
+    /// How the errors differ between values of the parameters.
+    pub contrast: Option<Contrast>,
     /// What must hold besides the ranges.
     pub checks: Vec<Check>,
     /// The numbers of nodes for which all of it holds.
@@ -83,6 +88,17 @@ pub struct Formula {
     pub(super) cost: usize,
     /// How many models call each other, this one included.
     pub(super) chain: usize,
+}
+
+/// The correction of a model, with the values at which it is evaluated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corrected {
+    /// The model that has it.
+    pub model: String,
+    /// The factors.
+    pub table: Arc<Correction>,
+    /// The value of each axis, over the inputs of the formula.
+    pub at: Vec<Expr>,
 }
 
 /// The part of the interval that the fit of a model itself gives.
@@ -116,6 +132,8 @@ pub(super) struct Inliner<'a> {
     pub(super) verdict: Option<Verdict>,
     /// The greatest own error of the models that are called.
     pub(super) own_error: f64,
+    /// The corrections of the models that are called, in the order of the calls.
+    pub(super) corrections: Vec<Corrected>,
     /// Tree nodes built so far.
     size: usize,
 }
@@ -132,6 +150,7 @@ impl<'a> Inliner<'a> {
             chain: 1,
             verdict: None,
             own_error: 0.0,
+            corrections: Vec::new(),
             size: 0,
         }
     }
@@ -230,7 +249,29 @@ impl<'a> Inliner<'a> {
         for check in &model.checks {
             self.check(check.substitute(&replace));
         }
+        if let Some(correction) = &model.correction {
+            let at = correction.at.iter().map(|at| at.substitute(&replace)).collect();
+            self.corrections.push(Corrected { at, ..correction.clone() });
+        }
         Ok(model.mean.substitute(&replace))
+    }
+
+    /// The correction of model `only`, if that is called once and no other corrected model is.
+    ///
+    /// # Errors
+    /// Another one is called: the result of a call could not be corrected inside an expression.
+    pub(super) fn take_correction(&mut self, only: Option<&str>) -> Result<Option<Corrected>, SetError> {
+        let mut called = std::mem::take(&mut self.corrections);
+        let first = called.pop();
+        let other = called.first().or(first.as_ref().filter(|first| only != Some(&*first.model)));
+        match other {
+            Some(other) => self.fail(format!(
+                "calls `{}`, whose terms are corrected: only a candidate of a library can do that, and \
+                 nothing else beside it",
+                other.model
+            )),
+            None => Ok(first),
+        }
     }
 
     /// Adds a check, once.

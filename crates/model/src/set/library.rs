@@ -14,7 +14,7 @@ use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict}
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
 use crate::platform::PROCESSES;
-use strata_select::{Domain, MAX_PARAMETERS, Parameters, Source, Step};
+use strata_select::{Contrast, Domain, MAX_PARAMETERS, Parameters, Source, Step};
 
 impl Library {
     /// Whether a candidate competes only where nodes are processes: [`PROCESSES`] is one of its
@@ -162,6 +162,14 @@ impl Source for LibraryModels {
         Some(strata_select::Incumbent { candidate, parameters: Parameters::new(&found.parameters)?, gain })
     }
 
+    fn contrast(&self, candidate: usize) -> Option<Contrast> {
+        self.candidates.get(candidate)?.formula.contrast
+    }
+
+    fn corrected_by(&self, candidate: usize) -> Option<usize> {
+        Some(self.candidates.get(candidate)?.formula.correction.as_ref()?.table.samples)
+    }
+
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         if inputs.len() != self.library.inputs.len() {
             return None;
@@ -244,6 +252,7 @@ fn compile(
     let call = Expr::new(kind);
     let mut inliner = Inliner::new(&place, &models.inlined, Nodes::ANY);
     let mean = inliner.inline(&call)?;
+    let correction = inliner.take_correction(Some(&candidate.model))?;
     let needs_processes = library.needs_processes(candidate);
     for text in candidate.requires.iter().filter(|text| !(needs_processes && *text == PROCESSES)) {
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
@@ -252,7 +261,10 @@ fn compile(
     if needs_processes && !processes {
         inliner.check(Check::Require(Expr::number(0.0)));
     }
-    formula(models, (library, candidate), &place, mean, call, inliner)
+    let contrast = models.inlined.get(&candidate.model).and_then(|model| model.contrast);
+    let formula = formula((library, candidate), mean, call, &mut inliner)?;
+    let index = |name: &str| models.index.get(name).copied();
+    Compiled::new(Formula { correction, contrast, ..formula }, &place, &index)
 }
 
 /// What the root of is a parameter of the candidate.
@@ -268,27 +280,29 @@ fn root(
     let mut inliner = Inliner::new(&place, &models.inlined, Nodes::ANY);
     let written = parse(&place, "the root", text)?;
     let mean = inliner.inline(&written)?;
-    formula(models, (library, candidate), &place, mean, written, inliner).map(Some)
+    let formula = formula((library, candidate), mean, written, &mut inliner)?;
+    Compiled::new(formula, &place, &|name| models.index.get(name).copied()).map(Some)
 }
 
 /// A function of the library's inputs and the candidate's parameters: `mean` is `outer` without
 /// calls.
 fn formula(
-    models: &Models,
     (library, candidate): (&Library, &LibraryCandidate),
-    place: &str,
     mean: Expr,
     outer: Expr,
-    inliner: Inliner<'_>,
-) -> Result<Compiled, SetError> {
+    inliner: &mut Inliner<'_>,
+) -> Result<Formula, SetError> {
+    inliner.take_correction(None)?;
     let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
     let everything = (f64::NEG_INFINITY, f64::INFINITY);
     let parameters =
         candidate.parameters.iter().map(|parameter| (parameter.min as f64, parameter.max as f64));
-    let formula = Formula {
+    Ok(Formula {
         inputs: names.cloned().collect(),
         ranges: library.inputs.iter().map(|_| everything).chain(parameters).collect(),
         mean,
+        correction: None,
+        contrast: None,
         outer,
         terms: Vec::new(),
         coefficients: Vec::new(),
@@ -298,8 +312,6 @@ fn formula(
         chain: inliner.chain,
         verdict: inliner.verdict.unwrap_or_default(),
         own_error: inliner.own_error,
-        checks: inliner.checks,
-    };
-    let index = |name: &str| models.index.get(name).copied();
-    Compiled::new(formula, place, &index)
+        checks: std::mem::take(&mut inliner.checks),
+    })
 }

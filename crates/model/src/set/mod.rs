@@ -27,6 +27,7 @@
 pub mod calls;
 mod check;
 mod compiled;
+mod correction;
 mod describe;
 mod inline;
 mod library;
@@ -40,13 +41,14 @@ mod write;
 use crate::{Platform, SpecId};
 
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
-pub use inline::{Check, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
+pub use correction::{Axis, Correction};
+pub use inline::{Check, Corrected, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
 pub use library::{LibraryModels, expected_ratio};
 pub use nodes::Nodes;
 pub use regret::{Constant, Incumbent, Regret};
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
-pub use strata_select::{Step, Verdict};
+pub use strata_select::{Contrast, Step, Verdict};
 
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
@@ -82,6 +84,11 @@ pub struct Model {
     pub mode: Mode,
     /// The terms with their coefficients; a term may call another model (a hybrid model).
     pub terms: Vec<Term>,
+    /// What the sum of the terms is multiplied by, where samples told the values of a parameter
+    /// apart better than the terms do. Only candidates of libraries can call such a model.
+    pub correction: Option<Correction>,
+    /// How the errors differ between values of the parameters; `None`: not known.
+    pub contrast: Option<Contrast>,
     /// The covariance of the coefficients, over all terms; zero rows and columns for terms that
     /// were dropped.
     pub covariance: Vec<Vec<f64>>,
@@ -149,6 +156,8 @@ impl Default for Model {
             kind: Kind::Fitted,
             mode: Mode::Relative,
             terms: Vec::new(),
+            correction: None,
+            contrast: None,
             covariance: Vec::new(),
             noise_variance: 0.0,
             mean_time: 0.0,

@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Constant, Incumbent, Input, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, Nodes,
-    ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
+    Axis, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode, Model,
+    ModelSet, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
 use crate::{Platform, SpecId, did_you_mean};
 
@@ -81,6 +81,8 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         },
         mode: table.or_default("mode", |mode| mode.one_of(&[Mode::Relative, Mode::Absolute]))?,
         terms: table.list("terms", term)?,
+        correction: table.optional("correction", correction)?,
+        contrast: table.optional("contrast", contrast)?,
         covariance: table.list("covariance", |row| row.list(Value::float))?,
         noise_variance: table.or_default("noise_variance", Value::float)?,
         mean_time: table.or_default("mean_time", Value::float)?,
@@ -103,6 +105,29 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         nodes: table.optional("nodes", nodes)?.unwrap_or(Nodes::ANY),
     };
     table.finish(read)
+}
+
+fn correction(value: &Value<'_>) -> Result<Correction, SetError> {
+    let axis = |value: &Value<'_>| {
+        let mut table = value.table()?;
+        let input = table.required("input", Value::text)?;
+        let knots = table.required("knots", |knots| knots.list(Value::float))?;
+        table.finish(Axis { input, knots })
+    };
+    let mut table = value.table()?;
+    let read = Correction {
+        samples: table.or_default("samples", Value::whole)?,
+        axes: table.required("axes", |axes| axes.list(axis))?,
+        factors: table.required("factors", |factors| factors.list(Value::float))?,
+    };
+    table.finish(read)
+}
+
+fn contrast(value: &Value<'_>) -> Result<Contrast, SetError> {
+    let mut table = value.table()?;
+    let deviation = table.required("deviation", Value::float)?;
+    let reach = table.required("reach", Value::float)?;
+    table.finish(Contrast { deviation, reach })
 }
 
 fn quantiles(value: &Value<'_>) -> Result<Quantiles, SetError> {

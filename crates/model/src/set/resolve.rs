@@ -6,7 +6,7 @@ use super::check::{check_model, check_name, content, parse};
 use super::compiled::{Compiled, Models};
 use super::inline::{Check, FitSpread, Formula, Inliner, MAX_CHAIN};
 use super::library::LibraryModels;
-use super::{Kind, Mode, Model, ModelSet, SetError};
+use super::{Corrected, Kind, Mode, Model, ModelSet, SetError};
 use crate::expr::{BinaryOp, Expr};
 use crate::{Platform, Prediction};
 
@@ -174,12 +174,15 @@ impl Resolving<'_> {
         if inliner.chain > MAX_CHAIN {
             return content(&place, format!("more than {MAX_CHAIN} models call each other in a chain"));
         }
+        inliner.take_correction(None)?;
         let fitted = terms.into_iter().filter(|_| model.kind == Kind::Fitted);
         let (coefficients, terms) = fitted.unzip();
         let formula = Formula {
             inputs: model.inputs.iter().map(|input| input.name.clone()).collect(),
             ranges: model.inputs.iter().map(|input| (input.min, input.max)).collect(),
             mean,
+            correction: corrected(model),
+            contrast: model.contrast,
             outer: whole,
             terms,
             coefficients,
@@ -213,6 +216,12 @@ fn kept_terms(place: &str, model: &Model) -> Result<Vec<(f64, Expr)>, SetError> 
         }
     }
     Ok(kept)
+}
+
+fn corrected(model: &Model) -> Option<Corrected> {
+    let table = model.correction.clone()?;
+    let at = table.axes.iter().map(|axis| Expr::name(axis.input.clone())).collect();
+    Some(Corrected { model: model.name.clone(), table: table.into(), at })
 }
 
 fn fit_spread(model: &Model) -> FitSpread {

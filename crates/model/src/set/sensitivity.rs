@@ -105,6 +105,7 @@ impl Compiled {
             })?;
         }
         let all = values.get(..known + calls.len())?;
+        let factor = factor * self.correction(nodes, inputs)?;
         if let Some(own) = own.filter(|_| !self.spread.terms.is_empty()) {
             sum.add(own, factor, self.spread.terms.iter().map(|term| term.eval(all)));
         }

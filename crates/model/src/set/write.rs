@@ -9,8 +9,8 @@ use std::fmt::Write;
 use crate::codegen::toml_string;
 
 use super::{
-    Constant, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret, Step, Term,
-    VERSION,
+    Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret,
+    Step, Term, VERSION,
 };
 
 impl ModelSet {
@@ -89,9 +89,14 @@ impl Text {
         }
         self.entry("mode", &toml_string(&model.mode.to_string()));
         self.list("terms", &model.terms, term);
-        self.list("covariance", &model.covariance, |row| {
-            format!("[{}]", row.iter().map(|value| float(*value)).collect::<Vec<_>>().join(", "))
-        });
+        if let Some(correction) = &model.correction {
+            self.entry("correction", &correction_text(correction));
+        }
+        if let Some(contrast) = model.contrast {
+            let (deviation, reach) = (float(contrast.deviation), float(contrast.reach));
+            self.entry("contrast", &format!("{{ deviation = {deviation}, reach = {reach} }}"));
+        }
+        self.list("covariance", &model.covariance, |row| format!("[{}]", floats(row)));
         self.float("noise_variance", model.noise_variance);
         self.float("mean_time", model.mean_time);
         self.float("t_quantile", model.t_quantile);
@@ -194,6 +199,18 @@ fn term(term: &Term) -> String {
     )
 }
 
+/// A line for each run of factors along the last axis.
+fn correction_text(correction: &Correction) -> String {
+    let Correction { samples, axes, factors } = correction;
+    let axis = |axis: &super::Axis| {
+        format!("{{ input = {}, knots = [{}] }}", toml_string(&axis.input), floats(&axis.knots))
+    };
+    let shown: Vec<String> = axes.iter().map(axis).collect();
+    let each = axes.last().map_or(1, |axis| axis.knots.len()).max(1);
+    let rows: String = factors.chunks(each).map(|row| format!("    {},\n", floats(row))).collect();
+    format!("{{ samples = {samples}, axes = [{}], factors = [\n{rows}] }}", shown.join(", "))
+}
+
 fn parameter(parameter: &ParameterRange) -> String {
     let ParameterRange { name, min, max, step, root } = parameter;
     let step = if *step == Step::ONE { String::new() } else { format!(", step = \"{step}\"") };
@@ -204,6 +221,10 @@ fn parameter(parameter: &ParameterRange) -> String {
 /// The shortest text that reads back to the same bits.
 fn float(value: f64) -> String {
     if value.is_nan() { "nan".into() } else { format!("{value:?}") }
+}
+
+fn floats(values: &[f64]) -> String {
+    values.iter().map(|value| float(*value)).collect::<Vec<_>>().join(", ")
 }
 
 fn strings(values: &[String]) -> String {

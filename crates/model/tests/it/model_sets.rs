@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_model::set::{
-    Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, Nodes, ParameterRange,
-    Quantiles, Step, Term, Verdict,
+    Axis, Contrast, Correction, Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet,
+    Nodes, ParameterRange, Quantiles, Step, Term, Verdict,
 };
 use strata_model::{Platform, SpecId};
 use strata_select::Source as _;
@@ -341,6 +341,68 @@ fn what_makes_no_sense_is_refused_with_its_place() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
+/// `Radix` alone, corrected by a table over its first input.
+fn corrected() -> ModelSet {
+    let mut set = sorts();
+    set.models.truncate(1);
+    set.libraries[0].candidates.truncate(1);
+    let inputs = &set.models[0].inputs;
+    let knots = vec![inputs[0].min, inputs[0].max];
+    let axes = vec![Axis { input: inputs[0].name.clone(), knots }];
+    set.models[0].correction = Some(Correction { samples: 12, axes, factors: vec![1.0, 2.0] });
+    set
+}
+
+#[test]
+fn a_correction_multiplies_the_time_and_its_interval() {
+    let (plain, set) = (sorts().resolve().unwrap(), corrected());
+    let name = set.models[0].name.clone();
+    let back = ModelSet::read(&set.to_text()).unwrap();
+    assert_eq!(back.models[0].correction, set.models[0].correction);
+    let resolved = back.resolve().unwrap();
+    let mut inputs: Vec<f64> = set.models[0].inputs.iter().map(|input| input.min).collect();
+    let nodes = set.models[0].nodes.max.min(4);
+    for (first, factor) in [(set.models[0].inputs[0].min, 1.0), (set.models[0].inputs[0].max, 2.0)] {
+        inputs[0] = first;
+        let (before, after) = (plain.predict(&name, nodes, &inputs), resolved.predict(&name, nodes, &inputs));
+        assert_eq!(after, before.unwrap().times(factor));
+        let slope = |models: &strata_model::Resolved| {
+            models.sensitivity(&name, nodes, &inputs).unwrap().parts[0].1[0]
+        };
+        assert_eq!(slope(&resolved), factor * slope(&plain));
+    }
+}
+
+#[test]
+fn a_correction_that_cannot_be_is_refused() {
+    let with = |change: &dyn Fn(&mut Correction)| {
+        let mut set = corrected();
+        change(set.models[0].correction.as_mut().unwrap());
+        set.resolve().unwrap_err().to_string()
+    };
+    let all = [
+        with(&|c| c.axes[0].input = "other".into()),
+        with(&|c| c.axes[0].knots.reverse()),
+        with(&|c| c.axes.clear()),
+        with(&|c| c.axes.push(c.axes[0].clone())),
+        with(&|c| c.factors.truncate(1)),
+        with(&|c| c.factors[0] = 0.0),
+        {
+            let mut set = corrected();
+            let call =
+                format!("{}({})", set.models[0].name, vec!["64"; set.models[0].inputs.len()].join(","));
+            set.models.push(factored("Caller", &[], &call));
+            set.resolve().unwrap_err().to_string()
+        },
+        {
+            let mut set = corrected();
+            set.models[0].contrast = Some(Contrast { deviation: -1.0, reach: 0.1 });
+            set.resolve().unwrap_err().to_string()
+        },
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
 #[test]
 fn text_that_is_no_set_is_refused() {
     let message = |text: &str| ModelSet::read(text).unwrap_err().to_string();
@@ -426,6 +488,12 @@ proptest! {
             kind: if verified { Kind::Factored { expression: reason.clone() } } else { Kind::Fitted },
             mode: if verified { Mode::Absolute } else { Mode::Relative },
             terms: vec![Term { term: "x".into(), coefficient: numbers[2], std_error: numbers[3], half_width: numbers[4], relevant: verified }],
+            correction: (!verified).then(|| Correction {
+                samples: counts[4] as usize,
+                axes: vec![Axis { input: "x".into(), knots: numbers[..2].to_vec() }],
+                factors: numbers[2..4].to_vec(),
+            }),
+            contrast: verified.then_some(Contrast { deviation: numbers[8], reach: numbers[9] }),
             covariance: rows,
             noise_variance: numbers[5],
             mean_time: numbers[6],

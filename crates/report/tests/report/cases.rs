@@ -168,7 +168,7 @@ pub(crate) fn wide_map() -> Map {
         let odds = Some(Odds { fastest, loss: 1e-8 });
         let outside = || "outside what was measured: ranked at the nearest point".to_owned();
         let seconds = if x + y < 36 { Ok(1e-6) } else { Err(outside()) };
-        Cell { winner, parameters: vec![x as i64], seconds, odds }
+        Cell { winner, parameters: vec![x as i64], tied: Vec::new(), seconds, odds }
     };
     let axis = |name: &str, count: i32| Axis {
         name: name.into(),
@@ -191,6 +191,7 @@ pub(crate) fn map() -> Map {
     let cell = |winner, fastest| Cell {
         winner,
         parameters: vec![11],
+        tied: Vec::new(),
         seconds: Ok(1e-6),
         odds: Some(Odds { fastest, loss: 1e-7 }),
     };

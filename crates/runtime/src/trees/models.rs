@@ -608,7 +608,7 @@ pub mod threads_2 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
 //! samples  sha256 addc13809569df253264bf0b4a4eace228aeced6eb668771361d23a7f486f8e0
-//! models   sha256 3e29386ed5550e0bbe5880fc79f81b6b1963ebafff1014c7910884a3a45e5718
+//! models   sha256 fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.8e0; held-out error 7.7 % (20 of 37 samples)
 //!     valid for words in 1..=256, 2 nodes
@@ -702,13 +702,14 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "3e29386ed5550e0bbe5880fc79f81b6b1963ebafff1014c7910884a3a45e5718",
+    digest: "fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
         Entry::new("transport", Verdict::Doubtful, 1.0, &BROADCASTS_MODEL),
         Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_BROADCASTS_MODEL)
-            .with(&[Parameter::new("depth", 1, 16).times(2)]),
+            .with(&[Parameter::new("depth", 1, 16).times(2)])
+            .contrast(0.0832, 0.03),
     ],
 };
 
@@ -717,13 +718,14 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "3e29386ed5550e0bbe5880fc79f81b6b1963ebafff1014c7910884a3a45e5718",
+    digest: "fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
         Entry::new("transport", Verdict::Verified, 1.0, &REDUCTIONS_MODEL),
         Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_REDUCTIONS_MODEL)
-            .with(&[Parameter::new("depth", 1, 16).times(2)]),
+            .with(&[Parameter::new("depth", 1, 16).times(2)])
+            .contrast(0.0813, 0.03),
     ],
 };
 
@@ -732,13 +734,14 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "3e29386ed5550e0bbe5880fc79f81b6b1963ebafff1014c7910884a3a45e5718",
+    digest: "fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
         Entry::new("transport", Verdict::Doubtful, 1.0, &SCANS_MODEL),
         Entry::new("trees", Verdict::Verified, 1.0, &TREE_SCANS_MODEL)
-            .with(&[Parameter::new("depth", 1, 16).times(2)]),
+            .with(&[Parameter::new("depth", 1, 16).times(2)])
+            .contrast(0.0933, 0.2),
     ],
 };
 }

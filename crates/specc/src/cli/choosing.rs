@@ -160,9 +160,13 @@ pub(super) fn choose(
         let mut value = choice_json(&choice);
         value["probability_fastest"] = json!(odds.map(|odds| odds.fastest));
         value["expected_loss_seconds"] = json!(odds.map(|odds| odds.loss));
+        value["tied"] = json!(competition.tied(&inputs, &choice));
         print(value)?;
     } else if explain {
         print(&choice)?;
+        if let Some(ties) = choice.ties_text(&competition.tied(&inputs, &choice)) {
+            print(format_args!("  {ties}"))?;
+        }
         if let Some(odds) = odds {
             print(format_args!("  {odds}"))?;
         }
@@ -193,6 +197,7 @@ fn choice_json(choice: &Choice) -> Value {
         "predicted": choice.predicted.as_ref().map(json_of),
         "expected_seconds": choice.expected.map(|seconds| seconds.get()),
         "verdict": choice.verdict.to_string(),
+        "corrected_by_samples": choice.corrected_by,
         "pinned": choice.pinned,
         "note": choice.note.map(|note| note.to_string()),
         "outcomes": outcomes,
@@ -219,6 +224,7 @@ pub(super) fn map(
                     json!({
                         "candidate": map.candidates[c.winner],
                         "parameters": c.parameters,
+                        "tied": c.tied,
                         "seconds": c.seconds.as_ref().ok(),
                         "note": c.seconds.as_ref().err(),
                         "probability_fastest": c.odds.map(|odds| odds.fastest),

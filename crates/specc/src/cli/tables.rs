@@ -67,6 +67,9 @@ fn kept(model: &Model) -> String {
         let factor = if term.term == "1" { String::new() } else { format!("·{}", term.term) };
         text.push_str(&format!("{sign}{:.3e}{factor}", term.coefficient.abs()));
     }
+    if let Some(correction) = &model.correction {
+        text.push_str(&format!("\n× correction by {} samples", correction.samples));
+    }
     if text.is_empty() { "none".into() } else { text }
 }
 
@@ -125,7 +128,7 @@ pub(super) fn map_table(map: &Map) -> String {
     table.set_header(std::iter::once(corner).chain(map.x.values.iter().map(|v| Axis::label(*v))));
     for (y, value) in map.y.values.iter().enumerate() {
         let cells = map.cells.get(y).into_iter().flatten().map(|cell| {
-            let parameters: String = cell.parameters.iter().map(|p| format!(":{p}")).collect();
+            let parameters: String = cell.values().iter().map(|value| format!(":{value}")).collect();
             let text = format!("{}{parameters}", map.candidates[cell.winner]);
             let text = if cell.seconds.is_ok() { text } else { format!("({text})") };
             if cell.is_sure() { text } else { text + "?" }
@@ -137,6 +140,9 @@ pub(super) fn map_table(map: &Map) -> String {
     let mut legend = String::new();
     if map.all().any(|cell| !cell.is_sure()) {
         legend += &format!("\n?  is the fastest with a probability below {:.0} %", 100.0 * SURE);
+    }
+    if map.all().any(|cell| cell.tied.iter().any(|(from, to)| from != to)) {
+        legend += "\n.. values of a parameter that tie with the one taken";
     }
     for reason in map.reasons() {
         legend += &format!("\n() {reason}");
@@ -170,7 +176,7 @@ mod tests {
         let far = || "far from what was measured".to_owned();
         for (fastest, seconds) in [(0.96, Ok(1e-6)), (0.94, Ok(1e-6)), (1.0, Err(far()))] {
             let odds = Some(Odds { fastest, loss: 1e-9 });
-            map.cells[0].push(Cell { winner: 0, parameters: vec![7], seconds, odds });
+            map.cells[0].push(Cell { winner: 0, parameters: vec![7], tied: Vec::new(), seconds, odds });
         }
         let text = map_table(&map);
         assert!(text.contains("┆ steps:7 ┆ steps:7? ┆ (steps:7) │"), "{text}");

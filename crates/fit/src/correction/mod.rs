@@ -1,0 +1,242 @@
+//! Corrections of a model for the values of a candidate's parameters.
+//!
+//! The terms of a model may hold nothing of a parameter, have no least value inside its range, or
+//! miss what decides between its values, such as cache conflicts. What decides is the effect at the
+//! *same* input: so samples of one input are a block with an effect of its own ([`process`]), and a
+//! smooth function of inputs and parameters is fitted to what the terms leave. Tabulated on a few
+//! knots, it multiplies the sum of the terms.
+//!
+//! It is used only where it lowers the regret of the chosen value, the share by which its time
+//! exceeds the least one that was measured at the input, beyond noise: for each block the value is
+//! chosen by a process that has not seen the block.
+
+mod blocks;
+mod process;
+
+use strata_model::expr::parse;
+use strata_model::percent;
+use strata_model::set::{self, Contrast, Correction, Model, Term};
+use strata_select::MAX_AXES;
+
+use crate::Residual;
+use crate::stats::t_quantile;
+use blocks::{Axis, Blocks, mean, rounded};
+use process::Process;
+
+/// Combinations of parameters that tell something in one block.
+const LEAST_SETTINGS: usize = 3;
+/// Blocks of so many that a comparison needs.
+const LEAST_BLOCKS: usize = 5;
+/// A mean regret that is lower by less than this is not worth a table.
+const LEAST_GAIN: f64 = 0.003;
+/// The confidence, two-sided, that the regret is lower: 95 % one-sided.
+const SURE: f64 = 0.9;
+/// Knots of a parameter, of another input, and factors at most.
+const KNOTS: usize = 12;
+const INPUT_KNOTS: usize = 6;
+const FACTORS: usize = 256;
+
+/// What the samples tell of the values of the parameters.
+pub(crate) struct Outcome {
+    /// The correction, where it is used.
+    pub(crate) correction: Option<Corrected>,
+    /// How the errors of the model, corrected or not, differ between values.
+    pub(crate) contrast: Option<Contrast>,
+    /// What the user should know of each parameter.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A correction with what is known of it.
+pub(crate) struct Corrected {
+    pub(crate) table: Correction,
+    /// The root mean square of the errors with which blocks are predicted from all others, relative.
+    pub(crate) error: f64,
+    /// The mean regret by the terms alone and with the correction.
+    pub(crate) regrets: [f64; 2],
+}
+
+/// Judges the values of the parameters of a fitted model. `parameters`: the names of the inputs that
+/// are parameters.
+pub(crate) fn judge(model: &Model, residuals: &[Residual], parameters: &[String]) -> Outcome {
+    let place = |name: &String| model.inputs.iter().position(|input| input.name == *name);
+    let places: Vec<usize> = parameters.iter().filter_map(place).collect();
+    let blocks = Blocks::new(residuals, &places);
+    let mut outcome = Outcome { correction: None, contrast: None, warnings: Vec::new() };
+    if !blocks.axes.iter().any(|axis| axis.parameter) {
+        return outcome;
+    }
+    let mut errors: Vec<f64> = blocks.points.iter().map(|point| point.residual).collect();
+    let mut left_out = vec![0.0; errors.len()];
+    if let Some((corrected, smooth)) = corrected(model, &blocks) {
+        errors.iter_mut().zip(&smooth).for_each(|(error, smooth)| *error -= smooth);
+        left_out = smooth;
+        outcome.correction =
+            Some(Corrected { error: mean(errors.iter().map(|e| e * e)).sqrt(), ..corrected });
+    }
+    outcome.contrast = blocks.contrast(&errors);
+    let corrected = outcome.correction.as_ref();
+    for axis in blocks.axes.iter().filter(|axis| axis.parameter) {
+        let name = &model.inputs[axis.input].name;
+        outcome.warnings.extend(dropped(model, name, corrected));
+        outcome.warnings.extend(at_an_end(model, name, axis, &blocks, &|row| left_out[row], corrected));
+    }
+    outcome
+}
+
+/// The correction, if it chooses better than the terms alone, and the smooth part at each row by a
+/// process that has not seen its block.
+fn corrected(model: &Model, blocks: &Blocks<'_>) -> Option<(Corrected, Vec<f64>)> {
+    if blocks.axes.len() > MAX_AXES || blocks.telling(LEAST_SETTINGS).count() < LEAST_BLOCKS {
+        return None;
+    }
+    let parameters: Vec<bool> = blocks.axes.iter().map(|axis| axis.parameter).collect();
+    let process = Process::fit(&blocks.points, &parameters)?;
+    let smooth = process.left_out();
+    let named = blocks.regrets(LEAST_SETTINGS, &|_| 0.0);
+    let with = blocks.regrets(LEAST_SETTINGS, &|row| smooth[row]);
+    let gains: Vec<f64> = named.iter().zip(&with).map(|(named, with)| named - with).collect();
+    let count = gains.len() as f64;
+    let gain = mean(gains.iter().copied());
+    let variance = gains.iter().map(|g| (g - gain).powi(2)).sum::<f64>() / (count - 1.0);
+    let least = t_quantile(SURE, gains.len() - 1)? * (variance / count).sqrt();
+    // Terms without a parameter know nothing that the samples would have to outdo.
+    let mut unknown = blocks.axes.iter().filter(|axis| axis.parameter);
+    let unknown = unknown.any(|axis| !has_term(model, &model.inputs[axis.input].name));
+    if gain <= if unknown { 0.0 } else { least.max(LEAST_GAIN) } {
+        return None;
+    }
+    let regrets = [named, with].map(|regrets| mean(regrets.into_iter()));
+    let table = tabulated(model, blocks, &process);
+    Some((Corrected { table, error: 0.0, regrets }, smooth))
+}
+
+/// The smooth part of a process as factors at knots.
+fn tabulated(model: &Model, blocks: &Blocks<'_>, process: &Process<'_>) -> Correction {
+    let most = |axis: &Axis| axis.values.len().min(if axis.parameter { KNOTS } else { INPUT_KNOTS });
+    let mut counts: Vec<usize> = blocks.axes.iter().map(most).collect();
+    while counts.iter().product::<usize>() > FACTORS {
+        let largest = counts.iter().copied().max().unwrap_or(1);
+        if let Some(count) = counts.iter_mut().find(|count| **count == largest) {
+            *count -= 1;
+        }
+    }
+    let axes: Vec<set::Axis> = (blocks.axes.iter().zip(&counts))
+        .map(|(axis, count)| set::Axis {
+            input: model.inputs[axis.input].name.clone(),
+            knots: knots(axis, *count),
+        })
+        .collect();
+    let factors = (0..counts.iter().product()).map(|number: usize| {
+        let mut rest = number;
+        let mut place = vec![0.0; axes.len()];
+        for ((place, knots), axis) in place.iter_mut().zip(&axes).zip(&blocks.axes).rev() {
+            *place = axis.place(knots.knots[rest % knots.knots.len()]);
+            rest /= knots.knots.len();
+        }
+        rounded(process.at(&place).exp(), 5)
+    });
+    let factors = factors.collect();
+    Correction { samples: blocks.rows.len(), axes, factors }
+}
+
+/// Of the measured values so many, the ends among them, as evenly spaced in their logarithms as may
+/// be.
+fn knots(axis: &Axis, count: usize) -> Vec<f64> {
+    let places: Vec<f64> = axis.values.iter().map(|value| axis.place(*value)).collect();
+    let mut knots = Vec::new();
+    let mut from = 0;
+    for knot in 0..count {
+        let wanted = knot as f64 / (count - 1).max(1) as f64;
+        // Enough values remain for the knots that follow.
+        let last = axis.values.len() - (count - knot);
+        let away = |i: &usize| (places[*i] - wanted).abs();
+        let Some(best) = (from..=last).min_by(|a, b| away(a).total_cmp(&away(b))) else { break };
+        knots.push(axis.values[best]);
+        from = best + 1;
+    }
+    knots
+}
+
+/// What became of a parameter that the warnings are of.
+fn mended(corrected: Option<&Corrected>) -> String {
+    match corrected {
+        Some(Corrected { table, .. }) => {
+            format!("; a correction by {} samples chooses its value", table.samples)
+        }
+        None => String::new(),
+    }
+}
+
+/// Whether a term reads an input.
+fn reads(term: &Term, name: &str) -> bool {
+    parse(&term.term).is_ok_and(|term| term.names().contains(name))
+}
+
+/// Whether a term of a parameter was kept.
+fn has_term(model: &Model, name: &str) -> bool {
+    model.terms.iter().any(|term| term.relevant && reads(term, name))
+}
+
+/// That no term of the parameter was kept.
+fn dropped(model: &Model, name: &str, corrected: Option<&Corrected>) -> Option<String> {
+    if has_term(model, name) {
+        return None;
+    }
+    let why = match model.terms.iter().any(|term| reads(term, name)) {
+        true => "no term of it was kept",
+        false => "it has no term",
+    };
+    let advice = match corrected {
+        Some(_) => mended(corrected),
+        None => {
+            ", so the terms cannot tell its values apart: name one that falls with it and one that rises, or \
+                 measure more values at the same inputs"
+                .to_owned()
+        }
+    };
+    Some(format!("model `{}`: of the parameter `{name}` {why}{advice}", model.name))
+}
+
+/// That the least time lies at an end of the parameter's range in most blocks.
+fn at_an_end(
+    model: &Model,
+    name: &str,
+    axis: &Axis,
+    blocks: &Blocks<'_>,
+    correction: &dyn Fn(usize) -> f64,
+    corrected: Option<&Corrected>,
+) -> Option<String> {
+    if corrected.is_none() && !has_term(model, name) {
+        return None;
+    }
+    let taken: Vec<f64> = (blocks.telling(LEAST_SETTINGS))
+        .map(|block| blocks.rows[block[blocks.taken(block, correction)][0]].inputs[axis.input])
+        .collect();
+    let ends = [axis.values.first()?, axis.values.last()?];
+    let count = |end: f64| taken.iter().filter(|value| **value == end).count();
+    let end = ends.into_iter().copied().max_by_key(|end| count(*end))?;
+    if taken.len() < LEAST_BLOCKS || 2 * count(end) <= taken.len() {
+        return None;
+    }
+    let advice = match corrected {
+        Some(_) => mended(corrected),
+        None => "; a larger range, or a term that rises towards that end, would tell whether a value inside is better"
+            .to_owned(),
+    };
+    Some(format!(
+        "model `{}`: the least time is at an end of the range of the parameter `{name}` ({end}) for {} of {} inputs{advice}",
+        model.name,
+        count(end),
+        taken.len()
+    ))
+}
+
+/// Why a model is corrected, in words.
+pub(crate) fn reason(corrected: &Corrected) -> String {
+    let [named, with] = corrected.regrets.map(percent);
+    format!(
+        "named terms, corrected by {} samples: the parameter's value loses {with} instead of {named} at inputs that \
+         were left out",
+        corrected.table.samples
+    )
+}

@@ -1,0 +1,192 @@
+//! Corrections of a model: a factor interpolated between the values of a few of its inputs.
+//!
+//! The terms of a model tell how time grows. Which value of a parameter is the fastest may depend
+//! on what no term describes, such as cache conflicts. A correction multiplies the sum of the terms
+//! by a factor that was fitted to what the terms leave: a table over a few knots of each input, and
+//! between them linear in the logarithms.
+//!
+//! Logarithms are those of [`octaves`], which agree with the logarithm to base 2 at the powers of
+//! two and are linear between them. They need no mathematical library, so that factors are the same
+//! to the bit in every build, in C and in Python.
+
+/// As many inputs as a correction can depend on: with four it would take 100 ns.
+pub const MAX_AXES: usize = 3;
+
+/// As many factors as are interpolated between at most.
+const CORNERS: usize = 1 << MAX_AXES;
+
+/// Below this [`octaves`] is linear.
+const LEAST: f64 = 1.0 / 65536.0;
+
+/// An input that a correction depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis<'a> {
+    /// The place of the input among those of the model.
+    pub input: usize,
+    /// The values for which there are factors, rising, at least one.
+    pub knots: &'a [f64],
+}
+
+/// A factor of a model's time, interpolated in the logarithms of inputs.
+///
+/// ```
+/// use strata_select::{Axis, Correction};
+///
+/// let block = Axis { input: 1, knots: &[8.0, 16.0, 32.0] };
+/// let correction = Correction { samples: 60, axes: &[block], factors: &[1.2, 1.0, 2.0] };
+/// assert_eq!(correction.factor(&[500.0, 16.0]), 1.0);
+/// assert_eq!(correction.factor(&[500.0, 24.0]), 1.5);
+/// assert_eq!(correction.factor(&[500.0, 99.0]), 2.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction<'a> {
+    /// How many samples it was fitted to.
+    pub samples: usize,
+    /// The inputs that it depends on, at most [`MAX_AXES`].
+    pub axes: &'a [Axis<'a>],
+    /// A factor for each combination of knots; the last axis changes fastest.
+    pub factors: &'a [f64],
+}
+
+impl Correction<'_> {
+    /// The factor for the inputs `x` of the model; beyond the knots that of the nearest one. NaN
+    /// where an input is, and where `x` or the factors are too few.
+    #[must_use]
+    pub fn factor(&self, x: &[f64]) -> f64 {
+        interpolate(self.axes.iter().map(|axis| (x.get(axis.input).copied(), axis.knots)), self.factors)
+    }
+}
+
+/// Interpolates between factors at knots. Each axis is a value (`None` is none) with its knots.
+pub fn interpolate<'k>(axes: impl Iterator<Item = (Option<f64>, &'k [f64])>, factors: &[f64]) -> f64 {
+    // For each axis the offsets of the knots on either side are added to all corners so far.
+    let mut corners = [0_usize; CORNERS];
+    let mut shares = [0.0; MAX_AXES];
+    let mut count = 1;
+    let mut dimensions = 0;
+    for (value, knots) in axes {
+        let (Some(value), Some(share)) = (value, shares.get_mut(dimensions)) else { return f64::NAN };
+        let Some((before, after, part)) = place(value, knots) else { return f64::NAN };
+        *share = part;
+        let size = knots.len();
+        // From the last corner on, as each makes room for two.
+        for corner in (0..count).rev() {
+            let offset = corners[corner] * size;
+            corners[2 * corner + 1] = offset + after;
+            corners[2 * corner] = offset + before;
+        }
+        count *= 2;
+        dimensions += 1;
+    }
+    let mut values = [0.0; CORNERS];
+    for (value, corner) in values.iter_mut().zip(&corners[..count]) {
+        let Some(factor) = factors.get(*corner) else { return f64::NAN };
+        *value = *factor;
+    }
+    // The last axis is that of neighbouring corners.
+    for share in shares[..dimensions].iter().rev() {
+        count /= 2;
+        for corner in 0..count {
+            let (a, b) = (values[2 * corner], values[2 * corner + 1]);
+            values[corner] = a + share * (b - a);
+        }
+    }
+    values[0]
+}
+
+/// The knots on either side of a value, and the share of the way between them.
+#[inline]
+fn place(value: f64, knots: &[f64]) -> Option<(usize, usize, f64)> {
+    let (first, last) = (*knots.first()?, *knots.last()?);
+    if value.is_nan() {
+        return None;
+    }
+    if value <= first {
+        return Some((0, 0, 0.0));
+    }
+    if value >= last {
+        return Some((knots.len() - 1, knots.len() - 1, 0.0));
+    }
+    let after = knots.iter().position(|knot| value < *knot)?;
+    let before = after.checked_sub(1)?;
+    let (low, high) = (octaves(knots[before]), octaves(knots[after]));
+    Some((before, after, (octaves(value) - low) / (high - low)))
+}
+
+/// A logarithm to base 2, linear between powers of two, and below 2⁻¹⁶ linear altogether. Exact but
+/// for one rounding; rising, and finite for every finite number.
+#[must_use]
+#[inline]
+pub fn octaves(x: f64) -> f64 {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    if x >= LEAST {
+        let bits = x.to_bits();
+        let exponent = (bits >> 52) as i64 - 1023;
+        exponent as f64 + (f64::from_bits(bits & MANTISSA | 1.0_f64.to_bits()) - 1.0)
+    } else {
+        x / LEAST - 17.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn octaves_are_logarithms_at_powers_of_two() {
+        for exponent in -16..60 {
+            assert_eq!(octaves(2.0_f64.powi(exponent)), f64::from(exponent));
+        }
+        assert_eq!((octaves(3.0), octaves(0.0)), (1.5, -17.0));
+        assert!(octaves(f64::NAN).is_nan() && octaves(-1e9).is_finite());
+        assert!(octaves(f64::INFINITY).is_finite());
+    }
+
+    #[test]
+    fn what_is_missing_is_no_number() {
+        let axes = [Axis { input: 0, knots: &[1.0, 2.0] }];
+        let factor = |factors: &[f64], x: &[f64]| Correction { samples: 1, axes: &axes, factors }.factor(x);
+        for (factors, x) in [(&[1.0, 2.0][..], &[][..]), (&[1.0], &[2.0]), (&[1.0, 2.0], &[f64::NAN])] {
+            assert!(factor(factors, x).is_nan());
+        }
+        let none = [Axis { input: 0, knots: &[] }];
+        assert!(Correction { samples: 1, axes: &none, factors: &[1.0] }.factor(&[1.0]).is_nan());
+        assert_eq!(Correction { samples: 1, axes: &[], factors: &[1.5] }.factor(&[]), 1.5);
+        let many = [axes[0]; MAX_AXES + 1];
+        assert!(Correction { samples: 1, axes: &many, factors: &[1.0; 99] }.factor(&[1.0]).is_nan());
+    }
+
+    proptest! {
+        #[test]
+        fn octaves_rise(a in -1e3_f64..1e9, b in -1e3_f64..1e9) {
+            prop_assert!((a <= b) == (octaves(a) <= octaves(b)) || octaves(a) == octaves(b));
+        }
+
+        /// At knots the factor itself, between them one between, outside that of the end.
+        #[test]
+        fn factors_are_met_at_knots_and_lie_between_elsewhere(
+            factors in prop::collection::vec(0.1_f64..4.0, 24),
+            x in prop::collection::vec(0.0_f64..200.0, 3),
+        ) {
+            let knots: [&[f64]; 3] = [&[1.0, 10.0, 64.0, 100.0], &[0.0, 3.0], &[5.0, 7.0, 90.0]];
+            let axes: Vec<Axis<'_>> =
+                knots.iter().enumerate().map(|(input, knots)| Axis { input, knots }).collect();
+            let correction = Correction { samples: 9, axes: &axes, factors: &factors };
+            for (i, a) in knots[0].iter().enumerate() {
+                for (j, b) in knots[1].iter().enumerate() {
+                    for (k, c) in knots[2].iter().enumerate() {
+                        prop_assert_eq!(correction.factor(&[*a, *b, *c]), factors[6 * i + 3 * j + k]);
+                    }
+                }
+            }
+            let value = correction.factor(&x);
+            let least = factors.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = factors.iter().copied().fold(0.0, f64::max);
+            prop_assert!(least - 1e-12 <= value && value <= most + 1e-12);
+            let nearest = |v: f64, knots: &[f64]| v.clamp(knots[0], knots[knots.len() - 1]);
+            let inside: Vec<f64> = x.iter().zip(knots).map(|(v, k)| nearest(*v, k)).collect();
+            prop_assert_eq!(correction.factor(&inside), value);
+        }
+    }
+}
