@@ -10,8 +10,8 @@ use std::process::Command;
 use libm as _; // one of the programs takes it, offline
 use strata_fit::emit;
 use strata_model::set::{
-    Axis, Contrast, Correction, Input, Kind, Library, LibraryCandidate, Mode, Model, Nodes, ParameterRange,
-    Step, Term, Verdict,
+    Axis, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode,
+    Model, Nodes, ParameterRange, Step, Term, Verdict,
 };
 use strata_model::{ModelSet, Platform, Prediction, SpecId};
 use strata_select::{Parameter, Question, Root, Row, Source as _, choose_among};
@@ -155,7 +155,7 @@ fn set() -> ModelSet {
             factored("combine_vector", vec![length()], "CombineVector(length)"),
         ],
         libraries: vec![Library {
-            incumbent: None,
+            incumbent: Some(Incumbent { candidate: "radix".into(), parameters: vec![5], gain: 0.4 }),
             regret: None,
             name: "sort".into(),
             inputs: vec!["keys".into(), "width".into()],
@@ -210,7 +210,7 @@ fn what_needs_processes_is_marked() {
     let mut set = set();
     set.libraries[0].candidates[0].requires.push("processes".into());
     let text = emit::rust(&[set]).unwrap();
-    assert_eq!(text.matches(".for_processes(),").count(), 1, "{text}");
+    assert_eq!(text.matches(".for_processes()").count(), 1, "{text}");
 }
 
 /// Points inside, at the edges of and outside the ranges.
@@ -333,8 +333,37 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
             choice.predicted.is_some()
         );
     }
+    // The incumbent stays or is left as by the file.
+    let rows = || library.candidates().iter().enumerate().map(|(at, _)| Row::new("", declared(library, at)));
+    for keys in [1.0, 3.0, 20.0, 90.0, 400.0, 900.0] {
+        let inputs = [keys, 8.0];
+        let rows: Vec<Row> = rows().collect();
+        let choice =
+            choose_among(("sort", ""), rows, library, Question::new(4, &inputs), &|at| at < 3).unwrap();
+        let _ = writeln!(
+            main,
+            "    let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    let (_, choice) = \
+             {choose}(question, &|how| !matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
+             assert_eq!((choice.index, &choice.parameters[..], choice.kept), ({}, &{:?}[..], {:?}));",
+            choice.index,
+            &choice.parameters[..],
+            choice.kept
+        );
+    }
     main += "}\n";
     (main, answers)
+}
+
+/// The parameters of a candidate, as programs declare them.
+fn declared(library: &LibraryModels, candidate: usize) -> &'static [Parameter] {
+    let of = |range: &ParameterRange| Parameter {
+        name: String::leak(range.name.clone()),
+        min: range.min,
+        max: range.max,
+        step: range.step,
+        root: range.root.as_ref().map(|_| Root(|_, _| None)),
+    };
+    library.parameters(candidate).iter().map(of).collect::<Vec<_>>().leak()
 }
 
 fn cargo(folder: &Path, arguments: &[&str]) -> String {

@@ -51,8 +51,8 @@ pub mod mpi_2 {
 //!
 //! ```text
 //! spec     specs/global-bulk/bulk.spec  sha256 a10a18b8d448f420a851720bb983afb7c2f8f83076523bafc974d84c3e79985f
-//! samples  sha256 da7736d7065812d8f557879910e9942ef3e460585cba93b7fd65960af1bad166
-//! models   sha256 05842297af442f631dae8ad19d3c067b1da917b090809cb613ef16fa2f9b221a
+//! samples  sha256 089ab28ea0961f56948ecf8c01af1789fedc39498f799b328ffbdda929a71c6f
+//! models   sha256 768fe4d1c26b3652a7d4026d559791f4d712059c560d2ba57429f5a4367bee1e
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! ByMessages: verified, rank 3 of 3, condition 6.0e1; held-out error 6.1 % (20 of 55 samples)
 //!     valid for bytes in 32..=4194304, 2 nodes
@@ -91,7 +91,7 @@ pub static GLOBAL_BULK: Table = Table {
     library: "global_bulk",
     spec: "specs/global-bulk/bulk.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "05842297af442f631dae8ad19d3c067b1da917b090809cb613ef16fa2f9b221a",
+    digest: "768fe4d1c26b3652a7d4026d559791f4d712059c560d2ba57429f5a4367bee1e",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(32.0, 4194304.0)] },
     entries: &[

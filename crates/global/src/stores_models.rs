@@ -51,8 +51,8 @@ pub mod sim_paragon_8 {
 //!
 //! ```text
 //! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
-//! samples  sha256 432514fe0f9033515da291f3980bd783072422e727bee2689b902a1b84a26cf2
-//! models   sha256 a0f8bf8e7e5a41918838411a48eab81675507a68d10d4b476d2799cbb810f03c
+//! samples  sha256 ab3289e0bcef172e5f8f2409def0bb840653a1a6d1068d9882d64f11a8c9b797
+//! models   sha256 3eda1fda889b4945f8608d7ec9bca7e6c3b4c00f47d71fbe68b14a3a0c75c15f
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -104,7 +104,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "a0f8bf8e7e5a41918838411a48eab81675507a68d10d4b476d2799cbb810f03c",
+    digest: "3eda1fda889b4945f8608d7ec9bca7e6c3b4c00f47d71fbe68b14a3a0c75c15f",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -119,8 +119,8 @@ pub mod sim_cm5_8 {
 //!
 //! ```text
 //! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
-//! samples  sha256 ae865891f43b9432066e2f4b57990643ecdc13709efe37c672def9019344d120
-//! models   sha256 905ecf10b59e031d491d9dcd7b1b7e4966a5cf1d455b8a10e4cc869fe2911f60
+//! samples  sha256 bcee37dc852f08c616127d4408c59658224a6d47bb27bc49e209f32c836eb3fa
+//! models   sha256 29c3dd4f14b2ef142fede659fe0f5e5c548cdf9827cde7b1751c4c0eee3ee098
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -159,7 +159,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "905ecf10b59e031d491d9dcd7b1b7e4966a5cf1d455b8a10e4cc869fe2911f60",
+    digest: "29c3dd4f14b2ef142fede659fe0f5e5c548cdf9827cde7b1751c4c0eee3ee098",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -174,8 +174,8 @@ pub mod mpi_2 {
 //!
 //! ```text
 //! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
-//! samples  sha256 b710121980a235b6c5e8fd1bcb427d61a87aaac03a9e183896043b295a89d539
-//! models   sha256 d953f6f5303c6ca0b80687059f057bcac8994d57759b8cf6625afb04d49d4cae
+//! samples  sha256 827a8d7aa753eec9b4a03df9102a9c136330c563a24df07b592c666382b09cca
+//! models   sha256 57a78d0ca6595f45d1d364b8f20c36761608c8b583f24a3771d3f9822efee821
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples)
 //!     valid for count in 1..=4096, 2 nodes
@@ -214,7 +214,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "d953f6f5303c6ca0b80687059f057bcac8994d57759b8cf6625afb04d49d4cae",
+    digest: "57a78d0ca6595f45d1d364b8f20c36761608c8b583f24a3771d3f9822efee821",
     inputs: &["count"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 4096.0)] },
     entries: &[

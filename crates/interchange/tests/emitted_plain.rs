@@ -8,7 +8,7 @@ use std::process::Command;
 
 use strata_interchange::emit;
 use strata_model::set::{
-    Axis, Correction, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes,
+    Axis, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes,
     ParameterRange, Term, Verdict,
 };
 use strata_model::{ModelSet, Prediction};
@@ -169,7 +169,7 @@ fn set() -> ModelSet {
             ),
         ],
         libraries: vec![Library {
-            incumbent: None,
+            incumbent: Some(Incumbent { candidate: "every".into(), parameters: vec![3], gain: 0.3 }),
             regret: None,
             name: "pickOne".into(),
             inputs: vec!["n".into()],
@@ -244,7 +244,14 @@ fn best(models: &LibraryModels, nodes: usize, n: f64) -> Option<(f64, f64)> {
             }
         }
     }
-    best.map(|(_, prediction)| (prediction.seconds.get(), prediction.half_width.get()))
+    let (least, mut prediction) = best?;
+    let kept = models.incumbent().unwrap();
+    if let Some(own) = models.predict(kept.candidate, nodes, &[n], &kept.parameters)
+        && least > (1.0 - kept.gain) * (own.seconds.get() * models.expected_ratio(kept.candidate))
+    {
+        prediction = own;
+    }
+    Some((prediction.seconds.get(), prediction.half_width.get()))
 }
 
 /// Compares choices, a line `SECONDS HALF_WIDTH COVERED` or `none` each, with trying everything.

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Choice, ChooseError, Domain, Entry, Library, Model, Models, Outcome, Parameter, Pin, Prediction,
-    Question, Root, Row, Rows as _, Source, Table, Verdict, choose_among,
+    Choice, ChooseError, Domain, Entry, Incumbent, Library, Model, Models, Outcome, Parameter, Parameters,
+    Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict, choose_among,
 };
 
 /// A candidate made of plain functions of one number.
@@ -77,6 +77,55 @@ fn pick<'p>(
     let question = Question { pin: pin.map(|pin| Pin::parse(pin).expect("a pin")), ..Question::new(1, &[]) };
     let applies = |index: usize| (candidates[index].applies)(&keys);
     choose_among(("sort", ""), rows, &Plains(candidates, keys), question, &applies)
+}
+
+/// Candidates of which one way stays unless another promises a gain.
+struct Kept<'a>(Plains<'a>, Incumbent);
+
+impl Source for Kept<'_> {
+    fn domain(&self) -> Domain<'_> {
+        self.0.domain()
+    }
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        self.0.seconds(candidate, nodes, inputs, parameters)
+    }
+    fn incumbent(&self) -> Option<Incumbent> {
+        Some(self.1)
+    }
+}
+
+#[test]
+fn an_incumbent_stays_unless_another_promises_its_gain() {
+    let quick = Plain { parameters: BITS, ..fixed("quick", |_, p| Some(2.0 - p[0] as f64 / 16.0)) };
+    let all = [quick, fixed("other", |keys, _| Some(*keys as f64)), fixed("nothing", |_, _| None)];
+    let rows = || all.iter().map(|plain| Row::new(plain.name, plain.parameters)).collect::<Vec<_>>();
+    let chosen = |keys: i64,
+                  incumbent: (usize, &[i64], f64),
+                  pin: Option<&'static str>,
+                  applies: &dyn Fn(usize) -> bool| {
+        let (candidate, parameters, gain) = incumbent;
+        let kept = Incumbent { candidate, parameters: Parameters::new(parameters).unwrap(), gain };
+        let pin = pin.map(|pin| Pin::parse(pin).unwrap());
+        let question = Question { pin, ..Question::new(1, &[]) };
+        let choice =
+            choose_among(("any", ""), rows(), &Kept(Plains(&all, keys), kept), question, applies).unwrap();
+        (choice.name, choice.parameters.to_vec(), choice.kept)
+    };
+    let always = |_| true;
+    // 1.5 by the incumbent, 1 by its best value: a third less.
+    assert_eq!(chosen(9, (0, &[8], 0.3), None, &always), ("quick", vec![16], None));
+    assert_eq!(chosen(9, (0, &[8], 0.4), None, &always), ("quick", vec![8], Some(0.4)));
+    // Another candidate, and one that is exactly as fast.
+    assert_eq!(chosen(1, (0, &[16], 0.0), None, &always).0, "quick");
+    assert_eq!(chosen(1, (1, &[], 0.1), None, &always), ("other", vec![], Some(0.1)));
+    assert_eq!(chosen(9, (1, &[], 1.0), None, &always), ("other", vec![], Some(1.0)), "always");
+    // It is its own best; a pin; it does not apply; it has no model, or no such candidate.
+    assert_eq!(chosen(9, (0, &[16], 0.5), None, &always), ("quick", vec![16], None));
+    assert_eq!(chosen(9, (0, &[8], 0.5), Some("any=other"), &always), ("other", vec![], None));
+    assert_eq!(chosen(9, (0, &[8], 0.5), None, &|at| at == 1), ("other", vec![], None));
+    for nowhere in [2, 3] {
+        assert_eq!(chosen(9, (nowhere, &[], 0.5), None, &always), ("quick", vec![16], None));
+    }
 }
 
 #[test]

@@ -58,8 +58,8 @@ pub mod threads_2 {
 //!
 //! ```text
 //! spec     specs/matmul/matmul.spec  sha256 5e7a64ccb10bcc339b2dcf111ba828730b8c7c9a27480c53810e5f1f00c878a0
-//! samples  sha256 97fe67c1e9f35f391c2f7caed4f901e9f0d7f32455f8b8c5664da6e027dabffd
-//! models   sha256 015a79a3ef9af0c22195527533e1a67c37039ec0dcd2f69233adca2142b45e76
+//! samples  sha256 d7f536ecaebe4b2fd5e3290555d73016d26cc467158fdd77161388c91c4ec63b
+//! models   sha256 a1c06f4bd52cf1ca57608442c0093f1de100c0b9f584f7c8c06bd0eaf4b82e2d
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Blocks: verified within noise, rank 2 of 2, condition 2.4e0; held-out error 20 % (20 of 45 samples)
 //!     valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
@@ -102,7 +102,7 @@ pub static PRODUCT: Table = Table {
     library: "product",
     spec: "specs/matmul/matmul.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "015a79a3ef9af0c22195527533e1a67c37039ec0dcd2f69233adca2142b45e76",
+    digest: "a1c06f4bd52cf1ca57608442c0093f1de100c0b9f584f7c8c06bd0eaf4b82e2d",
     inputs: &["n"],
     domain: Domain { nodes: (2, 2), inputs: &[(512.0, 2048.0)] },
     entries: &[

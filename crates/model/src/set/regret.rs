@@ -63,13 +63,14 @@ pub struct Constant {
 impl fmt::Display for Regret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = self;
-        let [mean, low, high, worst] = [*mean, *low, *high, *worst].map(percent);
+        // Less than nothing is noise.
+        let [mean, low, high, worst] = [mean.max(0.0), *low, *high, *worst].map(percent);
         write!(
             f,
             "choices lose {mean} ({low} to {high}), at worst {worst} ({worst_at}), measured at {inputs} fresh inputs"
         )?;
         if let Some(Constant { name, mean }) = constant {
-            write!(f, "; always `{name}` loses {}", percent(*mean))?;
+            write!(f, "; always `{name}` loses {}", percent(mean.max(0.0)))?;
         }
         match before {
             Some(Constant { name, mean }) => write!(f, ", `{name}`, as before, {}", percent(*mean)),

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_model::set::{
-    Axis, Contrast, Correction, Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet,
-    Nodes, ParameterRange, Quantiles, Step, Term, Verdict,
+    Axis, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode,
+    Model, ModelSet, Nodes, ParameterRange, Quantiles, Regret, Step, Term, Verdict,
 };
 use strata_model::{Platform, SpecId};
 use strata_select::Source as _;
@@ -464,6 +464,34 @@ fn no_set_exhausts_the_stack_or_the_memory() {
     assert!(set([chain(1), vec![factored("A", &[], &calls.join("+"))]].concat()).resolve().is_err());
 }
 
+#[test]
+fn an_incumbent_that_is_no_way_is_refused() {
+    let text = |incumbent: &str| {
+        let library = format!(
+            "[[libraries]]\nname = \"l\"\ninputs = []\nincumbent = {incumbent}\n\n[[libraries.candidates]]\nname = \"a\"\n\
+             model = \"M\"\narguments = []\n"
+        );
+        format!("{}\n{library}", set(vec![factored("M", &[], "1")]).to_text())
+    };
+    let fault = |incumbent: &str| match ModelSet::read(&text(incumbent)) {
+        Ok(set) => set.resolve().err().map(|error| error.to_string()),
+        Err(error) => Some(error.to_string()),
+    };
+    assert_eq!(fault("{ candidate = \"a\", gain = 0.1 }"), None);
+    for (incumbent, said) in [
+        ("{ candidate = \"b\", gain = 0.1 }", "its incumbent `b` is no candidate"),
+        ("{ candidate = \"a\", parameters = [3], gain = 0.1 }", "its incumbent `a` has 0 parameters"),
+        ("{ candidate = \"a\", gain = 1.5 }", "a share from 0 to 1"),
+        ("{ candidate = \"a\" }", "gain"),
+    ] {
+        assert!(
+            fault(incumbent).is_some_and(|fault| fault.contains(said)),
+            "{incumbent}: {:?}",
+            fault(incumbent)
+        );
+    }
+}
+
 fn awkward() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<f64>(),
@@ -510,12 +538,31 @@ proptest! {
             verify_samples: counts[1] as usize,
             verdict: if verified { Verdict::Verified } else { Verdict::Failed },
             doubts: vec![reason.clone(), String::new()],
-            reason,
+            reason: reason.clone(),
             rank: counts[2] as usize,
             condition: numbers[11],
             nodes: Nodes::known(counts[3] as usize),
         };
-        let set = ModelSet { models: vec![model], ..ModelSet::default() };
+        let library = Library {
+            name: reason.clone(),
+            inputs: vec![],
+            candidates: vec![],
+            incumbent: verified.then(|| Incumbent {
+                candidate: reason.clone(),
+                parameters: vec![i64::from(counts[0]), -1],
+                gain: f64::from(counts[1]) / f64::from(u32::MAX),
+            }),
+            regret: Some(Regret {
+                inputs: counts[2] as usize,
+                mean: numbers[0],
+                interval: (numbers[1], numbers[2]),
+                worst: numbers[3],
+                worst_at: reason.clone(),
+                constant: verified.then(|| Constant { name: reason.clone(), mean: numbers[4] }),
+                before: (!verified).then(|| Constant { name: reason.clone(), mean: numbers[5] }),
+            }),
+        };
+        let set = ModelSet { models: vec![model], libraries: vec![library], ..ModelSet::default() };
         let text = set.to_text();
         let back = ModelSet::read(&text).unwrap();
         // Through the text, so that NaN equals itself; floats print all their bits.
@@ -578,6 +625,8 @@ fn a_candidate_that_needs_processes_predicts_only_there() {
         let mut set = set(vec![fitted("Post", &[input("n", 0.0, 9.0)], &[term("n", 1e-6)])]);
         set.platform = text.parse().ok();
         set.libraries = vec![Library {
+            incumbent: None,
+            regret: None,
             name: "send".into(),
             inputs: inputs.iter().map(|name| (*name).to_owned()).collect(),
             candidates: vec![LibraryCandidate {

@@ -6,8 +6,8 @@ mod browser;
 mod cases;
 
 use strata_fit::{FitOptions, fit_samples};
-use strata_model::Samples;
 use strata_model::set::{Mode, Verdict};
+use strata_model::{ModelSet, Samples};
 use strata_report::{fit_json, residuals_to};
 
 use cases::{Case, SAMPLES, empty, every_kind, hostile, many};

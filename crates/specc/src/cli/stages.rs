@@ -223,7 +223,9 @@ fn finish(
         ));
     }
     let moments = samples.models.iter().flat_map(|model| &model.rows).flat_map(|row| &row.notes.timings);
-    decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max))?;
+    let took = start.elapsed();
+    // The models are there, whatever becomes of their judgement.
+    let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
     // Libraries of more than two inputs need `specc map` with the others held fixed.
     let maps: Vec<Map> = competitions(&fitting).filter_map(|c| map::compute(&c, &[]).ok()).collect();
     if let Some(folder) = output {
@@ -259,10 +261,11 @@ fn finish(
     if let Some(folder) = output {
         say!(
             "fitted in {:.1?}; wrote models.toml, models.rs, residuals.txt and report.html to {}",
-            start.elapsed(),
+            took,
             folder.display()
         );
     }
+    decided?;
     if fitting.failures.is_empty() {
         Ok(fitting.set)
     } else {
