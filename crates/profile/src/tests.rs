@@ -426,6 +426,72 @@ fn a_file_that_cannot_be_written_is_named() {
     assert!(error.contains("folder.txt.partial"), "{error}");
 }
 
+/// As generated code runs a task whose setup is made for each repetition. A setup takes a thousand
+/// times as long as the task here, so that not all of them are made at once.
+#[test]
+fn repetitions_have_setups_of_their_own_made_in_parts() {
+    #[derive(Default)]
+    struct Fresh {
+        seeds: std::sync::Mutex<Vec<u64>>,
+        most_at_once: AtomicUsize,
+        most: AtomicUsize,
+    }
+    impl Profiled for Fresh {
+        fn name(&self) -> &'static str {
+            "Fresh"
+        }
+        fn measure(&self, node: &mut Node, _: &Point, bench: &mut Bench) -> Result<(), Failure> {
+            let mut made = Vec::new();
+            let mut executed = 0;
+            while bench.timer.again(node) {
+                while bench.timer.wants(made.len(), node) {
+                    spend(1e-3);
+                    made.push(bench.seeds.any());
+                }
+                bench.timer.start(node);
+                spend(1e-6 * made.len() as f64);
+                bench.timer.stop_after(made.len(), node);
+                executed += made.len();
+                self.most_at_once.fetch_max(made.len(), Ordering::Relaxed);
+                self.seeds.lock().unwrap().append(&mut made);
+            }
+            assert_eq!(executed, bench.timer.count() as usize);
+            self.most.fetch_max(executed, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+    struct Coarse;
+    impl Clock for Coarse {
+        fn now(&mut self, _: &Node) -> f64 {
+            spend(1e-8);
+            (TIME.get() * 1e7).floor() * 1e-7
+        }
+    }
+    let scratch = Scratch::new();
+    let fresh = Fresh::default();
+    let models: [&dyn Profiled; 1] = [&fresh];
+    let points = vec![Point::default(), Point::default()];
+    let plan = ModelPlan { name: "Fresh".to_owned(), repeat: 3, points, ..Default::default() };
+    write(&scratch.plan(), "ab", 1, vec![plan]);
+    let settings = Settings { most: Some(3), ..scratch.settings() };
+    let job = Job {
+        clock: || Box::new(Coarse),
+        ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
+    };
+    let machine = Machine::threads(1).unwrap();
+    machine.run(|node| run(node, &job).map_err(Error::program)).unwrap();
+    // A hundred ticks of a tenth of a microsecond; two setups fit into two milliseconds.
+    let (most, at_once) = (fresh.most.into_inner(), fresh.most_at_once.into_inner());
+    assert!((10..=100).contains(&most) && at_once <= 3, "{most} {at_once}");
+    let mut seeds = fresh.seeds.into_inner().unwrap();
+    let all = seeds.len();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), all, "each has a seed of its own");
+    let samples = read(&scratch.output);
+    assert!(samples.models[0].rows.iter().all(|row| (row.seconds / 1e-6 - 1.0).abs() < 0.2));
+}
+
 #[test]
 fn short_tasks_are_repeated_unless_once() {
     struct Short {

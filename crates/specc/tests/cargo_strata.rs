@@ -50,9 +50,25 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     let (status, _, told) = strata(&package, &["map"]);
     assert!(status == Some(2) && told.contains("`cargo strata calibrate` writes it"), "{told}");
 
-    let (status, out, told) = strata(&package, &["calibrate", "--nodes", "1", "--budget", "1s"]);
+    let (status, out, told) = strata(&package, &["calibrate", "--nodes", "1", "--budget", "3s"]);
     assert_eq!(status, Some(0), "{out}\n{told}");
     assert!(["Sorted", "Tree", "Hashed"].iter().all(|model| out.contains(model)), "{out}");
+    // What choices lose comes first, and a fit of the same samples keeps it.
+    assert!(out.starts_with("`distinct`: choices lose "), "{out}");
+    let made = target().join("strata/count-them");
+    let fitted = folder.path().join("fitted");
+    let of = |path: &Path| {
+        let text = fs::read_to_string(path.join("models.toml")).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("regret") || line.starts_with("incumbent"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let samples = made.join("samples.txt").display().to_string();
+    let out = fitted.display().to_string();
+    let specc = env!("CARGO_BIN_EXE_specc");
+    let (status, _, told) =
+        command(&package, specc, &["fit", &samples, "--spec", "distinct.spec", "-o", &out]);
+    assert_eq!(status, Some(0), "{told}");
+    assert!(!of(&made).is_empty() && of(&made) == of(&fitted), "{:?} {:?}", of(&made), of(&fitted));
     let (status, out, told) = strata(&package.join("src"), &["map"]);
     assert!(status == Some(0) && out.contains("distinct"), "{out}\n{told}");
     let (status, out, _) = strata(&package, &["report"]);

@@ -20,6 +20,10 @@ use crate::points::{self, Site};
 /// Relative noise of a sample that more time need not lower.
 const NOTABLE: f64 = 0.01;
 
+/// What was timed to judge choices, beside the samples.
+const DECISIONS: &str = "decisions.txt";
+const DECISIONS_PLAN: &str = "decisions-plan.txt";
+
 /// A profiling program that is ready to run.
 pub(super) struct Campaign<'a> {
     spec: &'a CheckedSpec,
@@ -132,8 +136,8 @@ impl<'a> Campaign<'a> {
         let options = drive::RunOptions {
             resume: false,
             budget: Some(seconds),
-            plan: self.options.output.with_file_name("decisions-plan.txt"),
-            output: self.options.output.with_file_name("decisions.txt"),
+            plan: self.options.output.with_file_name(DECISIONS_PLAN),
+            output: self.options.output.with_file_name(DECISIONS),
             part: Some("timing what choices lose".to_owned()),
             ..self.options.clone()
         };
@@ -249,6 +253,27 @@ pub(super) fn measure<'a>(
     }
     let path = campaign.points(&points, target.resume, target.budget.as_secs_f64())?;
     Ok((path, campaign))
+}
+
+/// Judges the choices of `set` by the decisions that an earlier calibration has timed, if they lie
+/// beside its samples: `specc fit` would lose an incumbent without them.
+pub(super) fn judge_by_earlier(
+    spec: &CheckedSpec,
+    samples: &Path,
+    set: &mut ModelSet,
+) -> Result<(), Failure> {
+    let read = |name: &str| fs::read_to_string(samples.with_file_name(name)).ok();
+    let Some((plan, times)) = read(DECISIONS_PLAN).zip(read(DECISIONS)) else { return Ok(()) };
+    let fault =
+        |why: String| Failure::Fault(format!("{}: {why}", samples.with_file_name(DECISIONS).display()));
+    let plan = Plan::parse(&plan, DECISIONS_PLAN).map_err(|e| fault(e.to_string()))?;
+    let times = Samples::parse(&times, DECISIONS).map_err(|e| fault(e.to_string()))?;
+    let same = times.spec.is_some() && times.spec == set.spec && times.platform == set.platform;
+    let (Some(run), Some(platform), true) = (plan.runs.first(), &set.platform, same) else { return Ok(()) };
+    let site = Site::from(platform.clone());
+    let (decisions, _) = decisions::plan(spec, &site, set, !run.seed).map_err(Failure::Fault)?;
+    decisions.judge(set, &times, true);
+    Ok(())
 }
 
 /// In a sentence, how to go on where the budget was too short for all planned points; `None` where

@@ -96,7 +96,11 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
     let source = (&args.samples[..], &args.reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
-    finish(source, spec.as_ref(), &how, &mut |_, _| Ok(()), args.output.as_deref(), args.json).map(drop)
+    let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {
+        (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set),
+        _ => Ok(()),
+    };
+    finish(source, spec.as_ref(), &how, decide, args.output.as_deref(), args.json).map(drop)
 }
 
 /// `specc calibrate`.
