@@ -203,12 +203,15 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
 }
 
+/// What measures on one number of nodes, into a folder: the samples, and by what they were taken.
+type Measure<'m, 'a> = &'m dyn Fn(&Target, &Path) -> Result<(PathBuf, Campaign<'a>), Failure>;
+
 /// Calls `measure` for each number of nodes, of several in a folder of its own and with its share
 /// of the budget; the path of all samples together, and the campaign where there was one alone.
 pub(super) fn on_each<'a>(
     target: &Target,
     output: &Path,
-    measure: &dyn Fn(&Target, &Path) -> Result<(PathBuf, Campaign<'a>), Failure>,
+    measure: Measure<'_, 'a>,
 ) -> Result<(PathBuf, Option<Campaign<'a>>), Failure> {
     let numbers: BTreeSet<u32> = target.nodes.iter().copied().collect();
     if numbers.len() < 2 {

@@ -313,7 +313,7 @@ fn samples(input: &[u8]) -> bool {
     let (set, fitted, failures) = (&fitting.set, &fitting.fitted, &fitting.failures);
     let page = Report { set, samples: &samples, fitted, failures, maps: &maps, curves: &curves }.html();
     assert!(page.ends_with("</html>\n"), "the page has no end");
-    serde_json::from_str::<serde_json::Value>(&fit_json(&set)).expect("JSON");
+    serde_json::from_str::<serde_json::Value>(&fit_json(set)).expect("JSON");
     residuals_to(&mut Vec::new(), fitted).expect("writing to memory does not fail");
     true
 }
