@@ -164,7 +164,7 @@ impl Timer {
     }
 
     /// Whether one more setup is wanted after `made` of them: until there is one for each
-    /// repetition, or those that are made have taken [`MAX_PREPARING`], so that large setups of
+    /// repetition, or those that are made have taken two milliseconds, so that large setups of
     /// short tasks do not fill the memory.
     pub fn wants(&mut self, made: usize, node: &Node) -> bool {
         let left = (self.count - self.executed) as usize;
