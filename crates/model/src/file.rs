@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strata_select::{Contrast, Domain, Found, Prediction, Source, Table, Verdict, find_models_by, say_once};
+use strata_select::{
+    Contrast, Domain, Found, Incumbent, Prediction, Source, Table, Verdict, find_models_by, say_once,
+};
 
 use crate::set::Nodes;
 use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
@@ -129,6 +131,12 @@ impl Source for FileModels {
 
     fn verdict(&self, candidate: usize) -> Verdict {
         self.place(candidate).map_or(Verdict::Unverified, |place| self.models.verdict(place))
+    }
+
+    fn incumbent(&self) -> Option<Incumbent> {
+        let found = self.models.incumbent()?;
+        let candidate = self.places.iter().position(|place| *place == Some(found.candidate))?;
+        Some(Incumbent { candidate, ..found })
     }
 
     fn contrast(&self, candidate: usize) -> Option<Contrast> {
@@ -270,6 +278,22 @@ mod tests {
         let damaged = file("damaged.toml", "no model set");
         assert_eq!(of(&damaged, &|| Some(good.clone())), None, "what is named is meant");
         assert_eq!(of(&folder.path().join("nothing.toml"), none), None);
+    }
+
+    /// A file may have the candidates in another order than the program.
+    #[test]
+    fn the_incumbent_of_a_file_is_that_of_its_library() {
+        let inputs = "inputs = [\"n\"]\n";
+        let kept = "incumbent = { candidate = \"blocked\", parameters = [16], gain = 0.5 }\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models.toml");
+        std::fs::write(&path, MATMUL.replacen(inputs, &format!("{inputs}{kept}"), 1)).unwrap();
+        let models = FileModels::read(&TABLE, &path).unwrap();
+        let found = models.incumbent().unwrap();
+        assert_eq!((found.candidate, &found.parameters[..], found.gain), (2, &[16][..], 0.5));
+        let plain = folder.path().join("plain.toml");
+        std::fs::write(&plain, MATMUL).unwrap();
+        assert_eq!(FileModels::read(&TABLE, &plain).unwrap().incumbent(), None);
     }
 
     #[test]

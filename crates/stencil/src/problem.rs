@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strata_runtime::Node;
 use strata_runtime::select::{Options, Selector};
-use strata_select::{Domain, Library as _, Note, Prediction, Source, Verdict};
+use strata_select::{Contrast, Domain, Incumbent, Library as _, Note, Prediction, Source, Verdict};
 
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
@@ -278,6 +278,18 @@ impl Source for Exchanged<'_> {
 
     fn expected_ratio(&self, candidate: usize) -> f64 {
         self.layouts.expected_ratio(candidate)
+    }
+
+    fn incumbent(&self) -> Option<Incumbent> {
+        self.layouts.incumbent()
+    }
+
+    fn contrast(&self, candidate: usize) -> Option<Contrast> {
+        self.layouts.contrast(candidate)
+    }
+
+    fn corrected_by(&self, candidate: usize) -> Option<usize> {
+        self.layouts.corrected_by(candidate)
     }
 }
 
