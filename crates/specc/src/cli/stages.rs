@@ -185,7 +185,7 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
     campaign.decide(&mut set, target.budget.as_secs_f64(), false)?;
     if set.libraries.iter().all(|library| library.regret.is_none()) {
         return fault(
-            "no choice could be timed: the spec measures none of its candidates, or the budget is short",
+            "no choice could be timed: there is one way alone, the spec measures none, or the budget is short",
         );
     }
     if *json { print(fit_json(&set)) } else { print(regrets(&set).trim_end()) }
