@@ -145,6 +145,7 @@ fn set() -> ModelSet {
         }),
         spec: Some(SpecId { path: "specs/test.spec".into(), sha256: "0f".repeat(32) }),
         samples_sha256: "a1".repeat(32),
+        busy: 0.0,
         models: vec![
             nested,
             combine,

@@ -30,6 +30,10 @@ pub(crate) fn section(page: &mut Page, report: &Report<'_>) {
         }
         None => item("Machine", "not told by the samples"),
     }
+    if set.busy > 0.0 {
+        let busy = format!("other programs kept {:.1} cores busy, which the nodes lacked", set.busy);
+        item("Meanwhile", &busy);
+    }
     match &set.spec {
         Some(spec) => item("Spec", &format!("{}, sha256 {}", spec.path, spec.sha256)),
         None => item("Spec", "not told by the samples; each column was taken for a term"),

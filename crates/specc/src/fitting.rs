@@ -111,6 +111,7 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
             platform: samples.platform.clone(),
             spec: samples.spec.clone(),
             samples_sha256: sha256_hex(text),
+            busy: samples.busy,
             ..ModelSet::default()
         },
         ..Fitting::default()
@@ -119,6 +120,9 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
     match spec {
         Some(spec) => fitting.by_spec(&samples, &timeless, spec, overrides),
         None => fitting.by_columns(&samples, overrides),
+    }
+    if samples.busy > 0.0 {
+        fitting.believe_less(&samples);
     }
     let untrusted =
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
@@ -175,6 +179,31 @@ impl Fitting {
             format!("model `{name}` is not fitted: it takes no simulated time, which only messages and `node.compute` do")
         }));
         (Cow::Owned(Samples { models, ..samples.clone() }), timeless)
+    }
+
+    /// Widens what is believed of models whose samples were taken while other programs had cores
+    /// that the nodes lacked: without them a candidate may be faster by the whole of what they took,
+    /// and another that has no use for the core not at all.
+    fn believe_less(&mut self, samples: &Samples) {
+        let part = samples.taken_by_others();
+        // Half of the way from no slower to slower by all that was taken.
+        let deviation = 0.5 * part / (1.0 - part);
+        let cores = samples.platform.as_ref().map_or(1, |platform| platform.cores);
+        let doubt = format!(
+            "other programs kept {:.1} of {} busy while it was measured: on a quiet machine times and choices \
+             may differ; calibrate again there",
+            samples.busy,
+            count(cores, "core", "cores")
+        );
+        let models = self.set.models.iter_mut().chain(self.fitted.iter_mut().map(|fitted| &mut fitted.model));
+        for model in models.filter(|model| model.kind == Kind::Fitted) {
+            model.own_error = model.own_error.hypot(deviation);
+            if matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise) {
+                model.verdict = Verdict::Doubtful;
+            }
+            model.reason += &format!("; but {doubt}");
+            model.doubts.push(doubt.clone());
+        }
     }
 
     fn by_columns(&mut self, samples: &Samples, overrides: &Overrides) {

@@ -110,7 +110,7 @@ impl<'a> Made<'a> {
                 }
             })
             .collect();
-        Samples { platform: Some(platform), spec: None, models }
+        Samples { platform: Some(platform), models, ..Samples::default() }
     }
 
     fn loops(&self) -> Points {

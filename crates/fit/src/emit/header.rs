@@ -55,6 +55,9 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     if let Some(platform) = &set.platform {
         line(&format!("platform {platform}"));
     }
+    if set.busy > 0.0 {
+        line(&format!("busy     other programs kept {:.1} cores busy while it was measured", set.busy));
+    }
     for model in &set.models {
         line(&format!("{}: {}", model.name, model.quality()));
         line(&format!("    valid for {}", resolved.validity(model)));

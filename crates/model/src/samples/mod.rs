@@ -17,7 +17,8 @@
 //! robust huber` below it says how the spec wants the model fitted, where that is not the usual
 //! way. What follows `;` are notes on how the sample was taken. `#` begins a comment line. A file
 //! of several numbers of nodes has a line `platform` for each, above the samples that were taken
-//! there. A model that is called like a word of these lines, such as `platform`, is declared with
+//! there. A line `busy 1.3` says that other programs kept so many cores busy on average, so that the
+//! nodes had to wait for them. A model that is called like a word of these lines, such as `platform`, is declared with
 //! the word `model`.
 //!
 //! The single timings that a sample comes from may stand in a line of their own below it, each with
@@ -45,6 +46,9 @@ pub use write::SamplesWriter;
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
 
+/// The nodes had at least this part of the cores, or nothing would have been measured.
+const MOST_TAKEN: f64 = 0.95;
+
 /// Which spec something was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecId {
@@ -62,6 +66,8 @@ pub struct Samples {
     pub platform: Option<Platform>,
     /// The spec they belong to; unknown for a bare fragment.
     pub spec: Option<SpecId>,
+    /// How many cores other programs kept busy on average while the nodes lacked them; 0: none.
+    pub busy: f64,
     /// The models in the order in which they were declared.
     pub models: Vec<ModelSamples>,
 }
@@ -196,6 +202,7 @@ impl Samples {
             }
         }
         self.platform = platform;
+        self.busy = self.busy.max(other.busy);
         self.spec = self.spec.take().or(other.spec);
         for model in other.models {
             match self.models.iter_mut().find(|own| own.name == model.name) {
@@ -204,6 +211,14 @@ impl Samples {
             }
         }
         Ok(())
+    }
+
+    /// The part of the machine's cores that other programs had while the nodes lacked them, from 0
+    /// to below 1.
+    #[must_use]
+    pub fn taken_by_others(&self) -> f64 {
+        let cores = self.platform.as_ref().map_or(1, |platform| platform.cores.max(1));
+        (self.busy / cores as f64).clamp(0.0, MOST_TAKEN)
     }
 
     /// The whole file as text, as a [`SamplesWriter`] would have written it.

@@ -10,7 +10,7 @@ use crate::{Platform, did_you_mean};
 
 /// The words that begin the lines which are no samples. A model may be called like one of them: in
 /// a line of its samples a number follows.
-pub const WORDS: [&str; 6] = ["strata-samples", "platform", "spec", "model", "fit", "&"];
+pub const WORDS: [&str; 7] = ["strata-samples", "platform", "spec", "busy", "model", "fit", "&"];
 
 /// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
@@ -278,6 +278,13 @@ impl<'f> Parser<'f> {
                 if self.samples.spec.replace(spec).is_some() {
                     return Err(("the spec is given twice".into(), 1));
                 }
+                Ok(())
+            }
+            "busy" => {
+                let cores = rest.parse().ok().filter(|cores: &f64| cores.is_finite() && *cores >= 0.0);
+                let cores = cores
+                    .ok_or_else(|| (format!("expected `busy CORES`, a number of cores{}", as_model()), at))?;
+                self.samples.busy = self.samples.busy.max(cores);
                 Ok(())
             }
             "model" => match words.get(1) {

@@ -44,6 +44,15 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
+    /// How many cores other programs kept busy while the nodes lacked them; nothing is written for
+    /// none.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn busy(&mut self, cores: f64) -> io::Result<()> {
+        if cores > 0.0 { self.put(&format!("busy {}\n", number_text(cores))) } else { Ok(()) }
+    }
+
     /// A `platform` line: the samples below it were taken there. Only the numbers of nodes of a
     /// file may differ.
     ///
@@ -191,6 +200,7 @@ pub(super) fn to_text(samples: &Samples) -> String {
         Platform { nodes, ..platform.clone() }
     });
     let _ = writer.header(platform.as_ref(), samples.spec.as_ref());
+    let _ = writer.busy(samples.busy);
     for nodes in if one { &[0][..] } else { &numbers[..] } {
         if let (false, Some(platform)) = (one || *nodes == 0, &samples.platform) {
             let _ = writer.platform(&Platform { nodes: *nodes, ..platform.clone() });

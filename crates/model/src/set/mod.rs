@@ -62,6 +62,9 @@ pub struct ModelSet {
     pub spec: Option<SpecId>,
     /// The hash of the samples file; empty if there is none.
     pub samples_sha256: String,
+    /// How many cores other programs kept busy while the samples were taken and the nodes lacked
+    /// them; 0: none. The models' own errors count it.
+    pub busy: f64,
     /// The models, in the order of the spec.
     pub models: Vec<Model>,
     /// The libraries, in the order of the spec.

@@ -20,6 +20,9 @@ impl ModelSet {
         let mut out = Text(String::new());
         out.entry("strata-models", &VERSION.to_string());
         out.entry("samples_sha256", &toml_string(&self.samples_sha256));
+        if self.busy > 0.0 {
+            out.float("busy", self.busy);
+        }
         if let Some(p) = &self.platform {
             out.head("[platform]");
             out.entry("transport", &toml_string(&p.transport));

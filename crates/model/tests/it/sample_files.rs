@@ -202,7 +202,7 @@ fn how_to_fit_is_said_once_and_a_model_may_be_called_fit() {
 #[test]
 fn a_model_may_be_called_like_any_word_of_the_format() {
     let names: Vec<&str> = WORDS.into_iter().filter(|word| is_name(word)).collect();
-    assert_eq!(names, ["platform", "spec", "model", "fit"]);
+    assert_eq!(names, ["platform", "spec", "busy", "model", "fit"]);
     let platform = "platform threads nodes=2 cores=2 cpu=x cache=\"\" os=linux arch=x";
     for name in names {
         // As a run writes it; the platform once more, as in files of several numbers of nodes.
@@ -218,7 +218,7 @@ fn a_model_may_be_called_like_any_word_of_the_format() {
         assert_eq!(Samples::parse(&samples.to_text(), "f").unwrap().to_text(), samples.to_text());
     }
     // Where it is not declared, the message says how it is.
-    for text in ["platform n\nplatform 1 2\n", "spec n\nspec 1 2\n"] {
+    for text in ["platform n\nplatform 1 2\n", "spec n\nspec 1 2\n", "busy n\nbusy 1 2\n"] {
         let error = Samples::parse(text, "f").unwrap_err().to_string();
         assert!(error.contains("is declared by `model "), "{error}");
     }
@@ -242,7 +242,8 @@ fn any_samples() -> impl Strategy<Value = Samples> {
     let words = WORDS.into_iter().filter(|word| is_name(word)).chain(["inf", "NaN"]).collect::<Vec<_>>();
     let word = prop::sample::select(words).prop_map(str::to_owned);
     let names = prop::collection::btree_set(prop_oneof!["M[0-9]", word], 4);
-    (platform, names, prop::collection::vec(model, 1..4)).prop_map(|(platform, names, models)| {
+    let busy = prop_oneof![Just(0.0), 0.1..8.0];
+    (platform, busy, names, prop::collection::vec(model, 1..4)).prop_map(|(platform, busy, names, models)| {
         let nodes = platform.as_ref().map_or(0, |platform| platform.nodes);
         let models = models.into_iter().zip(names).map(|((candidates, fit, mut rows), name)| {
             rows.iter_mut().for_each(|row: &mut Sample| row.notes.nodes = nodes);
@@ -253,7 +254,7 @@ fn any_samples() -> impl Strategy<Value = Samples> {
                 .map(|(candidate, text)| Column { text: text.into(), candidate });
             ModelSamples { name, columns: columns.collect(), fit: fit.into(), rows }
         });
-        Samples { platform, spec: None, models: models.collect() }
+        Samples { platform, spec: None, busy, models: models.collect() }
     })
 }
 

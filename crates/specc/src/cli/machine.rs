@@ -14,6 +14,10 @@ const WATCH: Duration = Duration::from_millis(300);
 /// Cores' worth of work of others that shows in timings.
 const NOTABLE: f64 = 0.1;
 
+/// The part of the time of all cores above which others show in more than single timings, which a
+/// lower quartile leaves out.
+const TOO_BUSY: f64 = 0.25;
+
 /// Free cores for each node that could have one; with fewer, samples tell more of other programs
 /// than of the task.
 const ENOUGH: f64 = 0.25;
@@ -93,14 +97,27 @@ impl Watch {
         read("/proc/stat").zip(read("/proc/self/stat"))
     }
 
+    /// How many cores others have kept busy on average since the beginning, where that was so much
+    /// that samples cannot tell what a quiet machine would take; `None` where time is simulated.
+    /// Programs that were started here must have ended.
+    pub(super) fn busy(&self, on: &On, nodes: usize) -> Option<f64> {
+        let others = self.others().filter(|others| *others >= TOO_BUSY && !matches!(on, On::Sim { .. }))?;
+        disturbed(nodes, cores(), others).map(|_| others * cores() as f64)
+    }
+
+    /// The part of the time of all cores that went to others since the beginning.
+    fn others(&self) -> Option<f64> {
+        let (before, after) = (self.before.as_ref()?, Self::read()?);
+        let (busy, total) = passed(&before.0, &after.0)?;
+        let own = own(&after.1)? - own(&before.1)?;
+        Some((busy - own).max(0.0) / total)
+    }
+
     /// In words, what others have done since the beginning, if the nodes can have noticed: the
     /// number of cores that they kept busy on average, and by how much the nodes' share of the
     /// machine was less for it. Programs that were started here must have ended.
     pub(super) fn disturbed(&self, nodes: usize) -> Option<(String, f64)> {
-        let (before, after) = (self.before.as_ref()?, Self::read()?);
-        let (busy, total) = passed(&before.0, &after.0)?;
-        let own = own(&after.1)? - own(&before.1)?;
-        disturbed(nodes, cores(), (busy - own).max(0.0) / total)
+        disturbed(nodes, cores(), self.others()?)
     }
 }
 

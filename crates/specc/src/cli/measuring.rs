@@ -10,7 +10,7 @@ use strata_select::say;
 
 use super::args::Target;
 use super::failure::Failure;
-use super::machine;
+use super::machine::{self, Watch};
 use crate::decisions;
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
@@ -94,7 +94,12 @@ impl<'a> Campaign<'a> {
     fn run(&self, given: &Points, options: &drive::RunOptions) -> Result<PathBuf, Failure> {
         let plan = plan(self.spec, &self.emitted, [self.site()], self.seed, given)?;
         write(&options.plan, &plan.to_text())?;
-        Ok(drive::profile(&self.program, &self.emitted, options)?)
+        let others = Watch::start();
+        let path = drive::profile(&self.program, &self.emitted, options)?;
+        if let Some(cores) = others.busy(&options.on, options.nodes) {
+            mark_busy(&path, cores)?;
+        }
+        Ok(path)
     }
 
     /// Makes complete samples of an earlier run the journal to go on with.
@@ -197,6 +202,14 @@ pub(super) fn plan(
         plan.runs.push(run);
     }
     Ok(plan)
+}
+
+/// Writes into samples how many cores other programs kept busy meanwhile, below the first line.
+fn mark_busy(path: &Path, cores: f64) -> Result<(), Failure> {
+    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
+    let (first, rest) = text.split_at(text.find('\n').map_or(text.len(), |end| end + 1));
+    // A run that goes on with an earlier one's samples keeps the worst of both.
+    write(path, &format!("{first}busy {cores:.1}\n{rest}"))
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
