@@ -15,7 +15,7 @@ pub const MAX_PIECES: usize = 4;
 ///
 /// The thesis's own method is `weights: Weights::Measured` with `elimination:
 /// Elimination::Confidence`. The defaults differ from it in these two, since they are nearer to the
-/// truth where it is known (`benches/README.md`).
+/// truth where it is known (`benches/figures/fit.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitOptions {
     /// Which error is minimised.

@@ -6,7 +6,7 @@ use crate::settings::Mode;
 use crate::site::Sig;
 use crate::tuner::Tuner;
 
-/// Seconds that a visit takes while the tuner does not rest (`benches/README.md`, Tuning).
+/// Seconds that a visit takes while the tuner does not rest (`benches/figures/tune.md`).
 const VISIT: f64 = 8e-9;
 /// The longest rest, in shortest ones.
 const LONGEST: u64 = 256;
