@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::pictures::{PICTURES, picture};
+use crate::steps::BUILT;
 
 /// Samples of a reference platform, the spec they were taken for, and what is made from them.
 struct Generated {
@@ -150,13 +152,16 @@ const GENERATED: &[Generated] = &[
 /// A file that is out of date (with the command that repairs it), or a failure of `specc` or the
 /// disk.
 pub(crate) fn run(check: bool) -> Result<(), String> {
-    let mut stale = Vec::new();
+    let specc = Specc::build()?;
     let made = |item: &Generated, name: &str| format!("target/codegen/{}/{name}", item.folder);
-    for item in GENERATED {
+    on_all_cores(GENERATED, &|item| {
         let scratch = made(item, "");
         fs::create_dir_all(&scratch).map_err(|e| format!("{scratch}: {e}"))?;
         let samples = format!("{}/samples.txt", item.folder);
-        specc(&["fit", &samples, "--spec", item.spec, "-o", &scratch])?;
+        specc.run(&["fit", &samples, "--spec", item.spec, "-o", &scratch])
+    })?;
+    let mut stale = Vec::new();
+    for item in GENERATED {
         let text = read(&made(item, "models.toml"))?;
         stale.extend(renew(&format!("{}/models.toml", item.folder), &text, check)?);
     }
@@ -170,7 +175,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
             (sets, _) => {
                 let fresh = "target/codegen/models.rs";
                 let sets = sets.iter().map(String::as_str);
-                specc(
+                specc.run(
                     &["export", "--to", "models", "-o", fresh].into_iter().chain(sets).collect::<Vec<_>>(),
                 )?;
                 read(fresh)?
@@ -191,15 +196,56 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
     }
 }
 
-/// Runs `specc`.
-fn specc(arguments: &[&str]) -> Result<(), String> {
-    let status = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "specc", "--"])
-        .args(arguments)
-        .stdout(std::process::Stdio::null())
-        .status()
-        .map_err(|e| format!("cannot start cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("specc {} ended with {status}", arguments.join(" "))) }
+/// Calls `work` with each item, so many at once as there are cores; the first error.
+fn on_all_cores<T: Sync>(
+    items: &[T],
+    work: &(dyn Fn(&T) -> Result<(), String> + Sync),
+) -> Result<(), String> {
+    let left = Mutex::new(items.iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let one_after_the_other = || -> Result<(), String> {
+        while let Some(item) = next() {
+            work(item)?;
+        }
+        Ok(())
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(one_after_the_other)).collect();
+        let ended =
+            threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned())?);
+        ended.collect()
+    })
+}
+
+/// The program, built as the tests build it.
+struct Specc(PathBuf);
+
+impl Specc {
+    fn build() -> Result<Self, String> {
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--bin", "specc"])
+            .args(BUILT)
+            .status()
+            .map_err(|e| format!("cannot start cargo: {e}"))?;
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        let program = target.join("debug").join("specc");
+        if status.success() { Ok(Self(program)) } else { Err(format!("cargo build ended with {status}")) }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<(), String> {
+        let status = Command::new(&self.0)
+            .args(arguments)
+            .stdout(std::process::Stdio::null())
+            .status()
+            .map_err(|e| format!("cannot start {}: {e}", self.0.display()))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("specc {} ended with {status}", arguments.join(" ")))
+        }
+    }
 }
 
 fn read(path: &str) -> Result<Vec<u8>, String> {

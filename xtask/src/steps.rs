@@ -5,6 +5,10 @@ use std::time::Instant;
 
 use crate::{long, mpi};
 
+/// What all steps without MPI build, and `codegen`, so that they share what is built: cargo builds
+/// dependencies anew for each set of features and members.
+pub(crate) const BUILT: [&str; 3] = ["--workspace", "--features", "strata-runtime/tune"];
+
 /// Features of the members that have an MPI part.
 const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
     strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi,strata-benches/tune";
@@ -29,18 +33,8 @@ const PLAIN: &[Check] = &[
     },
     Check {
         name: "tests",
-        arguments: &["test", "--workspace", "--no-fail-fast"],
+        arguments: &["test", BUILT[0], BUILT[1], BUILT[2], "--no-fail-fast"],
         environment: &[("INSTA_UPDATE", "no")],
-    },
-    Check {
-        name: "the tuner in the run-time",
-        arguments: &["test", "-p", "strata-runtime", "--features", "tune", "--test", "tune"],
-        environment: &[],
-    },
-    Check {
-        name: "the tuner's examples",
-        arguments: &["test", "-p", "strata-runtime", "--features", "tune", "--doc", "tune"],
-        environment: &[],
     },
     Check {
         name: "documentation",
@@ -58,7 +52,8 @@ const PLAIN: &[Check] = &[
             "-p",
             "strata-tcs",
             "--lib",
-            "--release",
+            "--profile",
+            "loom",
             "loom",
         ],
         environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
@@ -141,12 +136,26 @@ const WITH_MPI: &[Check] = &[
             "--features",
             "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
              strata-global/mpi,strata-tcs/mpi,strata-comet/mpi",
+            // All others have run without MPI.
+            "mpi",
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },
     Check {
         name: "profiling with MPI",
-        arguments: &["test", "-p", "specc", "--test", "interrupt", "--test", "profile", "--", "--ignored"],
+        arguments: &[
+            "test",
+            BUILT[0],
+            BUILT[1],
+            BUILT[2],
+            "--test",
+            "interrupt",
+            "--test",
+            "profile",
+            "--",
+            "--ignored",
+            "mpirun",
+        ],
         environment: &[],
     },
 ];

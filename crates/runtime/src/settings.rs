@@ -184,7 +184,7 @@ mod tests {
 
     #[cfg(feature = "mpi")]
     #[test]
-    fn settings_survive_being_sent() {
+    fn mpi_processes_get_equal_settings() {
         let mut own = Settings::of_this_process(strata_model::Platform::detect("mpi", 3));
         own.variables.insert("STRATA_PIN".to_owned(), "sort=radix:11,\ncopy=x".to_owned());
         own.variables.insert("STRATA_EMPTY".to_owned(), String::new());
