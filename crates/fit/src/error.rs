@@ -39,6 +39,17 @@ pub enum FitError {
         /// How many more are needed at least.
         more: usize,
     },
+    /// No terms are named, and there are so few points that no curve is told from another.
+    #[error(
+        "model `{model}` has samples at {points} points only, and no terms are named: a curve is told from 4 points or \
+         more; measure at other values, or name the terms in a spec"
+    )]
+    TooFewPoints {
+        /// The model.
+        model: String,
+        /// How many different points there are.
+        points: usize,
+    },
     /// A term is infinite or not a number at a sample.
     #[error(
         "model `{model}`, line {line}: term `{term}` is {value}; take the sample out, or `require` inputs at which the term is finite"

@@ -5,7 +5,7 @@
 
 use strata_model::expr::{Expr, parse};
 use strata_model::percent;
-use strata_model::samples::{ModelSamples, Sample, Samples};
+use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
 use crate::correction;
@@ -13,8 +13,9 @@ use crate::design::{self, CONSTANT, Design, Part};
 use crate::domain::Domain;
 use crate::knee::{self, Placed};
 use crate::noise;
+use crate::points;
 use crate::regress::{self, Data, Failure, Regression};
-use crate::search::search;
+use crate::search::{LEAST_POINTS, search};
 use crate::solve::{SolveError, dot, sum};
 use crate::stats::{mean_relative_error, t_quantile};
 use crate::verify::{self, HeldOut, MEAN_OF_NORMAL};
@@ -53,6 +54,16 @@ pub fn fit_model(
     Ok(if structure.parameters.is_empty() { candidate.fitted } else { candidate.judged(structure, options) })
 }
 
+/// At how many different points of the inputs there are samples to fit.
+fn points_of_inputs(samples: &ModelSamples, structure: &Structure) -> usize {
+    let is_input = |(_, column): &(usize, &Column)| structure.inputs.contains(&column.text);
+    let places: Vec<usize> =
+        samples.columns.iter().enumerate().filter(is_input).map(|(place, _)| place).collect();
+    let point = |row: &Sample| places.iter().filter_map(|place| row.values.get(*place).copied()).collect();
+    let points: Vec<Vec<f64>> = samples.rows.iter().filter(|row| !row.verify).map(point).collect();
+    points::groups(points.iter().map(Vec::as_slice)).iter().max().map_or(0, |most| most + 1)
+}
+
 /// The model of the named terms, or of those that a search found.
 fn best_terms(
     samples: &ModelSamples,
@@ -80,7 +91,14 @@ fn best_terms(
     if !wanted || named.is_err() && !nothing_named {
         return named;
     }
-    let Some(found) = search(samples, structure, options) else { return named };
+    let Some(found) = search(samples, structure, options) else {
+        return match points_of_inputs(samples, structure) {
+            few @ 2..LEAST_POINTS if nothing_named => {
+                Err(FitError::TooFewPoints { model: samples.name.clone(), points: few })
+            }
+            _ => named,
+        };
+    };
     let proposed = Structure { terms: found.terms.clone(), ..structure.clone() };
     let terms: Vec<String> = found.terms.iter().map(|t| format!("`{t}`")).collect();
     let terms = if terms.is_empty() { "nothing but a constant".to_owned() } else { terms.join(", ") };

@@ -163,6 +163,33 @@ fn roles(
     if let Some(name) = &selection.model_column {
         find(name, Role::Model, "--model-column", problems);
     }
+    if let Some(inputs) = &selection.inputs {
+        let known = |name: &String| names.iter().any(|(_, other)| other == name);
+        if let Some(missing) = inputs.iter().find(|name| !known(name)) {
+            let meant = did_you_mean(missing, names.iter().map(|(_, name)| *name));
+            let there = list(names.iter().map(|(_, name)| *name));
+            problems.push(
+                names[0].0,
+                format!("--inputs: there is no column `{missing}`{meant}; there are {there}"),
+            );
+        }
+    } else {
+        let statistics: Vec<Cell<'_>> = names
+            .iter()
+            .zip(&roles)
+            .filter(|((_, name), role)| **role == Role::Input && is_statistic(name))
+            .map(|(cell, _)| *cell)
+            .collect();
+        if let Some((at, _)) = statistics.first() {
+            let message = format!(
+                "{} read like statistics of the same measurement, which are no inputs: name the inputs with \
+                 `--inputs NAME,…`; there are {}",
+                list(statistics.iter().map(|(_, name)| *name)),
+                list(names.iter().map(|(_, name)| *name))
+            );
+            problems.push(*at, message);
+        }
+    }
     let of_text = |column: usize| {
         let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|(_, cell)| !cell.is_empty());
         let first = cells.next();
@@ -201,7 +228,51 @@ fn roles(
             problems.push(names[*second].0, message);
         }
     }
+    if let Some(inputs) = &selection.inputs {
+        let others = names
+            .iter()
+            .zip(&mut roles)
+            .filter(|((_, name), role)| **role == Role::Input && !inputs.iter().any(|input| input == name));
+        for ((_, name), role) in others {
+            *role = Role::Unused;
+            notes.push(format!("the column `{name}` is not used"));
+        }
+    }
     problems.is_empty().then_some(roles)
+}
+
+/// Whether a column of this name holds what was computed from the same runs as the time.
+fn is_statistic(name: &str) -> bool {
+    const STATISTICS: [&str; 26] = [
+        "mean",
+        "average",
+        "avg",
+        "median",
+        "min",
+        "minimum",
+        "max",
+        "maximum",
+        "std",
+        "stddev",
+        "std_dev",
+        "stdev",
+        "sd",
+        "variance",
+        "var",
+        "cv",
+        "error",
+        "stderr",
+        "user",
+        "system",
+        "sys",
+        "cpu_time",
+        "iterations",
+        "repetitions",
+        "rounds",
+        "samples",
+    ];
+    let name = name.to_ascii_lowercase();
+    STATISTICS.contains(&name.as_str())
 }
 
 /// The column of times where none was named.

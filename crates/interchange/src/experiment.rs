@@ -58,6 +58,19 @@ impl Texts {
     }
 }
 
+impl Texts {
+    /// The text of a number.
+    pub(crate) fn text(&self, number: usize) -> &str {
+        self.texts.get(number).map_or("", String::as_str)
+    }
+}
+
+/// Parts of names of metrics that are counted.
+const NO_TIMES: [&str; 7] = ["byte", "visit", "flop", "call", "count", "instruction", "energy"];
+
+/// A measurement that took longer than a century is something else.
+const CENTURY: f64 = 3.2e9;
+
 impl Experiment {
     /// The measurements of one metric as samples, a model a call path.
     pub(crate) fn samples(
@@ -73,6 +86,13 @@ impl Experiment {
         }
         let metric = self.metric(selection, problems)?;
         let unit = selection.time.as_ref().map_or(1.0, |time| time.unit);
+        let named = self.metrics.text(metric).to_ascii_lowercase();
+        if selection.time.is_none() && NO_TIMES.iter().any(|word| named.contains(word)) {
+            notes.push(format!(
+                "the metric `{}` is no time, but its numbers are taken for s",
+                self.metrics.text(metric)
+            ));
+        }
         notes.extend(self.notes);
         let mut name = |names: &mut Names, kind: &str, given: &str| {
             let name = names.claim(given);
@@ -82,22 +102,43 @@ impl Experiment {
             name
         };
         let mut names = Names::default();
-        let columns: Vec<Column> =
-            self.parameters.iter().map(|p| Column::input(name(&mut names, "parameter", p))).collect();
+        let given = self.parameters.iter().chain(selection.set.iter().map(|(name, _)| name));
+        let columns: Vec<Column> = given.map(|p| Column::input(name(&mut names, "parameter", p))).collect();
         let mut names = Names::default();
         let mut places: Vec<Option<usize>> = vec![None; self.paths.texts.len()];
         let mut models: Vec<ModelSamples> = Vec::new();
-        for m in self.measurements.into_iter().filter(|m| m.metric == metric) {
+        let mut inputs: Vec<Vec<bool>> = Vec::new();
+        for mut m in self.measurements.into_iter().filter(|m| m.metric == metric) {
+            m.point.extend(selection.set.iter().map(|(_, value)| *value));
+            if m.value * unit > CENTURY {
+                let message = format!(
+                    "{} s are longer than a century: take the measurement out, or say its unit",
+                    m.value * unit
+                );
+                problems.push(m.at, message);
+            }
             let place = *places[m.path].get_or_insert_with(|| {
                 let name = name(&mut names, "call path", &self.paths.texts[m.path]);
+                // Benchmarks of one file may differ in their inputs.
+                let own: Vec<bool> = m.point.iter().map(|value| !value.is_nan()).collect();
+                let columns = columns.iter().zip(&own).filter(|(_, own)| **own).map(|(c, _)| c.clone());
                 models.push(ModelSamples {
                     name,
-                    columns: columns.clone(),
+                    columns: columns.collect(),
                     fit: String::new(),
                     rows: Vec::new(),
                 });
+                inputs.push(own);
                 models.len() - 1
             });
+            if m.point.iter().zip(&inputs[place]).any(|(value, own)| value.is_nan() == *own) {
+                let message = format!(
+                    "`{}` has other inputs here than above: give each of its rows the same",
+                    models[place].name
+                );
+                problems.push(m.at, message);
+            }
+            m.point.retain(|value| !value.is_nan());
             models[place].rows.push(Sample {
                 verify: m.verify,
                 seconds: m.value * unit,

@@ -103,6 +103,17 @@ struct NumberedMeasurement<'a> {
 
 /// The error of the JSON parser, with its position.
 pub(crate) fn syntax(text: &str, base: usize, error: &serde_json::Error, problems: &mut Problems<'_>) {
+    syntax_of("Extra-P", text, base, error, problems);
+}
+
+/// The same in a file of this program.
+pub(crate) fn syntax_of(
+    program: &str,
+    text: &str,
+    base: usize,
+    error: &serde_json::Error,
+    problems: &mut Problems<'_>,
+) {
     let at = byte_of(text, error.line(), error.column());
     // The parser's position is behind the text that it could not read.
     let word = text[..at].trim_end_matches(char::is_alphanumeric).len();
@@ -114,7 +125,8 @@ pub(crate) fn syntax(text: &str, base: usize, error: &serde_json::Error, problem
     } else if error.is_eof() {
         format!("the file ends too early ({said}): it was truncated")
     } else {
-        format!("this is not Extra-P's JSON: {said}")
+        let possessive = if program.ends_with('s') { "'" } else { "'s" };
+        format!("this is not {program}{possessive} JSON: {said}")
     };
     problems.push(base + at, message);
 }

@@ -3,8 +3,9 @@
 //!
 //! Call path and metric may be omitted, and a value may be a list of repetitions. Every line has
 //! the parameters of the first. Ours may also contain `"verify":true`, which Extra-P ignores: a
-//! held-out sample.
+//! held-out sample. Lines of TaLPas are the same with `parameters`, and `;` between the fields.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::place::{Problems, offset};
 
 #[derive(Deserialize)]
 struct Line<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, alias = "parameters")]
     params: BTreeMap<String, &'a RawValue>,
     callpath: Option<String>,
     metric: Option<String>,
@@ -34,11 +35,28 @@ struct Line<'a> {
 pub(crate) fn or_json(text: &str) -> Format {
     #[derive(Deserialize)]
     struct First<'a> {
-        #[serde(borrow, rename = "params")]
-        _params: &'a RawValue,
+        #[serde(borrow, rename = "params", alias = "parameters")]
+        _params: BTreeMap<&'a str, &'a RawValue>,
     }
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    if serde_json::from_str::<First<'_>>(first).is_ok() { Format::JsonLines } else { Format::ExtraPJson }
+    if serde_json::from_str::<First<'_>>(&with_commas(first)).is_ok() {
+        Format::JsonLines
+    } else {
+        Format::ExtraPJson
+    }
+}
+
+/// TaLPas' lines with commas between their fields, byte for byte as long.
+pub(crate) fn with_commas(text: &str) -> Cow<'_, str> {
+    if !text.contains(';') {
+        return Cow::Borrowed(text);
+    }
+    let mut quoted = false;
+    let comma = |c: char| {
+        quoted = (quoted ^ (c == '"')) && c != '\n';
+        if c == ';' && !quoted { ',' } else { c }
+    };
+    Cow::Owned(text.chars().map(comma).collect())
 }
 
 pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment> {

@@ -1,4 +1,4 @@
-//! Reads samples in foreign formats: Extra-P's text, JSON and JSON lines, and CSV.
+//! Reads samples in foreign formats: Extra-P's, CSV, and the results of benchmark programs.
 //!
 //! [`read`] converts them into [`Samples`]. A call path becomes a model, a parameter an input; no
 //! terms are named, so the fit searches for terms. Every repetition is a sample. [`json_lines`]
@@ -28,10 +28,12 @@ mod experiment;
 mod json;
 mod json_lines;
 mod place;
+mod results;
 mod selection;
 mod text;
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use strata_model::samples::SamplesErrors;
@@ -56,11 +58,44 @@ pub enum Format {
     JsonLines,
     /// A header row, then one row a measurement, separated by commas, semicolons or tabs.
     Csv,
+    /// Google Benchmark's JSON or CSV.
+    GoogleBenchmark,
+    /// hyperfine's JSON or CSV.
+    Hyperfine,
+    /// criterion's `raw.csv`; a folder is read by [`read_criterion`].
+    Criterion,
+    /// pytest-benchmark's JSON.
+    Pytest,
+    /// JMH's JSON.
+    Jmh,
+    /// The text of Go's benchmarks.
+    Go,
+    /// The text of the OSU micro-benchmarks, of latency.
+    Osu,
+    /// The text of Intel's MPI benchmarks.
+    Imb,
+    /// The JSON of Substrate's `benchmark pallet --json-file`.
+    Substrate,
 }
 
 impl Format {
     /// All formats, in the order of their documentation.
-    pub const ALL: [Self; 5] = [Self::Strata, Self::ExtraPText, Self::ExtraPJson, Self::JsonLines, Self::Csv];
+    pub const ALL: [Self; 14] = [
+        Self::Strata,
+        Self::ExtraPText,
+        Self::ExtraPJson,
+        Self::JsonLines,
+        Self::Csv,
+        Self::GoogleBenchmark,
+        Self::Hyperfine,
+        Self::Criterion,
+        Self::Pytest,
+        Self::Jmh,
+        Self::Go,
+        Self::Osu,
+        Self::Imb,
+        Self::Substrate,
+    ];
 
     /// The name by which users select it.
     #[must_use]
@@ -71,13 +106,42 @@ impl Format {
             Self::ExtraPJson => "extra-p-json",
             Self::JsonLines => "json-lines",
             Self::Csv => "csv",
+            Self::GoogleBenchmark => "google-benchmark",
+            Self::Hyperfine => "hyperfine",
+            Self::Criterion => "criterion",
+            Self::Pytest => "pytest-benchmark",
+            Self::Jmh => "jmh",
+            Self::Go => "go",
+            Self::Osu => "osu",
+            Self::Imb => "imb",
+            Self::Substrate => "substrate",
         }
     }
 
-    /// Detects the format of a file by its first line of content, and by its extension where that
-    /// is ambiguous.
+    /// What it is called in a sentence.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Strata => "Strata",
+            Self::ExtraPText | Self::ExtraPJson | Self::JsonLines => "Extra-P",
+            Self::Csv => "CSV",
+            Self::GoogleBenchmark => "Google Benchmark",
+            Self::Hyperfine => "hyperfine",
+            Self::Criterion => "criterion",
+            Self::Pytest => "pytest-benchmark",
+            Self::Jmh => "JMH",
+            Self::Go => "Go",
+            Self::Osu => "the OSU micro-benchmarks",
+            Self::Imb => "Intel's MPI benchmarks",
+            Self::Substrate => "Substrate",
+        }
+    }
+
+    /// Detects the format of a file by its content, and by its extension where that is ambiguous.
     #[must_use]
     pub fn detect(text: &str, file_name: &str) -> Self {
+        if let Some(format) = results::detect(text) {
+            return format;
+        }
         let ending = file_name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or_default();
@@ -141,6 +205,8 @@ pub fn read(
 ) -> Result<Imported, SamplesErrors> {
     let text = place::utf8(bytes, file_name)?;
     let format = format.unwrap_or_else(|| Format::detect(text, file_name));
+    let commas = if format == Format::JsonLines { json_lines::with_commas(text) } else { text.into() };
+    let text = &*commas;
     let mut problems = Problems::new(file_name, text);
     if text.trim().is_empty() {
         problems.push(0, format!("there is nothing in this file: expected samples ({format})"));
@@ -162,6 +228,7 @@ pub fn read(
         Format::ExtraPJson => json::read(text, &mut problems),
         Format::JsonLines => json_lines::read(text, &mut problems),
         Format::Csv => csv::read(text, file_name, selection, &mut problems),
+        results => results::read(results, text, selection, &mut problems),
     };
     let mut notes = Vec::new();
     let samples = experiment.and_then(|e: Experiment| e.samples(selection, &mut problems, &mut notes));
@@ -176,13 +243,36 @@ pub fn read(
     }
 }
 
+/// Reads the folder that criterion keeps, such as `target/criterion`: of each benchmark the last
+/// run.
+///
+/// # Errors
+/// In words: a folder or file that cannot be read, or that holds no results of criterion.
+pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, String> {
+    let experiment = results::criterion_folder(folder, selection)?;
+    let mut problems = Problems::new("", "");
+    let mut notes = Vec::new();
+    let samples = experiment.samples(selection, &mut problems, &mut notes);
+    match samples {
+        Some(mut samples) if problems.is_empty() => {
+            if let Some(HoldOut::Share(share)) = selection.hold_out {
+                selection::hold_out(&mut samples, share);
+            }
+            Ok(Imported { samples, format: Format::Criterion, notes })
+        }
+        _ => Err(format!("{}: {}", folder.display(), problems.errors())),
+    }
+}
+
 /// An option that says nothing of a file of this format, and why.
 fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'static str)> {
-    let Selection { metric, time, hold_out, model_column } = selection;
+    let Selection { metric, time, hold_out, model_column, inputs, set } = selection;
     let of_columns = "it names a column of CSV";
+    let is_extra_p = matches!(format, Format::ExtraPText | Format::ExtraPJson | Format::JsonLines);
     match format {
         Format::Strata if metric.is_some() => Some(("--metric", "there are no metrics")),
         Format::Strata if time.is_some() => Some(("--time", "its times are in s")),
+        Format::Strata if !set.is_empty() => Some(("--set", "its models have their inputs")),
         Format::Csv if metric.is_some() => {
             Some(("--metric", "name the column of times with --time COLUMN:UNIT"))
         }
@@ -190,6 +280,12 @@ fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'st
         _ if format != Format::Csv && matches!(hold_out, Some(HoldOut::Column(_))) => {
             Some(("--hold-out COLUMN", of_columns))
         }
+        _ if (is_extra_p || format == Format::Strata) && inputs.is_some() => {
+            Some(("--inputs", "it says itself which are inputs"))
+        }
+        _ if is_extra_p || matches!(format, Format::Strata | Format::Csv) => None,
+        _ if metric.is_some() => Some(("--metric", "its times are known")),
+        _ if time.is_some() => Some(("--time", "its times and their units are known")),
         _ => None,
     }
 }

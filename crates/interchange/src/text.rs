@@ -18,6 +18,8 @@ struct Reader {
     metric: usize,
     /// The number of points of this region and metric that have data.
     next: usize,
+    /// Where this region or metric begins.
+    begins: usize,
 }
 
 pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment> {
@@ -37,8 +39,15 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
         match word {
             "PARAMETER" => reader.parameters(text, rest, at, problems),
             "POINTS" => reader.points(text, rest, at, problems),
-            "REGION" => (reader.path, reader.next) = (reader.experiment.paths.number(rest), 0),
-            "METRIC" => (reader.metric, reader.next) = (reader.experiment.metrics.number(rest), 0),
+            "REGION" | "METRIC" => {
+                reader.check_complete(problems);
+                (reader.next, reader.begins) = (0, at);
+                if word == "REGION" {
+                    reader.path = reader.experiment.paths.number(rest);
+                } else {
+                    reader.metric = reader.experiment.metrics.number(rest);
+                }
+            }
             "DATA" => reader.data(rest, index + 1, at, problems),
             other => problems.push(
                 at,
@@ -49,6 +58,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
             ),
         }
     }
+    reader.check_complete(problems);
     if reader.experiment.parameters.is_empty() {
         problems.push(0, "no line names a parameter: put `PARAMETER NAME` first".into());
     }
@@ -56,6 +66,21 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
 }
 
 impl Reader {
+    /// Refuses a region with fewer lines than points: it cannot be told which one is missing, and the
+    /// others would stand at wrong points.
+    fn check_complete(&self, problems: &mut Problems<'_>) {
+        if (1..self.points.len()).contains(&self.next) {
+            let region = self.experiment.paths.text(self.path);
+            let message = format!(
+                "the region `{region}` has {} DATA lines for {} POINTS: which point is missing cannot be told; fill the \
+                 line in, or take the region out",
+                self.next,
+                self.points.len()
+            );
+            problems.push(self.begins, message);
+        }
+    }
+
     fn parameters(&mut self, text: &str, rest: &str, at: usize, problems: &mut Problems<'_>) {
         if rest.is_empty() {
             problems.push(at, "the parameter's name is missing: `PARAMETER NAME`".into());

@@ -24,6 +24,9 @@ use crate::points::{Site, competing, not_competing};
 /// is measured.
 const UNMEASURED_GAIN: f64 = 0.1;
 
+/// With fewer held-out samples a verdict says little.
+const LEAST_HELD_OUT: usize = 5;
+
 /// What the command line says against the spec, or the samples that carry its words.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
@@ -136,6 +139,32 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
     fitting
 }
 
+/// What samples of others do not show, though a model is fitted to them.
+fn unseen(model: &ModelSamples) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let name = &model.name;
+    for (place, column) in model.inputs() {
+        let mut values = model.rows.iter().filter_map(|row| row.values.get(place));
+        if let Some(first) = values.next()
+            && values.all(|value| value == first)
+        {
+            let input = &column.text;
+            warnings.push(format!(
+                "model `{name}`: `{input}` was {first} in all samples: nothing is known of its effect, and the model holds \
+                 for {input}={first}"
+            ));
+        }
+    }
+    let held_out = model.rows.iter().filter(|row| row.verify).count();
+    if (1..LEAST_HELD_OUT).contains(&held_out) {
+        warnings.push(format!(
+            "model `{name}`: {} verified it, which says little: hold out 5 or more",
+            count(held_out, "sample", "samples")
+        ));
+    }
+    warnings
+}
+
 /// The warnings of models, with their names; what is the same of several is said once.
 fn of_several<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -211,6 +240,7 @@ impl Fitting {
         for outcome in fit_columns(samples, &options, overrides.variance.as_deref()) {
             self.keep(outcome);
         }
+        self.warnings.extend(samples.models.iter().flat_map(unseen));
     }
 
     fn by_spec(&mut self, samples: &Samples, timeless: &[String], spec: &CheckedSpec, overrides: &Overrides) {

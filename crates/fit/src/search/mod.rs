@@ -32,6 +32,8 @@ const LONGEST: usize = 6;
 /// Distinct points that each coefficient and each place of a breakpoint needs at least: Austin and
 /// Steyerberg, *The number of subjects per variable required in linear regression analyses* (2015).
 const POINTS_EACH: usize = 2;
+/// Distinct points without which no curve is told from another.
+pub(crate) const LEAST_POINTS: usize = 4;
 /// More samples than these add little to the choice of terms.
 const ENOUGH: usize = 500;
 /// Values in the table of samples and candidates at most: the work of a search is at most some
@@ -195,10 +197,11 @@ fn best_of(
     options: &FitOptions,
 ) -> Option<(Scored, usize)> {
     let groups = points::groups(points.iter().map(Vec::as_slice));
-    let parameters = groups.iter().max()?.saturating_sub(1) / POINTS_EACH;
-    if parameters == 0 {
+    let count = groups.iter().max()? + 1;
+    if count < LEAST_POINTS {
         return None;
     }
+    let parameters = (count - 1) / POINTS_EACH;
     let count = |complexity: u8| all.iter().filter(|c| c.complexity <= complexity).count().max(1) as f64;
     // The largest of many chance gains grows with the logarithm of their number; the constant is
     // not chosen from any.

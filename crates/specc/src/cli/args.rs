@@ -416,9 +416,10 @@ pub(super) struct Advise {
 /// How samples are written that another program took.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Reading {
-    /// The format of the samples: `samples` (ours), `extra-p-text`, `extra-p-json`, `json-lines` or
-    /// `csv`; detected where it is left out.
-    #[arg(long)]
+    /// The program whose results these are, where it is not recognised: `samples` (ours),
+    /// `extra-p-text`, `extra-p-json`, `json-lines` (also TaLPas), `csv`, `google-benchmark`,
+    /// `hyperfine`, `criterion`, `pytest-benchmark`, `jmh`, `go`, `osu`, `imb` or `substrate`.
+    #[arg(long = "from", visible_alias = "format", value_name = "FORMAT")]
     pub(super) format: Option<Format>,
     /// Which metric is the time, where a file has several.
     #[arg(long, value_name = "NAME", conflicts_with = "time")]
@@ -435,6 +436,13 @@ pub(super) struct Reading {
     /// holds text, and without one all rows are of the model that has the file's name.
     #[arg(long, value_name = "NAME")]
     pub(super) model_column: Option<String>,
+    /// The columns of CSV that are inputs, all others are then left out; or names for the numbers
+    /// in the names of benchmarks, in their order: `--inputs n,width` for `sort/1024x64`.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(super) inputs: Option<Vec<String>>,
+    /// An input that a file does not have, with the value that holds for all of it: `ranks=144`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(super) set: Vec<Binding>,
 }
 
 /// What `export` takes.

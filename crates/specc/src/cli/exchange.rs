@@ -14,12 +14,19 @@ use strata_select::say;
 use super::args::{Export, Form, Reading};
 use super::choosing;
 use super::failure::{Failure, print};
+use super::values::Binding;
 
 /// Samples in whatever format, with the bytes they were read from.
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
+    let Reading { metric, time, hold_out, model_column, inputs, set, .. } = reading.clone();
+    let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
+    let selection = Selection { metric, time, hold_out, model_column, inputs, set };
+    if path.is_dir() {
+        let imported = strata_interchange::read_criterion(path, &selection).map_err(Failure::Fault)?;
+        let text = imported.samples.to_text();
+        return Ok((imported, text.into_bytes()));
+    }
     let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
-    let Reading { metric, time, hold_out, model_column, .. } = reading.clone();
-    let selection = Selection { metric, time, hold_out, model_column };
     let imported = strata_interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
         .map_err(|e| Failure::Fault(e.to_string()))?;
     Ok((imported, bytes))
@@ -98,9 +105,11 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
 }
 
 fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> Result<String, Failure> {
-    let Reading { format, metric, time, hold_out, model_column } = &args.reading;
+    let Reading { format, metric, time, hold_out, model_column, inputs, set } = &args.reading;
     let unused = [
-        ("--format", format.is_some()),
+        ("--inputs", inputs.is_some()),
+        ("--set", !set.is_empty()),
+        ("--from", format.is_some()),
         ("--metric", metric.is_some()),
         ("--time", time.is_some()),
         ("--hold-out", hold_out.is_some()),

@@ -132,9 +132,9 @@ fn input_that_is_not_what_it_seems_is_named_with_its_place() {
         let (_, err) = expect(1, arguments, at);
         assert!(err.contains(say) && err.contains("latin."), "{arguments:?}: {err}");
     }
-    let metrics =
-        ["time", "visits", "bytes"].map(|metric| format!("METRIC {metric}\nDATA 1\nDATA 2\nDATA 3\n"));
-    let extra_p = format!("PARAMETER p\nPOINTS 1 2 4\nREGION main\n{}", metrics.concat());
+    let metrics = ["time", "visits", "bytes"]
+        .map(|metric| format!("METRIC {metric}\nDATA 1\nDATA 2\nDATA 4\nDATA 8\n"));
+    let extra_p = format!("PARAMETER p\nPOINTS 1 2 4 8\nREGION main\n{}", metrics.concat());
     write("three.txt", extra_p.as_bytes());
     let (_, err) = expect(1, &["fit", "three.txt"], at);
     assert!(
@@ -143,7 +143,10 @@ fn input_that_is_not_what_it_seems_is_named_with_its_place() {
     );
     let (_, err) = expect(1, &["fit", "three.txt", "--metric", "joules"], at);
     assert!(err.contains("joules") && err.contains("`bytes`"), "{err}");
-    expect(0, &["fit", "three.txt", "--metric", "bytes"], at);
+    let (_, err) = expect(0, &["fit", "three.txt", "--metric", "bytes"], at);
+    assert!(err.contains("the metric `bytes` is no time"), "{err}");
+    let (_, err) = expect(0, &["fit", "three.txt", "--metric", "time"], at);
+    assert!(!err.contains("is no time"), "{err}");
     // A cell that is empty, and one that is not there.
     write("hole.csv", b"n,time\n1,1e-6\n2,\n4,4e-6\n");
     write("short.csv", b"n,time\n1,1e-6\n2\n4,4e-6\n");
@@ -193,4 +196,31 @@ fn models_are_exported_to_other_languages() {
     assert!(err.contains("--model"), "{err}");
     let (_, err) = expect(2, &["export", "out/models.toml", "--to", "json-lines"], at);
     assert!(err.contains("is a model set"), "{err}");
+}
+
+#[test]
+fn results_of_benchmarks_fit_and_say_what_they_do_not_show() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    for n in [1u32, 4, 16, 64, 256, 1024] {
+        let new = at.join(format!("criterion/fold/{n}/new"));
+        fs::create_dir_all(&new).expect("made");
+        let benchmark = format!("{{\"group_id\":\"fold\",\"function_id\":null,\"value_str\":\"{n}\"}}");
+        fs::write(new.join("benchmark.json"), benchmark).expect("written");
+        let times: Vec<String> =
+            (1..=5).map(|i| (f64::from(i) * (50.0 + 3.0 * f64::from(n))).to_string()).collect();
+        let sample = format!("{{\"iters\":[1.0,2.0,3.0,4.0,5.0],\"times\":[{}]}}", times.join(","));
+        fs::write(new.join("sample.json"), sample).expect("written");
+    }
+    let (out, _) = expect(0, &["fit", "criterion", "--set", "threads=4", "--json"], at);
+    let json: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&json["models"][0]["name"], &json["models"][0]["samples"]), (&"fold".into(), &30.into()));
+    let (_, err) = expect(0, &["fit", "criterion", "--set", "threads=4"], at);
+    assert!(err.contains("`threads` was 4 in all samples"), "{err}");
+    let (_, err) = expect(1, &["fit", "criterion/fold/1/new"], at);
+    assert!(err.contains("there is no folder of criterion here"), "{err}");
+    fs::write(at.join("two.csv"), "n,time\n1,1.2e-5\n1,1.3e-5\n50,9e-5\n").expect("written");
+    let (_, err) = expect(1, &["fit", "two.csv"], at);
+    assert!(err.contains("samples at 2 points only"), "{err}");
+    expect(2, &["fit", "two.csv", "--set", "threads"], at);
 }

@@ -1,0 +1,234 @@
+//! Results of benchmark programs, each in the program's own form.
+//!
+//! Inputs are taken only from where a form keeps them (parameters, arguments in names), never from
+//! statistics of the measurement. Aggregates are no samples; where there are raw repeats, each is a
+//! sample. Units come from the file.
+
+mod criterion;
+mod go;
+mod google;
+mod hyperfine;
+mod jmh;
+mod mpi;
+mod pytest;
+mod substrate;
+
+use serde::Deserialize;
+
+use crate::experiment::{Experiment, Measurement};
+use crate::json;
+use crate::place::{Lines, Problems, offset};
+use crate::{Format, Selection};
+
+pub(crate) use criterion::folder as criterion_folder;
+
+/// The first words by which a form is known, in the first kilobytes of a file.
+pub(crate) fn detect(text: &str) -> Option<Format> {
+    let head = text.trim_start();
+    let first = head.lines().next().unwrap_or_default();
+    let begins = |word: &str| head.lines().any(|line| line.starts_with(word));
+    let has = |name: &str| text.contains(&format!("\"{name}\""));
+    if head.starts_with(['{', '[']) {
+        let known = [
+            (Format::GoogleBenchmark, has("benchmarks") && has("context") && !has("machine_info")),
+            (Format::Pytest, has("benchmarks") && has("machine_info")),
+            (Format::Jmh, has("primaryMetric")),
+            (Format::Substrate, has("pallet") && has("time_results")),
+            (Format::Hyperfine, has("results") && has("command") && has("mean")),
+        ];
+        return known.into_iter().find_map(|(format, is_it)| is_it.then_some(format));
+    }
+    let known = [
+        (Format::GoogleBenchmark, begins("name,iterations,real_time,cpu_time,time_unit")),
+        (Format::Hyperfine, first.starts_with("command,mean,stddev,median")),
+        (Format::Criterion, first.starts_with("group,function,value,throughput_num")),
+        (Format::Go, begins("Benchmark") && text.contains("ns/op")),
+        (Format::Osu, first.starts_with("# OSU ") || begins("# OSU MPI")),
+        (Format::Imb, begins("# Benchmarking ")),
+    ];
+    known.into_iter().find_map(|(format, is_it)| is_it.then_some(format))
+}
+
+/// Reads a file of one of these forms.
+pub(crate) fn read(
+    format: Format,
+    text: &str,
+    selection: &Selection,
+    problems: &mut Problems<'_>,
+) -> Option<Experiment> {
+    let mut results = Results::new(text, format, selection);
+    match format {
+        Format::GoogleBenchmark => google::read(text, &mut results, problems),
+        Format::Hyperfine => hyperfine::read(text, &mut results, problems),
+        Format::Criterion => criterion::raw_csv(text, &mut results, problems),
+        Format::Pytest => pytest::read(text, &mut results, problems),
+        Format::Jmh => jmh::read(text, &mut results, problems),
+        Format::Go => go::read(text, &mut results, problems),
+        Format::Osu => mpi::osu(text, &mut results, problems),
+        Format::Imb => mpi::imb(text, &mut results, problems),
+        Format::Substrate => substrate::read(text, &mut results, problems),
+        Format::Strata | Format::ExtraPText | Format::ExtraPJson | Format::JsonLines | Format::Csv => {}
+    }
+    results.finish(problems)
+}
+
+/// One input and its value.
+type Input = (String, f64);
+
+/// What is read, measurement by measurement. Benchmarks of one file may differ in their inputs.
+pub(crate) struct Results<'t> {
+    text: &'t str,
+    lines: Lines,
+    format: Format,
+    /// Names for inputs that have none in the file, in their order.
+    inputs: &'t [String],
+    experiment: Experiment,
+    /// Rows that are no measurements, by reason, with their number.
+    left_out: Vec<(String, usize)>,
+}
+
+impl<'t> Results<'t> {
+    fn new(text: &'t str, format: Format, selection: &'t Selection) -> Self {
+        let mut experiment = Experiment::default();
+        experiment.metrics.number("time");
+        let inputs = selection.inputs.as_deref().unwrap_or_default();
+        Self { text, lines: Lines::new(text), format, inputs, experiment, left_out: Vec::new() }
+    }
+
+    /// A JSON document of this form, or the error at its place.
+    fn json<'a, T: Deserialize<'a>>(&self, text: &'a str, problems: &mut Problems<'_>) -> Option<T> {
+        match serde_json::from_str(text) {
+            Ok(document) => Some(document),
+            Err(error) => {
+                json::syntax_of(self.format.title(), text, 0, &error, problems);
+                None
+            }
+        }
+    }
+
+    /// A time in s, of a piece of the text, in a unit.
+    fn time(&self, piece: &str, unit: &str, problems: &mut Problems<'_>) -> Option<f64> {
+        let Some(unit) = seconds(unit) else {
+            let message = format!("`{unit}` is not a unit of time ({})", self.format.title());
+            problems.push(offset(self.text, piece), message);
+            return None;
+        };
+        problems.time(piece, "the time").map(|time| time * unit)
+    }
+
+    /// A measurement: `piece` is the part of the text that says so, `path` the benchmark.
+    fn sample(&mut self, piece: &str, path: &str, inputs: &[Input], seconds: f64) {
+        let known = &mut self.experiment.parameters;
+        for (name, _) in inputs {
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
+        let value = |name: &String| inputs.iter().find(|(n, _)| n == name).map_or(f64::NAN, |(_, v)| *v);
+        let point = known.iter().map(value).collect();
+        let at = offset(self.text, piece);
+        self.experiment.measurements.push(Measurement {
+            path: self.experiment.paths.number(path),
+            metric: 0,
+            point,
+            value: seconds,
+            verify: false,
+            line: self.lines.line(at),
+            at,
+        });
+    }
+
+    /// Counts a row that is no measurement.
+    fn leave_out(&mut self, why: &str) {
+        match self.left_out.iter_mut().find(|(known, _)| known == why) {
+            Some((_, count)) => *count += 1,
+            None => self.left_out.push((why.to_owned(), 1)),
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        if !self.experiment.notes.contains(&text) {
+            self.experiment.notes.push(text);
+        }
+    }
+
+    /// The benchmark and its inputs, of pieces of its name: `n:1024` and `n=1024` are inputs, plain
+    /// numbers, too, in the order of `--inputs`, else called `n`, or `n1`, `n2` where there are
+    /// several.
+    fn named<'a>(&self, pieces: impl IntoIterator<Item = &'a str>, separator: &str) -> (String, Vec<Input>) {
+        let (mut path, mut inputs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+        for piece in pieces {
+            let named = piece.split_once([':', '=']);
+            match (named, named.and_then(|(_, value)| self.value(value)), self.values(piece)) {
+                (Some((name, _)), Some(value), _) => inputs.push((name.to_owned(), value)),
+                (_, _, Some(values)) => bare.extend(values),
+                _ => path.push(piece),
+            }
+        }
+        let one = bare.len() == 1;
+        for (place, value) in bare.into_iter().enumerate() {
+            let name = self.inputs.get(place).cloned();
+            let usual = || if one { "n".to_owned() } else { format!("n{}", place + 1) };
+            inputs.push((name.unwrap_or_else(usual), value));
+        }
+        (path.join(separator), inputs)
+    }
+
+    /// A number of a name or parameter; with `--inputs` also `64k`, `2Ki` and the like.
+    fn value(&self, text: &str) -> Option<f64> {
+        let plain = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+        let factors = [
+            ("Ki", 1024.0),
+            ("Mi", 1_048_576.0),
+            ("Gi", 1_073_741_824.0),
+            ("k", 1e3),
+            ("K", 1e3),
+            ("M", 1e6),
+            ("G", 1e9),
+        ];
+        let with_unit = || {
+            let (digits, factor) =
+                factors.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;
+            Some(plain(digits)? * factor)
+        };
+        plain(text).or_else(|| if self.inputs.is_empty() { None } else { with_unit() })
+    }
+
+    /// The numbers of a piece; with `--inputs` also several, as in `1024x64`.
+    fn values(&self, piece: &str) -> Option<Vec<f64>> {
+        if let Some(value) = self.value(piece) {
+            return Some(vec![value]);
+        }
+        let several = !self.inputs.is_empty() && piece.contains(['x', ',']);
+        several.then(|| piece.split(['x', ',']).map(|one| self.value(one)).collect())?
+    }
+
+    fn finish(mut self, problems: &mut Problems<'_>) -> Option<Experiment> {
+        let all = self.experiment.parameters.len();
+        for measurement in &mut self.experiment.measurements {
+            measurement.point.resize(all, f64::NAN);
+        }
+        for (why, count) in &self.left_out {
+            let rows = if *count == 1 { "1 row is".to_owned() } else { format!("{count} rows are") };
+            self.experiment.notes.push(format!("{rows} left out: {why}"));
+        }
+        if self.experiment.measurements.is_empty() && problems.is_empty() {
+            let why: Vec<String> = self.left_out.iter().map(|(why, _)| why.clone()).collect();
+            let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
+            problems.push(0, format!("this file of {} has no measurement{why}", self.format.title()));
+        }
+        problems.is_empty().then_some(self.experiment)
+    }
+}
+
+/// A unit of time in s.
+fn seconds(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ps" => 1e-12,
+        "ns" => 1e-9,
+        "us" | "µs" | "μs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return None,
+    })
+}

@@ -1,0 +1,274 @@
+//! Results of benchmark programs: one file of each form as the program writes it, and one that is
+//! poisoned: an aggregate, a rate, a number that is none, a missing number of ranks, the run before.
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use strata_interchange::{Format, Imported, Selection, read, read_criterion};
+
+/// Reads it without saying what it is.
+fn good(name: &str, text: &str, format: Format) -> Imported {
+    let imported = read(text.as_bytes(), name, None, &Selection::default());
+    let imported = imported.unwrap_or_else(|errors| panic!("{name}: {errors}"));
+    assert_eq!(imported.format, format, "{name}");
+    imported
+}
+
+fn bad(name: &str, text: &str) -> String {
+    read(text.as_bytes(), name, None, &Selection::default()).unwrap_err().to_string()
+}
+
+/// A model, its inputs, and its rows: values, then seconds in ns.
+type Told = (String, Vec<String>, Vec<(Vec<f64>, f64)>);
+
+fn told(imported: &Imported) -> Vec<Told> {
+    let model = |model: &strata_model::samples::ModelSamples| {
+        let inputs = model.columns.iter().map(|column| column.text.clone()).collect();
+        let ns = |seconds: f64| (1e12 * seconds).round() / 1e3;
+        let rows = model.rows.iter().map(|row| (row.values.clone(), ns(row.seconds))).collect();
+        (model.name.clone(), inputs, rows)
+    };
+    imported.samples.models.iter().map(model).collect()
+}
+
+fn one(name: &str, inputs: &[&str], rows: &[(&[f64], f64)]) -> Told {
+    let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+    (name.to_owned(), inputs, rows.iter().map(|(values, ns)| (values.to_vec(), *ns)).collect())
+}
+
+const GOOGLE: &str = r#"{"context": {"library_build_type": "debug", "cpu_scaling_enabled": false},
+"benchmarks": [
+ {"name": "BM_fold/n:64/w:2", "run_name": "BM_fold/n:64/w:2", "run_type": "iteration", "threads": 1,
+  "iterations": 10, "real_time": 1.5, "cpu_time": NaN, "time_unit": "us"},
+ {"name": "BM_copy/64/threads:1", "run_type": "iteration", "real_time": 20, "time_unit": "ns", "rate": Infinity},
+ {"name": "BM_copy/64_mean", "run_name": "BM_copy/64", "run_type": "aggregate", "real_time": 7, "time_unit": "ns"},
+ {"name": "BM_copy_BigO", "run_type": "aggregate", "real_coefficient": 1.2, "big_o": "N", "time_unit": "ns"},
+ {"name": "BM_copy/128", "run_type": "iteration", "error_occurred": true, "error_message": "x"}]}"#;
+
+#[test]
+fn google_benchmark() {
+    let imported = good("g.json", GOOGLE, Format::GoogleBenchmark);
+    let expected =
+        [one("BM_fold", &["n", "w"], &[(&[64.0, 2.0], 1500.0)]), one("BM_copy", &["n"], &[(&[64.0], 20.0)])];
+    assert_eq!(told(&imported), expected);
+    let notes = imported.notes.join("\n");
+    for note in
+        ["debug build", "2 rows are left out: they are aggregates", "1 row is left out: the benchmark failed"]
+    {
+        assert!(notes.contains(note), "{notes}");
+    }
+    let error = bad("g.json", &GOOGLE.replace("\"real_time\": 20", "\"real_time\": -20"));
+    assert!(error.contains("g.json:5:") && error.contains("no time is below zero"), "{error}");
+    let error = bad("g.json", &GOOGLE.replace("\"us\"", "\"furlongs\""));
+    assert!(error.contains("`furlongs` is not a unit of time (Google Benchmark)"), "{error}");
+    let aggregates = GOOGLE.replace("\"iteration\"", "\"aggregate\"");
+    assert!(bad("g.json", &aggregates).contains("no measurement: they are aggregates"));
+    assert!(bad("g.json", GOOGLE.split_at(300).0).contains("g.json:"), "cut short");
+    // As redirected, with what stands above.
+    let csv = "2026-01-05T10:00:00\nRunning ./bench\nname,iterations,real_time,cpu_time,time_unit,bytes_per_second,\
+               items_per_second,label,error_occurred,error_message\n\
+               \"BM_fold/n:1024/w:2/real_time/threads:4\",51234,13.1,13.0,us,,,,,\n\
+               \"BM_fold/n:1024/w:2_cv\",3,0.01,0.01,us,,,,,\n\"BM_fold/n:9/w:2\",,,,,,,,true,\"no\"\n";
+    let imported = good("g.csv", csv, Format::GoogleBenchmark);
+    let expected = one("BM_fold", &["n", "w", "threads"], &[(&[1024.0, 2.0, 4.0], 13_100.0)]);
+    assert_eq!(told(&imported), [expected]);
+}
+
+const HYPERFINE: &str = r#"{"results":[
+ {"command":"./sort --n 1000","mean":0.012,"stddev":null,"median":0.0119,"user":0.010,"system":0.001,"min":0.0117,
+  "max":0.0131,"times":[0.5,0.25],"exit_codes":[0,0],"parameters":{"n":"1000","kind":"radix"}},
+ {"command":"./sort --n 2000","mean":0.012,"median":0.0119,"times":[0.75,9.0],"exit_codes":[0,1],
+  "parameters":{"n":"2000","kind":"radix"}}]}"#;
+
+#[test]
+fn hyperfine() {
+    let imported = good("h.json", HYPERFINE, Format::Hyperfine);
+    let rows: &[(&[f64], f64)] = &[(&[1000.0], 5e8), (&[1000.0], 2.5e8), (&[2000.0], 7.5e8)];
+    assert_eq!(told(&imported), [one("sort_n_n", &["n"], rows)]);
+    assert!(
+        imported.notes.join("\n").contains("1 row is left out: the command failed"),
+        "{:?}",
+        imported.notes
+    );
+    let error = bad("h.json", &HYPERFINE.replace("0.25]", "\"soon\"]"));
+    assert!(error.contains("h.json:3:") && error.contains("must be a number"), "{error}");
+    let csv = "command,mean,stddev,median,user,system,min,max,parameter_n\n./sort 10,0.5,0.1,0.5,0.4,0.1,0.4,0.6,10\n";
+    let imported = good("h.csv", csv, Format::Hyperfine);
+    assert_eq!(told(&imported), [one("sort_n", &["n"], &[(&[10.0], 5e8)])]);
+    assert!(imported.notes[0].contains("no single runs"), "{:?}", imported.notes);
+    // A reference command has no cell of the parameter.
+    let error = bad("h.csv", &format!("{csv}./other,0.5,0.1,0.5,0.4,0.1,0.4,0.6\n"));
+    assert!(error.contains("h.csv:3:1") && error.contains("export JSON"), "{error}");
+}
+
+#[test]
+fn criterion() {
+    let csv = "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count\n\
+               rank,fenwick,16,,,3000,ns,100\nrank,fenwick,64,,,2,us,10\n";
+    let imported = good("raw.csv", csv, Format::Criterion);
+    assert_eq!(told(&imported), [one("rank_fenwick", &["n"], &[(&[16.0], 30.0), (&[64.0], 200.0)])]);
+    let error = bad("raw.csv", &csv.replace(",us,10", ",us,0"));
+    assert!(error.contains("raw.csv:3:1"), "{error}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let none = read_criterion(folder.path(), &Selection::default()).unwrap_err();
+    assert!(none.contains("no folder of criterion"), "{none}");
+    for (run, times) in [("new", "[300.0,800.0]"), ("base", "[9e9,9e9]")] {
+        let sample = format!("{{\"sampling_mode\":\"Linear\",\"iters\":[1.0,2.0],\"times\":{times}}}");
+        write(&format!("fold/serial/1024x64/{run}/sample.json"), &sample);
+        write(
+            &format!("fold/serial/1024x64/{run}/benchmark.json"),
+            r#"{"group_id":"fold","function_id":"serial","value_str":"1024x64","throughput":null}"#,
+        );
+    }
+    let told_of = |selection: &Selection| told(&read_criterion(folder.path(), selection).unwrap());
+    // Two numbers in one text are inputs only if somebody says so.
+    assert_eq!(told_of(&Selection::default())[0].0, "fold_serial_1024x64");
+    let named = Selection { inputs: Some(vec!["n".into(), "width".into()]), ..Selection::default() };
+    let rows: &[(&[f64], f64)] = &[(&[1024.0, 64.0], 300.0), (&[1024.0, 64.0], 400.0)];
+    assert_eq!(told_of(&named), [one("fold_serial", &["n", "width"], rows)], "not of the run before");
+    write("fold/serial/1024x64/new/sample.json", "{\"iters\":[0.0],\"times\":[1.0]}");
+    assert!(read_criterion(folder.path(), &named).unwrap_err().contains("1024x64"));
+}
+
+#[test]
+fn pytest_benchmark() {
+    let text = r#"{"machine_info": {}, "benchmarks": [
+      {"name": "test_sort[64-a]", "params": {"n": 64, "kind": "a"}, "stats": {"mean": 0.5, "data": [0.5, 1.5], "rounds": 2}},
+      {"name": "test_sort[128-a]", "params": {"n": "128", "kind": "a"}, "stats": {"mean": 0.25, "stddev": 0.1}}]}"#;
+    let imported = good("p.json", text, Format::Pytest);
+    let rows: &[(&[f64], f64)] = &[(&[64.0], 5e8), (&[64.0], 1.5e9), (&[128.0], 2.5e8)];
+    assert_eq!(told(&imported), [one("test_sort_a", &["n"], rows)]);
+    assert!(imported.notes[0].contains("--benchmark-save-data"), "{:?}", imported.notes);
+    assert!(bad("p.json", &text.replace("0.25", "null")).contains("must be a number"));
+}
+
+#[test]
+fn jmh() {
+    let text = r#"[{"jmhVersion":"1.37","benchmark":"org.x.Sort.radix","mode":"avgt","params":{"size":"64"},
+      "primaryMetric":{"score":2.0,"scoreError":"NaN","scoreUnit":"us/op","rawData":[[1.0,2.0],[3.0]]}},
+     {"jmhVersion":"1.37","benchmark":"org.x.Sort.rate","mode":"thrpt","params":{"size":"64"},
+      "primaryMetric":{"score":2.0,"scoreUnit":"ops/ms","rawData":[[2.0]]}}]"#;
+    let imported = good("j.json", text, Format::Jmh);
+    let radix: &[(&[f64], f64)] = &[(&[64.0], 1000.0), (&[64.0], 2000.0), (&[64.0], 3000.0)];
+    let expected = [one("radix", &["size"], radix), one("rate", &["size"], &[(&[64.0], 5e5)])];
+    assert_eq!(told(&imported), expected);
+    assert!(imported.notes[0].contains("one fork"), "{:?}", imported.notes);
+    assert!(bad("j.json", &text.replace("us/op", "B/op")).contains("neither a time an operation nor a rate"));
+    assert!(bad("j.json", &text.replace("[[2.0]]", "[[0.0]]")).contains("a rate of zero"));
+}
+
+#[test]
+fn go() {
+    let text = "goos: linux\npkg: x\nBenchmarkSort/kind=radix/n=1024-8   5000   23011 ns/op   0 B/op\n\
+                BenchmarkSort/kind=radix/n=2048-8   5000   50 ns/op\nBenchmarkPrints\nBenchmarkRate-8  5  3 MB/s\nPASS\n";
+    let imported = good("bench.txt", text, Format::Go);
+    let rows: &[(&[f64], f64)] = &[(&[1024.0], 23_011.0), (&[2048.0], 50.0)];
+    assert_eq!(told(&imported), [one("Sort_kind_radix", &["n"], rows)]);
+    assert_eq!(
+        imported.notes.iter().filter(|note| note.contains("left out")).count(),
+        2,
+        "{:?}",
+        imported.notes
+    );
+    assert!(bad("bench.txt", &text.replace("50 ns/op", "NaN ns/op")).contains("bench.txt:4:"));
+}
+
+const OSU: &str = "# OSU MPI Allreduce Latency Test v7.5\n# Datatype: MPI_INT.\n# Size       Avg Latency(us)\n\
+                   [host:1] UCX  INFO  SET\n4                       1.50\n8                       1.75\n";
+
+#[test]
+fn osu_and_imb() {
+    let imported = good("osu.txt", OSU, Format::Osu);
+    let rows: &[(&[f64], f64)] = &[(&[4.0], 1500.0), (&[8.0], 1750.0)];
+    assert_eq!(told(&imported), [one("Allreduce", &["bytes"], rows)]);
+    assert!(imported.notes.join("\n").contains("--set ranks=N"), "{:?}", imported.notes);
+    let set = Selection { set: vec![("ranks".into(), 144.0)], ..Selection::default() };
+    let imported = read(OSU.as_bytes(), "osu.txt", None, &set).unwrap();
+    assert_eq!(told(&imported)[0].2[0], (vec![4.0, 144.0], 1500.0));
+    let rate = OSU.replace("Avg Latency(us)", "Bandwidth (MB/s)");
+    assert!(bad("osu.txt", &rate).contains("is a rate, not a time"));
+
+    let imb = "# Benchmarking Alltoall\n# #processes = 36\n#\n\
+               #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n 0 1000 0.03 0.04 0.03\n 1 1000 10 30 20\n\n\
+               # Benchmarking Barrier\n# #processes = 36\n #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n 1000 1 3 2\n";
+    let imported = good("imb.txt", imb, Format::Imb);
+    let expected = [
+        one("Alltoall", &["bytes", "ranks"], &[(&[1.0, 36.0], 30_000.0)]),
+        one("Barrier", &["ranks"], &[(&[36.0], 3000.0)]),
+    ];
+    assert_eq!(told(&imported), expected, "the slowest rank's; nothing of 0 bytes");
+    assert!(bad("imb.txt", &imb.replace("# #processes = 36\n", "")).contains("`# #processes = N`"));
+}
+
+#[test]
+fn substrate_and_talpas() {
+    let text = r#"[{"pallet":"pallet_toy","instance":"Toy","benchmark":"batch","time_results":[
+      {"components":[["n",0],["m",9]],"extrinsic_time":9100,"storage_root_time":0,"reads":1},
+      {"components":[["n",100],["m",9]],"extrinsic_time":59300,"reads":101}],"db_results":[]}]"#;
+    let imported = good("bench.json", text, Format::Substrate);
+    let rows: &[(&[f64], f64)] = &[(&[0.0, 9.0], 9100.0), (&[100.0, 9.0], 59_300.0)];
+    assert_eq!(told(&imported), [one("pallet_toy_batch", &["n", "m"], rows)]);
+    assert!(imported.notes.join("\n").contains("products of components cannot be told"));
+
+    let text = "{\"parameters\":{\"n\":100};\"metric\":\"time\";\"callpath\":\"a;b\";\"value\":1.5e-7}\n\
+                {\"parameters\":{\"n\":200};\"metric\":\"time\";\"callpath\":\"a;b\";\"value\":2.5e-7}\n";
+    let imported = good("talpas.txt", text, Format::JsonLines);
+    assert_eq!(told(&imported), [one("a_b", &["n"], &[(&[100.0], 150.0), (&[200.0], 250.0)])]);
+    let error = bad("talpas.txt", &text.replace("2.5e-7", "NaN"));
+    assert!(error.contains("talpas.txt:2:"), "{error}");
+}
+
+#[test]
+fn benchmarks_of_one_file_may_differ_in_inputs_but_not_one_benchmark() {
+    let text = GOOGLE.replace("BM_copy/64/threads:1", "BM_fold/64");
+    let error = bad("g.json", &text);
+    assert!(error.contains("g.json:5:") && error.contains("other inputs here than above"), "{error}");
+}
+
+/// A region that lost a line is refused, since the others would stand at wrong points.
+#[test]
+fn a_torn_region_names_both_counts() {
+    let text = "PARAMETER n\nPOINTS 1 2 3\nREGION whole\nMETRIC time\nDATA 1\nDATA 2\nDATA 3\nREGION torn\nDATA 1\nDATA 3\n";
+    let error = bad("t.txt", text);
+    assert!(error.contains("t.txt:8:1") && error.contains("`torn` has 2 DATA lines for 3 POINTS"), "{error}");
+}
+
+#[test]
+fn no_time_is_longer_than_a_century() {
+    let error = bad("c.csv", "n,time\n1,1e-5\n2,8126544059662763008\n");
+    assert!(error.contains("c.csv:3:1") && error.contains("longer than a century"), "{error}");
+}
+
+#[test]
+fn statistics_are_no_inputs_of_csv() {
+    let csv = "n,stddev,user,time\n1,0.1,0.2,5\n2,0.1,0.2,6\n";
+    let error = bad("c.csv", csv);
+    assert!(error.contains("`stddev`, `user` read like statistics") && error.contains("--inputs"), "{error}");
+    let inputs = Selection { inputs: Some(vec!["n".into()]), ..Selection::default() };
+    let imported = read(csv.as_bytes(), "c.csv", None, &inputs).unwrap();
+    assert_eq!(told(&imported), [one("c", &["n"], &[(&[1.0], 5e9), (&[2.0], 6e9)])]);
+    assert_eq!(imported.notes.iter().filter(|note| note.contains("is not used")).count(), 2);
+    let wrong = Selection { inputs: Some(vec!["m".into()]), ..Selection::default() };
+    assert!(read(csv.as_bytes(), "c.csv", None, &wrong).unwrap_err().to_string().contains("no column `m`"));
+}
+
+proptest::proptest! {
+    /// Whatever stands in a file, it is read or refused.
+    #[test]
+    fn damaged_results_are_read_or_refused(at in 0usize..900, bytes in proptest::collection::vec(0u8..128, 0..6)) {
+        for text in [GOOGLE, HYPERFINE, OSU] {
+            let mut damaged = text.as_bytes().to_vec();
+            let at = at.min(damaged.len());
+            let end = (at + bytes.len()).min(damaged.len());
+            damaged.splice(at..end, bytes.iter().copied());
+            for format in Format::ALL {
+                let _ = read(&damaged, "f", Some(format), &Selection::default());
+            }
+            let _ = read(&damaged, "f", None, &Selection::default());
+        }
+    }
+}
