@@ -38,6 +38,7 @@ pub struct Parameter {
 /// All ends are equal: they hold numbers of the measured machine, in which two calibrations of one
 /// library differ.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::type_complexity, reason = "the arguments are named here")]
 pub struct Ends(pub fn(nodes: usize, cores: f64, x: &[f64]) -> Option<(f64, f64)>);
 
 impl PartialEq for Ends {
