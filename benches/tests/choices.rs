@@ -212,7 +212,7 @@ fn answer<L: Library + Debug>(table: &'static Table, problem: &Problem) -> Answe
     let expected = choice.outcomes().map(|(_, outcome)| match outcome {
         Outcome::Taken => choice.expected.map(|seconds| (seconds.get(), choice.parameters)),
         Outcome::Slower(seconds, parameters) => Some((seconds.get(), parameters)),
-        Outcome::OutOfRange | Outcome::NeedsProcesses => None,
+        Outcome::OutOfRange | Outcome::NeedsProcesses | Outcome::NoValue(_) => None,
         other => panic!("{}: {other:?} with neither a condition nor a pin", table.library),
     });
     let taken = format!("{taken:?}").replace(' ', "");

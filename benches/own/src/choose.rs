@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use strata_model::{LibraryModels, ModelSet};
-use strata_select::{Parameter, Question, Row, Source as _, choose_among};
+use strata_select::{Question, Row, Source as _, choose_among};
 
 use crate::library::{Entry, Way};
 
@@ -44,13 +44,8 @@ impl Chooser {
         let names = || models.candidates().iter().map(|candidate| candidate.name.as_str());
         let places = names().map(place).collect::<Result<Vec<_>, _>>()?;
         let rows = places.iter().enumerate().map(|(index, place)| {
-            let of = models.parameters(index).iter().map(|range| Parameter {
-                name: range.name.clone().leak(),
-                min: range.min,
-                max: range.max,
-                step: range.step,
-                root: None,
-            });
+            let of = models.parameters(index).iter();
+            let of = of.map(|range| range.declared(range.name.clone().leak()));
             Row::new(entry.candidates[*place].name, of.collect::<Vec<_>>().leak())
         });
         Ok(Self { rows: rows.collect(), models: models.clone(), name: entry.name, places })

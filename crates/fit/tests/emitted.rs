@@ -14,7 +14,7 @@ use strata_model::set::{
     Model, Nodes, ParameterRange, Step, Term, Verdict,
 };
 use strata_model::{ModelSet, Platform, Prediction, SpecId};
-use strata_select::{Parameter, Question, Root, Row, Source as _, choose_among};
+use strata_select::{Ends, Parameter, Question, Root, Row, Source as _, choose_among};
 
 fn term(term: &str, coefficient: f64) -> Term {
     let relevant = coefficient != 0.0;
@@ -124,8 +124,15 @@ fn set() -> ModelSet {
         vec![free("x")],
         "CombineVector(min(4096,max(1,1e8*absolute(x))))+2*HybridSum(x/2)-absolute(x)/3",
     );
-    let parameter =
-        |name: &str, min, max| ParameterRange { name: name.into(), min, max, step: Step::ONE, root: None };
+    let parameter = |name: &str, min, max| ParameterRange {
+        name: name.into(),
+        min,
+        max,
+        step: Step::ONE,
+        root: None,
+        first: None,
+        last: None,
+    };
     let candidate = |name: &str, model: &str, arguments: &[&str]| LibraryCandidate {
         name: name.into(),
         model: model.into(),
@@ -173,7 +180,8 @@ fn set() -> ModelSet {
                 },
                 LibraryCandidate {
                     parameters: vec![
-                        parameter("s", 1, 4),
+                        // Of 2 cores, and of fewer for less than 2 keys.
+                        ParameterRange { last: Some("min(2*cores-1,keys)".into()), ..parameter("s", 1, 4) },
                         ParameterRange {
                             root: Some("CombineVector(keys)-s*absolute(1+extra)".into()),
                             ..parameter("extra", 0, 5000)
@@ -204,6 +212,32 @@ fn a_candidate_may_be_called_as_a_type() {
     set.libraries[0].candidates[1].name = "library".into();
     let text = emit::rust(&[set]).unwrap();
     assert!(text.contains("    Library2,\n") && text.contains("Self::Library2,"), "{text}");
+}
+
+/// Ends hold the words of the spec, so that sets of two machines are of one library.
+#[test]
+fn ends_are_functions_and_may_differ_between_machines() {
+    let mut small = set();
+    let range = &mut small.libraries[0].candidates[0].parameters[0];
+    (range.first, range.last) = (Some("cache1/16384".into()), Some("width/P+logP".into()));
+    let mut large = small.clone();
+    let platform = large.platform.as_mut().unwrap();
+    (platform.nodes, platform.cores, platform.cache) = (2, 64, "L1d:48K".into());
+    large.libraries[0].candidates[0].parameters[0].max = 99;
+    let text = emit::rust(&[small.clone(), large.clone()]).unwrap();
+    for (part, count) in [
+        ("fn sort_radix_bits_ends(nodes: usize, _: f64, x: &[f64]) -> Option<(f64, f64)> {", 2),
+        ("    let &[_, width] = x else { return None };", 2),
+        ("Some((32768.0 / 16384.0, (width / p) + log_p))", 1),
+        ("Some((49152.0 / 16384.0, (width / p) + log_p))", 1),
+        (".ends(Ends(sort_radix_bits_ends))", 2),
+        ("let cores = cores.min(64.0);", 1),
+        ("/// `bits`: cache1/16384..=width/P+logP.", 1),
+    ] {
+        assert_eq!(text.matches(part).count(), count, "{part}: {text}");
+    }
+    large.libraries[0].candidates[0].parameters[0].last = Some("width".into());
+    assert!(emit::rust(&[small, large]).unwrap_err().to_string().contains("other inputs, candidates"));
 }
 
 #[test]
@@ -317,8 +351,10 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
              let blocked = <models::Sort as strata_select::Library>::candidate(2, &[5]);\n    \
              assert_eq!(blocked, Some(models::Sort::Blocked { length: 32 }));\n";
     // What is a root is found by the same expression.
-    const BALANCED: &[Parameter] =
-        &[Parameter::new("s", 1, 4), Parameter::new("extra", 0, 5000).root(Root(|_, _| None))];
+    const BALANCED: &[Parameter] = &[
+        Parameter::new("s", 1, 4).ends(Ends(|_, _, _| None)),
+        Parameter::new("extra", 0, 5000).root(Root(|_, _| None)),
+    ];
     let rows = [Row::EMPTY, Row::EMPTY, Row::EMPTY, Row::new("balanced", BALANCED)];
     for keys in [1.0, 2.0, 60.0, 500.0, 999.0, 1001.0] {
         let inputs = [keys, 8.0];
@@ -357,13 +393,7 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
 
 /// The parameters of a candidate, as programs declare them.
 fn declared(library: &LibraryModels, candidate: usize) -> &'static [Parameter] {
-    let of = |range: &ParameterRange| Parameter {
-        name: String::leak(range.name.clone()),
-        min: range.min,
-        max: range.max,
-        step: range.step,
-        root: range.root.as_ref().map(|_| Root(|_, _| None)),
-    };
+    let of = |range: &ParameterRange| range.declared(String::leak(range.name.clone()));
     library.parameters(candidate).iter().map(of).collect::<Vec<_>>().leak()
 }
 

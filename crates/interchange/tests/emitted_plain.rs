@@ -183,11 +183,20 @@ fn set() -> ModelSet {
                     &[("w", 1, 8, Step::Multiply(2)), ("type", 0, 4, Step::ONE)],
                 ),
                 candidate("both", "double", &["n", "3"], &[], &[]),
-                candidate("tabled", "Tabled", &["n", "8-w"], &[], &[("w", 0, 8, Step::ONE)]),
+                with_last(
+                    candidate("tabled", "Tabled", &["n", "8-w"], &[], &[("w", 0, 8, Step::ONE)]),
+                    "min(5*cores/cores, n/3)",
+                ),
             ],
         }],
         ..ModelSet::default()
     }
+}
+
+/// The same where the last value of the first parameter depends on the problem.
+fn with_last(mut candidate: LibraryCandidate, last: &str) -> LibraryCandidate {
+    candidate.parameters[0].last = Some(last.to_owned());
+    candidate
 }
 
 fn candidate(
@@ -211,6 +220,8 @@ fn candidate(
                 max: *max,
                 step: *step,
                 root: None,
+                first: None,
+                last: None,
             })
             .collect(),
     }

@@ -49,8 +49,13 @@ impl FileModels {
                 return Err(format!("its candidate `{}` is not one of this program", candidate.name));
             };
             let theirs = candidate.parameters.iter();
-            let theirs = theirs.map(|p| (p.name.as_str(), p.min, p.max, p.step, p.root.is_some()));
-            let ours = ours.parameters.iter().map(|p| (p.name, p.min, p.max, p.step, p.root.is_some()));
+            // Ends hold numbers of the measured machine, which may differ.
+            let range = |min, max, ends| if ends { (0, 0, true) } else { (min, max, false) };
+            let theirs = theirs
+                .map(|p| (p.name.as_str(), range(p.min, p.max, !p.is_constant()), p.step, p.root.is_some()));
+            let ours = ours.parameters.iter();
+            let ours =
+                ours.map(|p| (p.name, range(p.min, p.max, p.ends.is_some()), p.step, p.root.is_some()));
             if !theirs.eq(ours) {
                 return Err(format!("its candidate `{}` has other parameters than here", candidate.name));
             }
@@ -117,6 +122,17 @@ impl Source for FileModels {
 
     fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         self.models.sign(self.place(candidate)?, nodes, inputs, parameters)
+    }
+
+    fn range(
+        &self,
+        candidate: usize,
+        parameter: usize,
+        nodes: usize,
+        cores: usize,
+        inputs: &[f64],
+    ) -> Option<(i64, i64)> {
+        self.models.range(self.place(candidate)?, parameter, nodes, cores, inputs)
     }
 
     fn predict(

@@ -11,6 +11,9 @@ use strata_select::machine::word;
 /// and its number of hardware threads.
 pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
 
+/// The one of [`MACHINE`] that is the number of hardware threads.
+pub const CORES: &str = "cores";
+
 /// A requirement of a library's candidate in a spec: that nodes are processes with memories of their
 /// own ([`Platform::has_processes`]).
 pub const PROCESSES: &str = "processes";

@@ -83,7 +83,15 @@ fn set() -> ModelSet {
         model: model.into(),
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
         parameters: if max > 0 {
-            vec![ParameterRange { name: "bits".into(), min: 1, max, step: Step::ONE, root: None }]
+            vec![ParameterRange {
+                name: "bits".into(),
+                min: 1,
+                max,
+                step: Step::ONE,
+                root: None,
+                first: None,
+                last: None,
+            }]
         } else {
             vec![]
         },

@@ -597,6 +597,37 @@ fn a_speed_that_halves_is_seen_and_taken_out() {
     }
 }
 
+/// A short task that shares its node's core with threads of its own is not set aside.
+#[test]
+fn a_task_of_several_threads_is_not_preempted_by_them() {
+    thread_local! {
+        static USED: Cell<(i64, f64)> = const { Cell::new((0, 0.0)) };
+    }
+    struct Pool;
+    impl Clock for Pool {
+        fn now(&mut self, _: &Node) -> f64 {
+            TIME.get()
+        }
+        fn usage(&mut self, _: &Node) -> Option<Usage> {
+            let (preempted, others) = USED.get();
+            Some(Usage { preempted, others, ..Usage::default() })
+        }
+    }
+    for (others, set_aside) in [(0.0, true), (1e-3, false)] {
+        let measured = Machine::threads(1).unwrap().run(|node| {
+            let mut timer = Timer::new(Box::new(Pool));
+            timer.prepare(1);
+            timer.start(node);
+            spend(1e-3);
+            USED.set((USED.get().0 + 1, USED.get().1 + others));
+            timer.stop(node);
+            let timing = timer.take().unwrap();
+            Ok((timing.preempted, timing.seconds))
+        });
+        assert_eq!(measured.unwrap(), [(set_aside, 1e-3)]);
+    }
+}
+
 #[test]
 fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
     thread_local! {
@@ -645,6 +676,7 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
 fn long_tasks_of_one_node_take_the_processors_time() {
     thread_local! {
         static SHARE: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
+        static OTHERS: Cell<f64> = const { Cell::new(0.0) };
     }
     struct Shared;
     impl Clock for Shared {
@@ -653,10 +685,13 @@ fn long_tasks_of_one_node_take_the_processors_time() {
         }
         fn usage(&mut self, _: &Node) -> Option<Usage> {
             let (preempted, waited) = SHARE.get();
-            Some(Usage { preempted, waited, processor: TIME.get() / 2.0 })
+            Some(Usage { preempted, waited, processor: TIME.get() / 2.0, others: OTHERS.get() })
         }
     }
-    for (nodes, waits, seconds) in [(1, 0, 1.0), (1, 1, 2.0), (2, 0, 2.0)] {
+    // With threads of its own the time that it waits for a core is theirs.
+    for (nodes, waits, others, seconds) in
+        [(1, 0, 0.0, 1.0), (1, 1, 0.0, 2.0), (2, 0, 0.0, 2.0), (1, 0, 0.1, 1.0), (1, 0, 1.0, 2.0)]
+    {
         let machine = Machine::threads(nodes).unwrap();
         let measured = machine.run(|node| {
             let mut timer = Timer::new(Box::new(Shared));
@@ -664,13 +699,14 @@ fn long_tasks_of_one_node_take_the_processors_time() {
             timer.start(node);
             spend(2.0);
             SHARE.set((SHARE.get().0 + 20, SHARE.get().1 + waits));
+            OTHERS.set(OTHERS.get() + others);
             timer.stop(node);
             let timing = timer.take().unwrap();
             assert!(!timing.preempted);
             Ok(timing.seconds)
         });
         for measured in measured.unwrap() {
-            assert!((measured - seconds).abs() < 1e-9, "{nodes} {waits}: {measured}");
+            assert!((measured - seconds).abs() < 1e-9, "{nodes} {waits} {others}: {measured}");
         }
     }
 }

@@ -7,6 +7,10 @@
 //!
 //! A task of one node that lasts several time slices is always preempted where others use its
 //! core: its time is the processor's (Brewer section 3.4.2), unless it waits by itself.
+//!
+//! What the system tells of the node's thread tells nothing of a task that works with threads of its
+//! own: they may take that thread's core, or work on while it waits for one. Such a task is timed
+//! as it is.
 
 use strata_runtime::{Node, usual_cost};
 
@@ -19,6 +23,10 @@ const MAX_COUNT: u32 = 1 << 20;
 /// A timing of this many seconds is likely to be preempted now and then, which then does not
 /// exclude it.
 const TIME_SLICE: f64 = 0.1;
+
+/// The share of a timing that other threads of the process must have had a processor for before the
+/// task counts as one of several threads, and the seconds that reading this is wrong by.
+const SEVERAL_THREADS: (f64, f64) = (0.1, 5e-6);
 
 /// Seconds that setups for fresh repetitions may take before those are timed; then come more.
 const MAX_PREPARING: f64 = 2e-3;
@@ -48,6 +56,16 @@ pub struct Usage {
     pub waited: i64,
     /// Seconds that it has had a processor.
     pub processor: f64,
+    /// Seconds that the other threads of its process have had one, all together.
+    pub others: f64,
+}
+
+impl Usage {
+    /// Whether other threads took part in what a single node did for so long since `before`.
+    fn shows_threads(&self, before: &Self, interval: f64) -> bool {
+        let (share, error) = SEVERAL_THREADS;
+        self.others - before.others > share * interval + error
+    }
 }
 
 /// The node's own clock.
@@ -192,6 +210,7 @@ impl Timer {
         let mut preempted = false;
         if let (Some(before), Some(after)) = (self.usage, self.clock.usage(node))
             && after.preempted > before.preempted
+            && !(node.size() == 1 && after.shows_threads(&before, interval))
         {
             preempted = interval < TIME_SLICE;
             // Other nodes' tasks wait for each other, which takes processor time or none.
@@ -251,13 +270,17 @@ impl Timer {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn usage_of_thread() -> Option<Usage> {
-    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::resource::{Usage as Rusage, UsageWho, getrusage};
     use nix::sys::time::TimeValLike;
     let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+    let all = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    let processor =
+        |usage: &Rusage| (usage.user_time() + usage.system_time()).num_microseconds() as f64 * 1e-6;
     Some(Usage {
         preempted: usage.involuntary_context_switches(),
         waited: usage.voluntary_context_switches(),
-        processor: (usage.user_time() + usage.system_time()).num_microseconds() as f64 * 1e-6,
+        processor: processor(&usage),
+        others: processor(&all) - processor(&usage),
     })
 }
 

@@ -203,6 +203,8 @@ pub struct Selector {
     pin: Option<String>,
     /// Nodes are processes.
     processes: bool,
+    /// So many cores are reckoned with; see [`Question::cores`].
+    cores: usize,
     explain: bool,
     word: u64,
     /// What is installed was not looked at.
@@ -233,7 +235,7 @@ impl Selector {
     #[must_use]
     pub fn question<'a>(&'a self, nodes: usize, inputs: &'a [f64]) -> Question<'a, 'a> {
         let pin = self.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
-        Question { pin, processes: self.processes, ..Question::new(nodes, inputs) }
+        Question { pin, processes: self.processes, cores: self.cores, ..Question::new(nodes, inputs) }
     }
 
     fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
@@ -312,6 +314,8 @@ impl Selector {
             models: Models { note, ..models },
             pin,
             processes: here.has_processes(),
+            // Hosts of other transports may differ, and their nodes must choose the same.
+            cores: if here.transport == "threads" { here.cores } else { usize::MAX },
             explain,
             word,
             without_installed,

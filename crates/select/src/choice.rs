@@ -15,6 +15,8 @@ pub enum Outcome {
     NotApplicable,
     /// It needs nodes that are processes, and here they are not.
     NeedsProcesses,
+    /// Its parameter of this name has no value for this problem: the range is empty.
+    NoValue(&'static str),
     /// The problem lies outside what its model was measured for, or a requirement of the model
     /// fails.
     OutOfRange,
@@ -200,6 +202,7 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
                 Outcome::Taken => f.write_str("taken")?,
                 Outcome::NotApplicable => f.write_str("not taken: does not apply to this problem")?,
                 Outcome::NeedsProcesses => f.write_str("not taken: needs nodes that are processes")?,
+                Outcome::NoValue(name) => write!(f, "not taken: `{name}` has no value for this problem")?,
                 Outcome::OutOfRange => f.write_str("not taken: no model of it covers this problem")?,
                 Outcome::PinnedAway => f.write_str("not taken: another is pinned")?,
                 Outcome::Slower(seconds, parameters) => {

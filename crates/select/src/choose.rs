@@ -15,11 +15,61 @@ const ROUNDS: usize = 8;
 pub(crate) struct Contenders<'a, S: ?Sized> {
     pub(crate) source: &'a S,
     pub(crate) nodes: usize,
+    pub(crate) cores: usize,
     pub(crate) inputs: &'a [f64],
     pub(crate) applies: &'a dyn Fn(usize) -> bool,
 }
 
+/// The parameters of a candidate, each with its range for one problem.
+struct Narrowed {
+    parameters: [Parameter; MAX_PARAMETERS],
+    count: usize,
+}
+
+impl Narrowed {
+    fn as_slice(&self) -> &[Parameter] {
+        &self.parameters[..self.count]
+    }
+}
+
+/// The range that is searched: the declared one, unless it depends on the problem.
+fn searched<'d>(narrowed: &'d Option<Narrowed>, declared: &'d [Parameter]) -> &'d [Parameter] {
+    narrowed.as_ref().map_or(declared, Narrowed::as_slice)
+}
+
 impl<S: Source + ?Sized> Contenders<'_, S> {
+    /// A candidate's parameters with their ranges for this problem; `None` where they are as
+    /// declared.
+    ///
+    /// # Errors
+    /// The name of a parameter without a value.
+    fn narrowed(&self, index: usize, declared: &[Parameter]) -> Result<Option<Narrowed>, &'static str> {
+        if declared.iter().all(|parameter| parameter.ends.is_none()) {
+            return Ok(None);
+        }
+        let parameters = [Parameter::new("", 0, 0); MAX_PARAMETERS];
+        let mut narrowed = Narrowed { parameters, count: declared.len() };
+        for (place, (own, declared)) in narrowed.parameters.iter_mut().zip(declared).enumerate() {
+            *own = *declared;
+            if let Some((min, max)) = self.source.range(index, place, self.nodes, self.cores, self.inputs) {
+                if min > max {
+                    return Err(declared.name);
+                }
+                *own = Parameter { min, max, ..*declared };
+            }
+        }
+        Ok(Some(narrowed))
+    }
+
+    /// Each parameter in the middle of its range.
+    fn middle(&self, index: usize, declared: &[Parameter]) -> Parameters {
+        let narrowed = self.narrowed(index, declared).ok().flatten();
+        Parameters::of(searched(&narrowed, declared), |parameter| {
+            let (first, last) = parameter.places();
+            parameter.at(i64::midpoint(first, last.max(first)))
+        })
+    }
+
     #[inline]
     fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
         self.source.seconds(index, self.nodes, self.inputs, parameters)
@@ -118,12 +168,19 @@ fn rank<'p, S: Source + ?Sized>(
         if row.outcome == Outcome::NeedsProcesses || !(contenders.applies)(index) {
             continue;
         }
+        let narrowed = match contenders.narrowed(index, row.declared) {
+            Ok(narrowed) => narrowed,
+            Err(name) => {
+                row.outcome = Outcome::NoValue(name);
+                continue;
+            }
+        };
         first_that_applies.get_or_insert(index);
         let found = match pinned {
             Some((at, fixed)) if at == index && !fixed.is_empty() => {
                 cost(&|parameters| contenders.seconds(index, parameters), fixed)
             }
-            _ => best_of(contenders, index, row.declared),
+            _ => best_of(contenders, index, searched(&narrowed, row.declared)),
         };
         let Some(found) = found else {
             row.outcome = Outcome::OutOfRange;
@@ -144,7 +201,9 @@ fn rank<'p, S: Source + ?Sized>(
     if let Some((index, fixed)) = pinned {
         let (expected, parameters) = match rows[index].outcome {
             Outcome::Slower(seconds, parameters) => (Some(seconds), parameters),
-            _ => (None, if fixed.is_empty() { middle(rows[index].declared) } else { fixed }),
+            _ => {
+                (None, if fixed.is_empty() { contenders.middle(index, rows[index].declared) } else { fixed })
+            }
         };
         let competes = |row: &&mut Row| matches!(row.outcome, Outcome::Slower(..) | Outcome::OutOfRange);
         for row in rows.iter_mut().filter(competes) {
@@ -155,7 +214,7 @@ fn rank<'p, S: Source + ?Sized>(
     }
     let Some((index, found)) = best else {
         let index = first_that_applies.ok_or(Fault::NoneApplies)?;
-        let parameters = middle(rows[index].declared);
+        let parameters = contenders.middle(index, rows[index].declared);
         return Ok(Ranked { index, parameters, expected: None, runner_up: None, pinned: false, kept: None });
     };
     let (parameters, expected) = (found.parameters, Some(found.seconds));
@@ -178,6 +237,11 @@ fn incumbent<S: Source + ?Sized>(
     if candidate >= rows.len() || !(contenders.applies)(candidate) {
         return None;
     }
+    let narrowed = contenders.narrowed(candidate, rows[candidate].declared).ok()?;
+    let ranges = narrowed.as_ref().map_or(&[][..], Narrowed::as_slice);
+    if ranges.iter().zip(parameters.iter()).any(|(range, value)| !range.contains(*value)) {
+        return None;
+    }
     let own = cost(&|parameters: &[i64]| contenders.seconds(candidate, parameters), parameters)?;
     let expected = Seconds::new(own.seconds.get() * contenders.source.expected_ratio(candidate))?;
     let other = index != candidate || best.parameters != parameters;
@@ -186,13 +250,16 @@ fn incumbent<S: Source + ?Sized>(
 }
 
 /// The index of the pinned candidate, if the pin is valid.
-fn pinned_index<'p, S: ?Sized>(
+fn pinned_index<'p, S: Source + ?Sized>(
     rows: &[Row],
     contenders: &Contenders<'_, S>,
     pin: Pin<'p>,
 ) -> Result<usize, Fault<'p>> {
     let index = rows.iter().position(|row| row.name == pin.candidate).ok_or(Fault::UnknownCandidate)?;
-    let declared = rows[index].declared;
+    let Ok(narrowed) = contenders.narrowed(index, rows[index].declared) else {
+        return Err(Fault::DoesNotApply);
+    };
+    let declared = searched(&narrowed, rows[index].declared);
     if !pin.parameters.is_empty() && pin.parameters.len() != declared.len() {
         return Err(Fault::ParameterCount(declared.len()));
     }
@@ -222,13 +289,6 @@ impl<F: Fn(&[i64]) -> Option<f64>> Cost for F {}
 
 fn cost(seconds: &impl Cost, parameters: Parameters) -> Option<Best> {
     Some(Best { seconds: Seconds::new(seconds(&parameters)?)?, parameters })
-}
-
-fn middle(declared: &[Parameter]) -> Parameters {
-    Parameters::of(declared, |parameter| {
-        let (first, last) = parameter.places();
-        parameter.at(i64::midpoint(first, last.max(first)))
-    })
 }
 
 /// The best parameters of one candidate. One that is a root follows from the others.

@@ -99,7 +99,7 @@ pub use math::Math;
 pub use model::{Compute, Fitted, MAX_TERMS, Model, Variance, fill, require, spread, within};
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};
-pub use parameter::{MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};
+pub use parameter::{Ends, MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};
 pub use pin::{Pin, PinError, PinFault, Pins};
 pub use quantity::{NotATime, Prediction, Seconds};
 #[cfg(feature = "std")]

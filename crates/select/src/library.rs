@@ -63,13 +63,17 @@ pub struct Question<'a, 'p> {
     /// Whether nodes are processes with memories of their own, as on MPI: elsewhere candidates
     /// that need processes do not compete.
     pub processes: bool,
+    /// At most so many cores are reckoned with in the ranges of parameters that read `cores`, and
+    /// never more than the measured machine has.
+    pub cores: usize,
 }
 
 impl<'a> Question<'a, '_> {
-    /// A problem without a pin, for models of this machine, of nodes that are threads.
+    /// A problem without a pin, for models of this machine, of nodes that are threads, and as many
+    /// cores as the measured machine has.
     #[must_use]
     pub fn new(nodes: usize, inputs: &'a [f64]) -> Self {
-        Self { nodes, inputs, pin: None, note: None, processes: false }
+        Self { nodes, inputs, pin: None, note: None, processes: false, cores: usize::MAX }
     }
 }
 
@@ -90,7 +94,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     question: Question<'_, 'p>,
     applies: &dyn Fn(usize) -> bool,
 ) -> Result<Choice<R>, ChooseError<'p, R>> {
-    let Question { pin, nodes, .. } = question;
+    let Question { pin, nodes, cores, .. } = question;
     let domain = source.domain();
     let (takes, given) = (domain.inputs.len(), question.inputs.len());
     let mut inputs = [0.0; MAX_INPUTS];
@@ -108,7 +112,8 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     if let Some(Note::OtherMachine { .. } | Note::Other(_)) = question.note {
         distance += ELSEWHERE;
     }
-    let mut choice = decide(library, rows, &Contenders { source, nodes: nearest, inputs, applies }, pin)?;
+    let contenders = Contenders { source, nodes: nearest, cores, inputs, applies };
+    let mut choice = decide(library, rows, &contenders, pin)?;
     if note.is_some() && choice.predicted.take().is_some() {
         choice.note = note;
         choice.distance = distance;

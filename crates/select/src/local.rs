@@ -174,6 +174,7 @@ fn choose_explained<L: Library>(
     applies: &dyn Fn(L) -> bool,
 ) -> ChooseResult<'static, L> {
     let models = Models::of::<L>(question.nodes);
+    let question = Question { cores: question.cores.min(Machine::here().cores), ..question };
     let chosen = models.choose(question, applies)?;
     if environment::explain() {
         crate::say!("{}", models.explain(&chosen.1, question.nodes, question.inputs));

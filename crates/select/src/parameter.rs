@@ -28,7 +28,26 @@ pub struct Parameter {
     pub step: Step,
     /// Where given, the value is not searched for the least time: it is the root of this function.
     pub root: Option<Root>,
+    /// Where given, the range of one problem: `min` and `max` only bound it.
+    pub ends: Option<Ends>,
 }
+
+/// The ends of a parameter's range for one problem, not rounded: a function of the number of nodes,
+/// the cores to reckon with, and the library's inputs. `None` where the inputs are others.
+///
+/// All ends are equal: they hold numbers of the measured machine, in which two calibrations of one
+/// library differ.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::type_complexity, reason = "the arguments are named here")]
+pub struct Ends(pub fn(nodes: usize, cores: f64, x: &[f64]) -> Option<(f64, f64)>);
+
+impl PartialEq for Ends {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Ends {}
 
 /// A function of one parameter of a candidate, at whose root the parameter is best (Brewer 1994,
 /// section 5.2): of the number of nodes, and `x`, the library's inputs and all parameters of the
@@ -76,13 +95,33 @@ impl Parameter {
     /// Every whole number from `min` to `max`.
     #[must_use]
     pub const fn new(name: &'static str, min: i64, max: i64) -> Self {
-        Self { name, min, max, step: Step::ONE, root: None }
+        Self { name, min, max, step: Step::ONE, root: None, ends: None }
     }
 
     /// The value is the root of a function; see [`Root`].
     #[must_use]
     pub const fn root(self, of: Root) -> Self {
         Self { root: Some(of), ..self }
+    }
+
+    /// The range of one problem is this one, inside of `min` and `max`; see [`Ends`].
+    #[must_use]
+    pub const fn ends(self, ends: Ends) -> Self {
+        Self { ends: Some(ends), ..self }
+    }
+
+    /// The whole numbers between two ends that lie inside of `min` and `max`, as the least and the
+    /// greatest; none, where the greatest is less. Values begin at the least one.
+    #[must_use]
+    pub fn within(&self, (first, last): (f64, f64)) -> (i64, i64) {
+        if first.is_nan() || last.is_nan() {
+            return (self.min, self.min.saturating_sub(1));
+        }
+        // Casts cut off what follows the point, and saturate.
+        let (up, down) = (first as i64, last as i64);
+        let up = if (up as f64) < first { up.saturating_add(1) } else { up };
+        let down = if down as f64 > last { down.saturating_sub(1) } else { down };
+        (self.min.max(up), self.max.min(down))
     }
 
     /// Only `min`, `min + by`, `min + 2 by`, …

@@ -220,6 +220,20 @@ pub trait Source {
         None
     }
 
+    /// The least and the greatest value of a parameter of the candidate for a problem; none where
+    /// the greatest is less. `None` where it is as declared: it has no
+    /// [`ends`](crate::Parameter::ends). `cores`: no more than these are reckoned with.
+    fn range(
+        &self,
+        _candidate: usize,
+        _parameter: usize,
+        _nodes: usize,
+        _cores: usize,
+        _inputs: &[f64],
+    ) -> Option<(i64, i64)> {
+        None
+    }
+
     /// The verdict on the model of a candidate, for the explanation only: it does not affect the
     /// choice.
     fn verdict(&self, _candidate: usize) -> Verdict {
@@ -300,6 +314,18 @@ impl Source for Table {
         let declared = self.entries.get(candidate)?.parameters;
         let root = declared.iter().find_map(|parameter| parameter.root)?;
         joined(inputs, parameters, |x| (root.0)(nodes, x))
+    }
+
+    fn range(
+        &self,
+        candidate: usize,
+        parameter: usize,
+        nodes: usize,
+        cores: usize,
+        inputs: &[f64],
+    ) -> Option<(i64, i64)> {
+        let parameter = self.entries.get(candidate)?.parameters.get(parameter)?;
+        Some(parameter.within((parameter.ends?.0)(nodes, cores as f64, inputs)?))
     }
 
     fn verdict(&self, candidate: usize) -> Verdict {

@@ -57,10 +57,11 @@ fn line<S: Source + ?Sized>(
             here || *value == at
         }));
         values.push(parameter.at(last));
-        values.push(at);
-        values.sort_unstable();
-        values.dedup();
     }
+    // Where the range of the problem begins elsewhere, it need not be one of those declared.
+    values.push(at);
+    values.sort_unstable();
+    values.dedup();
     let seconds = |value: i64| {
         let mut all = *taken;
         *all.as_mut_slice().get_mut(which)? = value;

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Choice, ChooseError, Domain, Entry, Incumbent, Library, Model, Models, Outcome, Parameter, Parameters,
-    Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict, choose_among,
+    Choice, ChooseError, Domain, Ends, Entry, Incumbent, Library, Model, Models, Outcome, Parameter,
+    Parameters, Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict, choose_among,
 };
 
 /// A candidate made of plain functions of one number.
@@ -439,4 +439,90 @@ fn what_needs_processes_competes_only_where_nodes_are_processes() {
         refused.contains("`send=post` pins a candidate that needs nodes that are processes"),
         "{refused}"
     );
+}
+
+/// In parallel with so many threads, or alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Working {
+    Alone,
+    Parallel(i64),
+}
+
+/// Measured with 8 cores: `threads in 2..=min(cores, n)`.
+static WORKING: Table = Table {
+    library: "work",
+    spec: "",
+    platform: "",
+    digest: "",
+    inputs: &["n"],
+    domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 1e9)] },
+    entries: &[
+        Entry::new("alone", Verdict::Verified, 1.0, &ALONE),
+        Entry::new("parallel", Verdict::Verified, 1.0, &PARALLEL)
+            .with(&[Parameter::new("threads", 2, 8)
+                .ends(Ends(|_, cores, x| Some((2.0, cores.min(8.0).min(*x.first()?)))))])
+            .incumbent(&[6], 0.9),
+    ],
+};
+
+static ALONE: Model =
+    Model::Computed { seconds: |_, x| Some(x[0] * 1e-6), predict: |_, x| Prediction::new(x[0] * 1e-6, 0.0) };
+static PARALLEL: Model = Model::Computed {
+    seconds: |_, x| Some(x[0] * 1e-6 / x[1]),
+    predict: |_, x| Prediction::new(x[0] * 1e-6 / x[1], 0.0),
+};
+
+impl Library for Working {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&WORKING];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        match (index, parameters) {
+            (0, []) => Some(Self::Alone),
+            (1, [threads]) => Some(Self::Parallel(*threads)),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn a_range_of_the_problem_and_the_machine_is_kept_to() {
+    let models = Models { source: &WORKING, file: None, note: None };
+    let choose = |n: f64, cores, pin: Option<&'static str>| {
+        let pin = pin.map(|pin| Pin::parse(pin).unwrap());
+        models.choose::<Working>(Question { pin, cores, ..Question::new(1, &[n]) }, &|_| true)
+    };
+    let taken = |n, cores| choose(n, cores, None).unwrap().0;
+    // The incumbent of 6 threads stays where its value is in the range.
+    assert_eq!((taken(100.0, usize::MAX), taken(100.0, 6)), (Working::Parallel(6), Working::Parallel(6)));
+    assert_eq!(taken(100.0, 4), Working::Parallel(4), "no more than there are");
+    assert_eq!(taken(3.5, 64), Working::Parallel(3), "no more than the problem admits");
+    assert_eq!(taken(2.0, 2), Working::Parallel(2));
+    for (n, cores) in [(1.0, 8), (100.0, 1), (1.0, 1), (0.5, 1)] {
+        let (taken, choice) = choose(n, cores, None).unwrap();
+        assert_eq!((taken, choice.runner_up), (Working::Alone, None));
+        let text = choice.to_string();
+        assert!(text.ends_with("parallel  not taken: `threads` has no value for this problem"), "{text}");
+    }
+    assert_eq!(choose(100.0, 8, Some("work=parallel:8")).unwrap().0, Working::Parallel(8));
+    let refused = choose(100.0, 4, Some("work=parallel:8")).unwrap_err().to_string();
+    assert!(refused.ends_with("`threads` must lie in 2..=4, but it is 8"), "{refused}");
+    let refused = choose(1.0, 4, Some("work=parallel")).unwrap_err().to_string();
+    assert!(refused.contains("does not apply to this problem"), "{refused}");
+    // A local choice reckons with the cores of this machine.
+    let here = strata_select::Machine::here().cores as i64;
+    let local = strata_select::choose::<Working>(Question::new(1, &[100.0]), &|_| true).unwrap().0;
+    assert_eq!(local, if here < 2 { Working::Alone } else { Working::Parallel(here.min(6)) });
+}
+
+#[test]
+fn ends_are_rounded_into_what_bounds_them() {
+    let parameter = Parameter::new("k", 1, 64);
+    let within = |first, last| parameter.within((first, last));
+    assert_eq!((within(2.5, 7.5), within(-9.0, 1e300)), ((3, 7), (1, 64)));
+    assert_eq!((within(4.0, 4.0), within(-0.5, 0.5)), ((4, 4), (1, 0)));
+    for (first, last) in [(f64::NAN, 4.0), (1.0, f64::NAN), (9.0, 4.0), (65.0, 70.0), (1.0, -1e300)] {
+        let (min, max) = within(first, last);
+        assert!(min > max, "{first} {last}");
+    }
 }

@@ -5,9 +5,7 @@
 
 use strata_model::ModelSet;
 use strata_model::set::{LibraryModels, Sensitivity, SetError};
-use strata_select::{
-    ChooseError, Odds, Outcome, Parameter, Pin, Prediction, Question, Root, Row, Source as _, choose_among,
-};
+use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
 
 /// What was chosen from a file.
 pub type Choice = strata_select::Choice<Vec<Row>>;
@@ -34,15 +32,7 @@ impl Competition {
         })?;
         let declared = |candidate| {
             let all = models.parameters(candidate).iter();
-            let all = all.map(|p| Parameter {
-                name: leak(&p.name),
-                min: p.min,
-                max: p.max,
-                step: p.step,
-                // The models are asked themselves.
-                root: p.root.as_ref().map(|_| Root(|_, _| None)),
-            });
-            &*all.collect::<Vec<_>>().leak()
+            &*all.map(|p| p.declared(leak(&p.name))).collect::<Vec<_>>().leak()
         };
         let candidates = models.candidates().iter().enumerate();
         let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();

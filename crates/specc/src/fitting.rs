@@ -8,7 +8,7 @@ use strata_fit::{
     Callee, Elimination, FitOptions, Fitted, Lookup, Robust, Search, Structure, Weights, fit_columns,
     fit_model,
 };
-use strata_model::platform::MACHINE;
+use strata_model::platform::CORES;
 use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict,
@@ -16,7 +16,7 @@ use strata_model::set::{
 use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
-use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
+use crate::lang::plan::{Candidate, CheckedSpec, Model as SpecModel, ModelKind};
 use crate::parameters;
 use crate::points::{Site, competing, not_competing};
 
@@ -288,11 +288,14 @@ impl Fitting {
                 }
                 continue;
             };
+            let Some(requires) = requires_here(model, samples.platform.as_ref(), &mut self.failures) else {
+                continue;
+            };
             let terms = terms_here(model, samples.platform.as_ref(), &mut self.warnings);
             let structure = Structure {
                 inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
                 terms,
-                requires: model.requires.clone(),
+                requires,
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
                 variance: overrides.variance.clone(),
                 parameters: parameters::of(spec, index),
@@ -342,20 +345,25 @@ impl Fitting {
                     }
                 }
                 let model = &spec.models[candidate.model].name;
+                let platform = samples.platform.as_ref();
+                let requires = self.requires_of(candidate, &library.name, platform);
                 candidates.push(LibraryCandidate {
                     name: candidate.name.clone(),
                     model: model.clone(),
                     arguments: candidate.arguments.iter().map(Expr::to_string).collect(),
                     parameters: (candidate.parameters.iter())
-                        .map(|p| ParameterRange {
+                        .map(|p| (p, p.bounds_on(&candidate.numbers(&|name| platform?.machine_number(name)))))
+                        .map(|(p, (min, max))| ParameterRange {
                             name: p.name.clone(),
-                            min: p.min,
-                            max: p.max,
+                            min,
+                            max,
+                            first: p.first.as_ref().map(Expr::to_string),
+                            last: p.last.as_ref().map(Expr::to_string),
                             step: p.step,
                             root: p.root.as_ref().map(Expr::to_string),
                         })
                         .collect(),
-                    requires: candidate.requires.iter().map(Expr::to_string).collect(),
+                    requires: requires.iter().map(Expr::to_string).collect(),
                 });
             }
             let inputs = library.inputs.clone();
@@ -367,6 +375,37 @@ impl Fitting {
             let name = library.name.clone();
             self.set.libraries.push(Library { name, inputs, candidates, incumbent, regret: None });
         }
+    }
+
+    /// What a candidate requires, with the numbers of the machine that the samples come from; what
+    /// never holds where a number is not told, with a warning.
+    fn requires_of(
+        &mut self,
+        candidate: &Candidate,
+        library: &str,
+        platform: Option<&Platform>,
+    ) -> Vec<Expr> {
+        let numbers =
+            |name: &str| if candidate.machine.contains(&name) { word(platform, name) } else { None };
+        let ends = candidate.parameters.iter().flat_map(|parameter| [&parameter.first, &parameter.last]);
+        let read: BTreeSet<String> =
+            candidate.requires.iter().chain(ends.flatten()).flat_map(Expr::names).collect();
+        let unknown = candidate
+            .machine
+            .iter()
+            .find(|word| read.contains(**word) && self::word(platform, word).is_none());
+        if let Some(unknown) = unknown {
+            self.warnings.push(format!(
+                "`{}` of library `{library}` cannot be chosen: it reads `{unknown}`, which the samples' platform does \
+                 not tell ({}); a number can stand for it",
+                candidate.name,
+                platform_text(platform),
+            ));
+        }
+        let kept = |require: &&Expr| unknown.is_none() || candidate.says_processes(require);
+        let here =
+            candidate.requires.iter().filter(kept).filter_map(|require| with_numbers(require, &numbers));
+        here.chain(unknown.map(|_| Expr::number(0.0))).collect()
     }
 
     fn keep(&mut self, outcome: Result<Fitted, strata_fit::FitError>) {
@@ -402,15 +441,58 @@ fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
     ))
 }
 
+/// What a word of the machine stands for in what is fitted.
+fn word(platform: Option<&Platform>, name: &str) -> Option<Expr> {
+    match platform? {
+        // Each node has a processor of its own.
+        platform if platform.is_simulated() && name == CORES => Some(Expr::name("P")),
+        platform => platform.machine(name).map(Expr::number),
+    }
+}
+
+fn platform_text(platform: Option<&Platform>) -> String {
+    platform.map_or("there is none".to_owned(), |platform| format!("`{platform}`"))
+}
+
+/// A requirement with numbers for words; `None` where it then holds always.
+fn with_numbers(require: &Expr, number: &dyn Fn(&str) -> Option<Expr>) -> Option<Expr> {
+    let here = require.substitute(number);
+    let here = if here == *require { here } else { here.folded() };
+    (here.as_number() != Some(1.0)).then_some(here)
+}
+
+/// The requirements of a model with the numbers of the machine that the samples come from; `None`
+/// where its platform does not tell one of them, which is a failure.
+fn requires_here(
+    model: &SpecModel,
+    platform: Option<&Platform>,
+    failures: &mut Vec<String>,
+) -> Option<Vec<Expr>> {
+    let mut unknown = None;
+    let read: BTreeSet<String> = model.requires.iter().flat_map(Expr::names).collect();
+    for name in read.into_iter().filter(|name| model.is_machine(name)) {
+        if word(platform, &name).is_none() {
+            unknown = Some(name);
+        }
+    }
+    if let Some(name) = unknown {
+        failures.push(format!(
+            "model `{}`: its `require` reads `{name}`, which the samples' platform does not tell ({}); a number can \
+             stand for it",
+            model.name,
+            platform_text(platform),
+        ));
+        return None;
+    }
+    let number = |name: &str| if model.is_machine(name) { word(platform, name) } else { None };
+    Some(model.requires.iter().filter_map(|require| with_numbers(require, &number)).collect())
+}
+
 /// The terms of a model with the numbers of the machine that the samples come from. Terms that read
 /// a number which its platform does not tell are left out, with a warning.
 fn terms_here(model: &SpecModel, platform: Option<&Platform>, warnings: &mut Vec<String>) -> Vec<Expr> {
-    let machine = |name: &str| MACHINE.contains(&name) && model.inputs.iter().all(|i| i.name != name);
-    let value = |name: &str| match platform.filter(|_| machine(name))? {
-        // Each node has a processor of its own.
-        platform if platform.is_simulated() && name == "cores" => Some(Expr::name("P")),
-        platform => platform.machine(name).map(Expr::number),
-    };
+    let machine = |name: &str| model.is_machine(name);
+    let value = |name: &str| if machine(name) { word(platform, name) } else { None };
     let mut unknown = BTreeSet::new();
     let mut terms = Vec::new();
     for term in model.terms.iter().map(|term| &term.value) {
@@ -436,7 +518,7 @@ fn terms_here(model: &SpecModel, platform: Option<&Platform>, warnings: &mut Vec
             model.name,
             unknown.iter().map(String::as_str).collect::<Vec<_>>().join(" or "),
             if unknown.len() == 1 { "it" } else { "them" },
-            platform.map_or("there is none".to_owned(), |p| format!("`{p}`")),
+            platform_text(platform),
         ));
     }
     terms
@@ -457,10 +539,12 @@ fn without_fit(model: &SpecModel, reason: String) -> Model {
         max: f64::INFINITY,
         integer: i.integral,
     };
+    let reads_machine = |require: &Expr| require.names().iter().any(|name| model.is_machine(name));
     Model {
         name: model.name.clone(),
         inputs: model.inputs.iter().map(input).collect(),
-        requires: model.requires.iter().map(Expr::to_string).collect(),
+        // Where nothing is predicted, the machine's words have no numbers.
+        requires: model.requires.iter().filter(|r| !reads_machine(r)).map(Expr::to_string).collect(),
         reason,
         ..Model::default()
     }
@@ -546,6 +630,36 @@ mod tests {
         let competition = crate::competition::Competition::new(&fitting.set, "copy").unwrap();
         let predictions = competition.predictions(&[4.0]);
         assert!(predictions[0].is_some() && predictions[1].is_none(), "{predictions:?}");
+    }
+
+    #[test]
+    fn requirements_and_ranges_have_the_numbers_of_the_machine() {
+        let plain = SPEC.replace("knee(bytes)*copies, max(0, bytes-cache1/8192)*copies", "copies");
+        let library = "library copy(bytes) { candidate copy = Copy(bytes, copies)
+            for copies in 1..=min(cores/4, bytes/2) require cores > 2 require bytes < cache1 }";
+        let spec =
+            format!("{}{library}", plain.replace("    task", "    require bytes <= 2*cores\n    task"));
+        let fitting = fitted("threads", "L1d:48K", &spec);
+        let [candidate] = &fitting.set.libraries[0].candidates[..] else { panic!("one") };
+        assert_eq!(candidate.requires, ["bytes<49152"], "{:?}", fitting.warnings);
+        let range = &candidate.parameters[0];
+        assert_eq!((range.min, range.max, range.last.as_deref()), (1, 2, Some("min(cores/4,bytes/2)")));
+        assert_eq!(fitting.set.model("Copy").unwrap().requires, ["bytes<=16"]);
+        let competition = crate::competition::Competition::new(&fitting.set, "copy").unwrap();
+        let best = |bytes: f64| competition.choose(&[bytes], None).unwrap();
+        assert_eq!((best(3.0).parameters[..].len(), best(3.0).predicted.is_some()), (1, true));
+        let none = competition.choose(&[1.0], None).unwrap_err().to_string();
+        assert!(none.contains("no candidate of `copy` applies"), "{none}");
+        // What the machine does not tell.
+        let fitting = fitted("threads", "", &spec);
+        let said = "`copy` of library `copy` cannot be chosen: it reads `cache1`";
+        assert!(fitting.warnings.iter().any(|w| w.starts_with(said)), "{:?}", fitting.warnings);
+        let candidate = &fitting.set.libraries[0].candidates[0];
+        assert_eq!(candidate.requires, ["0"]);
+        assert!(fitting.set.resolve().is_ok());
+        let fitting = fitted("threads", "", &spec.replace("2*cores", "2*cache1"));
+        assert!(fitting.set.resolve().is_ok());
+        assert!(fitting.failures[0].contains("`require` reads `cache1`"), "{:?}", fitting.failures);
     }
 
     #[test]

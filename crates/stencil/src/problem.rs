@@ -261,6 +261,17 @@ impl Source for Exchanged<'_> {
         Some(seconds * self.ratio(candidate, nodes, inputs, parameters))
     }
 
+    fn range(
+        &self,
+        candidate: usize,
+        parameter: usize,
+        nodes: usize,
+        cores: usize,
+        inputs: &[f64],
+    ) -> Option<(i64, i64)> {
+        self.layouts.range(candidate, parameter, nodes, cores, inputs)
+    }
+
     fn predict(
         &self,
         candidate: usize,

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
+use strata_model::platform::CORES;
 use strata_model::set::calls::{Site, name_calls, result_number};
-use strata_model::set::{Axis, Check, Corrected, FitSpread, Formula, Model, ModelSet, Nodes};
+use strata_model::set::{Axis, Check, Corrected, Ends, FitSpread, Formula, Model, ModelSet, Nodes};
 use strata_model::{Expr, Resolved, expr};
 
 use super::factor::cholesky;
 
 /// Names that functions must not take: those that their text calls.
-const RESERVED: [&str; 6] = ["fill", "holds", "require", "spread", "within", "m_"];
+const OWN: [&str; 6] = ["fill", "holds", "require", "spread", "within", "m_"];
 /// Names that variables must not take.
 const LOCALS: [&str; 12] =
     ["nodes", "p", "log_p", "sqrt_p", "x", "to", "seconds", "square", "deviation", "by", "shifted", "m_"];
@@ -29,7 +30,7 @@ pub(super) struct Functions<'a> {
 impl<'a> Functions<'a> {
     /// Gives every model its name in Rust.
     pub(super) fn name(set: &ModelSet, resolved: &'a Resolved) -> Self {
-        let mut scope = Scope::with(&RESERVED);
+        let mut scope = Scope::with(&OWN);
         let named = |model: &Model| (model.name.clone(), scope.claim(&snake(&model.name), &["", "_seconds"]));
         let names = set.models.iter().map(named).collect();
         Self { resolved, names, scope }
@@ -165,6 +166,32 @@ fn is_unknown(formula: &Formula) -> bool {
 /// A function called `name` of a value that may have any sign.
 pub(super) fn signed(name: &str, formula: &Formula) -> String {
     value(name, formula, &Locals::new(formula), "Some(", ")")
+}
+
+/// A function called `name` of the ends of a parameter's range, of a candidate with this formula.
+/// More cores than were measured do not count.
+pub(super) fn ends(name: &str, formula: &Formula, ends: &Ends) -> String {
+    let mut locals = Locals::new(formula);
+    let both = ends.ends();
+    let cores = ends.cores().map_or(String::new(), |measured| {
+        locals.names.push(CORES.to_owned());
+        let local = locals.results.claim(CORES, &[""]);
+        locals.inputs.push(local.clone());
+        match measured.is_finite() {
+            true => format!("    let {local} = cores.min({});\n", rust_number(measured)),
+            false => format!("    let {local} = cores;\n"),
+        }
+    });
+    let argument = if cores.is_empty() { "_" } else { "cores" };
+    let used = locals.nodes_used_by(&both);
+    let nodes = if used.is_empty() { "_" } else { "nodes" };
+    format!(
+        "fn {name}({nodes}: usize, {argument}: f64, x: &[f64]) -> Option<(f64, f64)> {{\n{}{cores}{}    Some(({}, {}))\n}}\n",
+        locals.bound_to(ends.inputs(), |name| both.iter().any(|end| end.names().contains(name))),
+        used,
+        locals.rust(both[0]),
+        locals.rust(both[1]),
+    )
 }
 
 /// A sum of terms.
@@ -371,8 +398,13 @@ impl Locals {
 
     /// The statement that takes those inputs out of `x` that `reads` selects.
     fn bound_inputs(&self, reads: impl Fn(&str) -> bool) -> String {
+        self.bound_to(self.names.len(), reads)
+    }
+
+    /// The same where `x` has only the first `count` of them.
+    fn bound_to(&self, count: usize, reads: impl Fn(&str) -> bool) -> String {
         let bound = |(name, input): (&String, &String)| if reads(name) { input.clone() } else { "_".into() };
-        let all: Vec<String> = self.names.iter().zip(&self.inputs).map(bound).collect();
+        let all: Vec<String> = self.names.iter().zip(&self.inputs).take(count).map(bound).collect();
         format!("    let &[{}] = x else {{ return None }};\n", all.join(", "))
     }
 

@@ -75,6 +75,7 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
             ("Axis {", "Axis"),
             ("Correction {", "Correction"),
             ("Domain {", "Domain"),
+            ("(Ends(", "Ends"),
             ("Entry::", "Entry"),
             ("Model::Fitted(", "Fitted"),
             ("Model::", "Model"),

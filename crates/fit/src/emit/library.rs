@@ -47,14 +47,21 @@ pub(super) fn table(
         let parameters: Vec<String> = candidate
             .parameters
             .iter()
-            .map(|p| {
+            .enumerate()
+            .map(|(place, p)| {
                 let step = match p.step {
                     Step::ONE => String::new(),
                     Step::Add(by) => format!(".plus({by})"),
                     Step::Multiply(by) => format!(".times({by})"),
                 };
                 let root = root.as_deref().filter(|_| p.root.is_some()).unwrap_or_default();
-                format!("Parameter::new({:?}, {}, {}){step}{root}", p.name, p.min, p.max)
+                let ends = models.ends(index, place).zip(models.formula(index)).map(|(ends, formula)| {
+                    let name = scope.claim(&format!("{wanted}_{}_ends", snake(&p.name)), &[""]);
+                    code += &function::ends(&name, formula, ends);
+                    format!(".ends(Ends({name}))")
+                });
+                let ends = ends.unwrap_or_default();
+                format!("Parameter::new({:?}, {}, {}){step}{root}{ends}", p.name, p.min, p.max)
             })
             .collect();
         let with = if parameters.is_empty() {

@@ -2,7 +2,7 @@
 
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::{self, Expr};
-use strata_model::set::{Library, LibraryCandidate, ModelSet, SetError};
+use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange, SetError};
 
 use super::function::listed;
 use super::library::table_name;
@@ -46,7 +46,13 @@ pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String,
 fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError> {
     let candidates = |library: &Library| -> Vec<_> {
         let candidates = library.candidates.iter();
-        candidates.map(|one| (one.name.clone(), one.arguments.clone(), one.parameters.clone())).collect()
+        // Where ends are expressions, what bounds them are numbers of one machine.
+        let range = |range: &ParameterRange| match range.is_constant() {
+            true => range.clone(),
+            false => ParameterRange { min: 0, max: 0, ..range.clone() },
+        };
+        let ranges = |one: &LibraryCandidate| one.parameters.iter().map(range).collect::<Vec<_>>();
+        candidates.map(|one| (one.name.clone(), one.arguments.clone(), ranges(one))).collect()
     };
     if first.inputs == other.inputs && candidates(first) == candidates(other) {
         return Ok(());
@@ -112,8 +118,11 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
 /// How documentation tells a field's value.
 fn describe(value: &str, candidate: &LibraryCandidate) -> String {
     match candidate.parameters.iter().enumerate().find(|(i, _)| value == format!("k{i}")) {
-        Some((_, p)) if p.step == strata_select::Step::ONE => format!("{}..={}", p.min, p.max),
-        Some((_, p)) => format!("{}..={} step {}", p.min, p.max, p.step),
+        Some((_, p)) => {
+            let end = |text: &Option<String>, bound: i64| text.clone().unwrap_or_else(|| bound.to_string());
+            let range = format!("{}..={}", end(&p.first, p.min), end(&p.last, p.max));
+            if p.step == strata_select::Step::ONE { range } else { format!("{range} step {}", p.step) }
+        }
         None => {
             let names: Vec<&str> = candidate.parameters.iter().map(|p| p.name.as_str()).collect();
             format!("the model's input, from {}", names.join(", "))

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use super::check::{check_name, check_names, content, parse};
 use super::compiled::{Compiled, MAX_INPUTS, Models};
+use super::ends::Ends;
 use super::inline::{Check, FitSpread, Formula, Inliner};
 use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
-use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
 use crate::platform::PROCESSES;
+use crate::{Platform, Prediction};
 use strata_select::{Contrast, Domain, MAX_PARAMETERS, Parameters, Source, Step};
 
 impl Library {
@@ -49,6 +50,8 @@ pub struct LibraryModels {
     pub(super) candidates: Vec<Compiled>,
     /// What the root of is a parameter, of each candidate.
     roots: Vec<Option<Compiled>>,
+    /// The ranges of the parameters of each candidate that are not constant.
+    ends: Vec<Vec<Option<Ends>>>,
     /// The box around what the candidates cover, a side for each input.
     ranges: Vec<(f64, f64)>,
 }
@@ -69,15 +72,22 @@ impl LibraryModels {
     ///
     /// # Errors
     /// As [`ModelSet::resolve`](super::ModelSet::resolve), for this library.
-    pub(super) fn new(models: &Models, library: &Library, processes: bool) -> Result<Self, SetError> {
+    pub(super) fn new(
+        models: &Models,
+        library: &Library,
+        platform: Option<&Platform>,
+    ) -> Result<Self, SetError> {
         let place = format!("library `{}`", library.name);
         check_name(&place, &library.name)?;
         check_names(&place, library.inputs.iter())?;
         check_names(&place, library.candidates.iter().map(|candidate| &candidate.name))?;
         let all = || library.candidates.iter();
-        let candidates: Vec<Compiled> = all()
-            .map(|candidate| compile(models, library, candidate, processes))
-            .collect::<Result<_, _>>()?;
+        let (mut candidates, mut ends) = (Vec::new(), Vec::new());
+        for candidate in all() {
+            let own = Ends::of(library, candidate, platform)?;
+            candidates.push(compile(models, (library, candidate), &own, platform)?);
+            ends.push(own);
+        }
         let roots = all().map(|candidate| root(models, library, candidate)).collect::<Result<_, _>>()?;
         let ranges = (0..library.inputs.len()).map(|input| box_side(&candidates, input)).collect();
         if let Some(incumbent) = &library.incumbent {
@@ -90,7 +100,14 @@ impl LibraryModels {
                 return content(&place, format!("its incumbent `{}` has {count} parameters", known.name));
             }
         }
-        Ok(Self { library: library.clone(), models: Arc::clone(&models.compiled), candidates, roots, ranges })
+        Ok(Self {
+            library: library.clone(),
+            models: Arc::clone(&models.compiled),
+            candidates,
+            roots,
+            ends,
+            ranges,
+        })
     }
 
     /// The library's name.
@@ -128,6 +145,12 @@ impl LibraryModels {
     #[must_use]
     pub fn formula(&self, candidate: usize) -> Option<&Formula> {
         Some(&self.candidates.get(candidate)?.formula)
+    }
+
+    /// The ends of a parameter's range, where it is not constant.
+    #[must_use]
+    pub fn ends(&self, candidate: usize, parameter: usize) -> Option<&Ends> {
+        self.ends.get(candidate)?.get(parameter)?.as_ref()
     }
 
     /// The same of the function whose root is a parameter of the candidate, if there is one.
@@ -185,6 +208,17 @@ impl Source for LibraryModels {
         root.value(nodes, inputs, parameters)
     }
 
+    fn range(
+        &self,
+        candidate: usize,
+        parameter: usize,
+        nodes: usize,
+        cores: usize,
+        inputs: &[f64],
+    ) -> Option<(i64, i64)> {
+        self.ends(candidate, parameter)?.range(nodes, cores, inputs)
+    }
+
     fn predict(
         &self,
         candidate: usize,
@@ -218,9 +252,9 @@ pub fn expected_ratio(own_error: f64) -> f64 {
 
 fn compile(
     models: &Models,
-    library: &Library,
-    candidate: &LibraryCandidate,
-    processes: bool,
+    (library, candidate): (&Library, &LibraryCandidate),
+    ends: &[Option<Ends>],
+    platform: Option<&Platform>,
 ) -> Result<Compiled, SetError> {
     let place = format!("library `{}`, candidate `{}`", library.name, candidate.name);
     let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
@@ -229,8 +263,9 @@ fn compile(
         let count = candidate.parameters.len();
         return content(&place, format!("{count} parameters are too many, {MAX_PARAMETERS} are possible"));
     }
-    for ParameterRange { name, min, max, step, root } in &candidate.parameters {
-        if min > max {
+    for parameter in &candidate.parameters {
+        let ParameterRange { name, min, max, step, root, .. } = parameter;
+        if min > max && parameter.is_constant() {
             return content(&place, format!("the range of `{name}`, {min}..={max}, is empty"));
         }
         if let (Step::Multiply(_), true) = (step, *min < 1) {
@@ -258,9 +293,10 @@ fn compile(
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
         inliner.check(Check::Require(condition));
     }
-    if needs_processes && !processes {
+    if needs_processes && !platform.is_some_and(Platform::has_processes) {
         inliner.check(Check::Require(Expr::number(0.0)));
     }
+    ends.iter().flatten().flat_map(Ends::conditions).for_each(|one| inliner.check(Check::Require(one)));
     let contrast = models.inlined.get(&candidate.model).and_then(|model| model.contrast);
     let formula = formula((library, candidate), mean, call, &mut inliner)?;
     let index = |name: &str| models.index.get(name).copied();

@@ -29,6 +29,7 @@ mod check;
 mod compiled;
 mod correction;
 mod describe;
+mod ends;
 mod inline;
 mod library;
 mod nodes;
@@ -39,9 +40,11 @@ mod sensitivity;
 mod write;
 
 use crate::{Platform, SpecId};
+use strata_select::{Ends as ProblemEnds, Parameter, Root};
 
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use correction::{Axis, Correction};
+pub use ends::Ends;
 pub use inline::{Check, Corrected, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
 pub use library::{LibraryModels, expected_ratio};
 pub use nodes::Nodes;
@@ -295,6 +298,10 @@ pub struct LibraryCandidate {
 }
 
 /// A parameter of a candidate: a whole number from a range.
+///
+/// The ends of the range for one problem may be expressions over the library's inputs, `P`, `logP`,
+/// `sqrtP` and [the machine](crate::platform::MACHINE), which is the set's platform; `min` and `max`
+/// then bound them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterRange {
     /// Its name.
@@ -308,6 +315,32 @@ pub struct ParameterRange {
     /// The expression over the inputs and parameters whose root it is, if it is not searched for
     /// the least time; see [`strata_select::Root`].
     pub root: Option<String>,
+    /// The first value, where it is not always `min`.
+    pub first: Option<String>,
+    /// The greatest value, where it is not always `max`.
+    pub last: Option<String>,
+}
+
+impl ParameterRange {
+    /// The parameter as a row of a choice declares it. What its root and its ends are, the models
+    /// are asked ([`Source`](strata_select::Source)).
+    #[must_use]
+    pub fn declared(&self, name: &'static str) -> Parameter {
+        Parameter {
+            name,
+            min: self.min,
+            max: self.max,
+            step: self.step,
+            root: self.root.as_ref().map(|_| Root(|_, _| None)),
+            ends: (!self.is_constant()).then_some(ProblemEnds(|_, _, _| None)),
+        }
+    }
+
+    /// Whether the range is always the same.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.first.is_none() && self.last.is_none()
+    }
 }
 
 /// What is wrong with a model set.

@@ -231,6 +231,8 @@ fn parameter(value: &Value<'_>) -> Result<ParameterRange, SetError> {
         max: table.required("max", Value::whole)?,
         step: table.optional("step", step)?.unwrap_or(Step::ONE),
         root: table.optional("root", Value::text)?,
+        first: table.optional("first", Value::text)?,
+        last: table.optional("last", Value::text)?,
     };
     table.finish(read)
 }

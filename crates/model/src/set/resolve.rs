@@ -7,8 +7,8 @@ use super::compiled::{Compiled, Models};
 use super::inline::{Check, FitSpread, Formula, Inliner, MAX_CHAIN};
 use super::library::LibraryModels;
 use super::{Corrected, Kind, Mode, Model, ModelSet, SetError};
+use crate::Prediction;
 use crate::expr::{BinaryOp, Expr};
-use crate::{Platform, Prediction};
 
 /// The models of a set, ready to predict; [`set`](super) has an example.
 #[derive(Clone, Debug)]
@@ -49,8 +49,7 @@ impl ModelSet {
                     "there are two libraries of this name".into(),
                 );
             }
-            let processes = self.platform.as_ref().is_some_and(Platform::has_processes);
-            let library = LibraryModels::new(&resolved.models, library, processes)?;
+            let library = LibraryModels::new(&resolved.models, library, self.platform.as_ref())?;
             resolved.libraries.push(library);
         }
         Ok(resolved)

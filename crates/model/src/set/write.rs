@@ -215,10 +215,13 @@ fn correction_text(correction: &Correction) -> String {
 }
 
 fn parameter(parameter: &ParameterRange) -> String {
-    let ParameterRange { name, min, max, step, root } = parameter;
+    let ParameterRange { name, min, max, step, root, first, last } = parameter;
     let step = if *step == Step::ONE { String::new() } else { format!(", step = \"{step}\"") };
-    let root = root.as_ref().map_or(String::new(), |root| format!(", root = {}", toml_string(root)));
-    format!("{{ name = {}, min = {min}, max = {max}{step}{root} }}", toml_string(name))
+    let text = |key: &str, text: &Option<String>| {
+        text.as_ref().map_or(String::new(), |text| format!(", {key} = {}", toml_string(text)))
+    };
+    let (root, first, last) = (text("root", root), text("first", first), text("last", last));
+    format!("{{ name = {}, min = {min}, max = {max}{first}{last}{step}{root} }}", toml_string(name))
 }
 
 /// The shortest text that reads back to the same bits.

@@ -70,6 +70,8 @@ fn sorts() -> ModelSet {
                     max: 16,
                     step: Step::ONE,
                     root: None,
+                    first: None,
+                    last: None,
                 }],
                 requires: vec![],
             },
@@ -617,6 +619,64 @@ fn verdicts_reach_the_candidates() {
     let verdicts: Vec<Verdict> = (0..names.len()).map(|c| library.verdict(c)).collect();
     use Verdict::*;
     assert_eq!(verdicts, [Verified, Failed, Doubtful, Failed, Doubtful, Unverified, Verified]);
+}
+
+#[test]
+fn a_range_that_depends_on_the_problem_and_the_machine() {
+    let make = |platform: &str, inputs: &[&str], first: Option<&str>, last: &str| {
+        let mut set =
+            set(vec![fitted("Par", &[input("n", 0.0, 99.0), input("t", 1.0, 64.0)], &[term("n/t", 1e-6)])]);
+        set.platform = platform.parse().ok();
+        let parameters = vec![ParameterRange {
+            name: "t".into(),
+            min: 1,
+            max: 64,
+            step: Step::ONE,
+            root: None,
+            first: first.map(str::to_owned),
+            last: Some(last.into()),
+        }];
+        set.libraries = vec![Library {
+            incumbent: None,
+            regret: None,
+            name: "work".into(),
+            inputs: inputs.iter().map(|name| (*name).to_owned()).collect(),
+            candidates: vec![LibraryCandidate {
+                name: "par".into(),
+                model: "Par".into(),
+                arguments: vec![inputs[0].into(), "t".into()],
+                parameters,
+                requires: vec![],
+            }],
+        }];
+        assert_eq!(ModelSet::read(&set.to_text()).unwrap(), set);
+        set.resolve().map(|resolved| resolved.library("work").unwrap().clone())
+    };
+    let machine = "threads nodes=4 cores=8 cpu=\"\" cache=\"L1d:32K\" os=linux arch=x86_64";
+    let par = make(machine, &["n"], Some("P/2"), "min(cores, n)").unwrap();
+    let range = |cores, n| par.range(0, 0, 4, cores, &[n]);
+    assert_eq!((range(usize::MAX, 50.0), range(3, 50.0)), (Some((2, 8)), Some((2, 3))));
+    assert_eq!((range(64, 4.5), range(64, 1.0)), (Some((2, 4)), Some((2, 1))));
+    assert_eq!((par.range(0, 1, 4, 1, &[1.0]), par.range(0, 0, 4, 1, &[])), (None, None));
+    // Whoever asks for a time keeps to the range, of the measured machine.
+    let seconds = |n, t| par.seconds(0, 4, &[n], &[t]).is_some();
+    assert_eq!([1, 2, 8, 9].map(|t| seconds(50.0, t)), [false, true, true, false]);
+    assert_eq!([4, 5].map(|t| seconds(4.5, t)), [true, false]);
+    let cached = make(machine, &["n"], None, "cache1/4096").unwrap();
+    assert_eq!(cached.range(0, 0, 1, 1, &[1.0]), Some((1, 8)));
+    // What the machine does not tell admits nothing; more cores than any are as many as are declared.
+    let unknown = make(&machine.replace("L1d:32K", ""), &["n"], None, "cache1/4096").unwrap();
+    assert!(unknown.range(0, 0, 1, 1, &[1.0]).is_some_and(|(min, max)| min > max));
+    assert_eq!(unknown.seconds(0, 4, &[50.0], &[1]), None);
+    assert_eq!(make("", &["n"], None, "cores").unwrap().range(0, 0, 1, usize::MAX, &[1.0]), Some((1, 64)));
+    let simulated = machine.replace("threads", "sim:cm5");
+    assert_eq!(make(&simulated, &["n"], None, "cores").unwrap().range(0, 0, 4, 9, &[1.0]), Some((1, 4)));
+    // An input's name goes before.
+    assert_eq!(make(machine, &["cores"], None, "cores").unwrap().range(0, 0, 4, 1, &[20.0]), Some((1, 20)));
+    for (bad, what) in [("t", "`t`"), ("x", "`x`"), ("1 +", "the end of a range"), ("Par(1, 1)", "Par")] {
+        let error = make(machine, &["n"], None, bad).unwrap_err().to_string();
+        assert!(error.contains(what) && error.contains("candidate `par`"), "{error}");
+    }
 }
 
 #[test]

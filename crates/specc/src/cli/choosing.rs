@@ -186,6 +186,9 @@ fn choice_json(choice: &Choice) -> Value {
             }
             Outcome::NotApplicable => json!({ "name": name, "outcome": "not applicable" }),
             Outcome::NeedsProcesses => json!({ "name": name, "outcome": "needs processes" }),
+            Outcome::NoValue(parameter) => {
+                json!({ "name": name, "outcome": "no value", "parameter": parameter })
+            }
             Outcome::OutOfRange => json!({ "name": name, "outcome": "out of range" }),
             Outcome::PinnedAway => json!({ "name": name, "outcome": "another is pinned" }),
         })

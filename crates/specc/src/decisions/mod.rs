@@ -58,7 +58,7 @@ pub fn plan(spec: &CheckedSpec, site: &Site, set: &ModelSet, seed: u64) -> Resul
     let (mut decisions, mut planned) = (Decisions::default(), BTreeMap::new());
     for library in &spec.libraries {
         let Ok(competition) = Competition::new(set, &library.name) else { continue };
-        let ways = Ways::new(spec, library, &spaces, &competition);
+        let ways = Ways::new(spec, (library, site), &spaces, &competition);
         let draws = Draws::new(seed);
         let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
         for number in 0..INPUTS as u64 {

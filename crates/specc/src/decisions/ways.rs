@@ -8,10 +8,13 @@ use strata_select::{Outcome, Step};
 
 use crate::competition::Competition;
 use crate::lang::plan::{Candidate, CheckedSpec, Library, Parameter};
-use crate::points::{Draws, Space};
+use crate::points::{Draws, Site, Space};
 
 /// Values from all over a parameter's range.
 const SPREAD: usize = 6;
+
+/// Values of a parameter that are looked at.
+const MOST_VALUES: usize = 10_000;
 
 /// Steps to either side of the chosen value, and by what they multiply it where the parameter takes
 /// every whole number.
@@ -55,12 +58,14 @@ struct Measurable<'a> {
     space: &'a Space<'a>,
     arguments: Vec<Program>,
     requires: Vec<Program>,
+    /// The values that each parameter may take on this machine.
+    values: Vec<Vec<i64>>,
 }
 
 impl<'a> Ways<'a> {
     pub(super) fn new(
         spec: &'a CheckedSpec,
-        library: &'a Library,
+        (library, site): (&'a Library, &'a Site),
         spaces: &'a [Space<'a>],
         competition: &'a Competition,
     ) -> Self {
@@ -72,8 +77,12 @@ impl<'a> Ways<'a> {
             let compiled = |all: &[Expr]| -> Option<Vec<Program>> {
                 all.iter().map(|expr| Program::compile(expr, &names).ok()).collect()
             };
-            let (arguments, requires) = (compiled(&candidate.arguments)?, compiled(&candidate.requires)?);
-            Some(Measurable { candidate, space, arguments, requires })
+            let number = |name: &str| site.number(name);
+            let conditions = candidate.conditions(&number);
+            let (arguments, requires) = (compiled(&candidate.arguments)?, compiled(&conditions)?);
+            let of = |one: &Parameter| one.values_on(&candidate.numbers(&number)).take(MOST_VALUES).collect();
+            let values = candidate.parameters.iter().map(of).collect();
+            Some(Measurable { candidate, space, arguments, requires, values })
         };
         Self { library, competition, candidates: library.candidates.iter().map(measurable).collect() }
     }
@@ -113,7 +122,7 @@ impl<'a> Ways<'a> {
                 Outcome::Taken => (choice.parameters.to_vec(), true),
                 Outcome::Slower(_, parameters) => (parameters.to_vec(), false),
                 // It may be fast all the same, where its model has nothing to say.
-                _ => (parameters.iter().map(|parameter| middle(&values(parameter))).collect(), false),
+                _ => (measurable.values.iter().map(|values| middle(values)).collect(), false),
             };
             let mut tried = BTreeSet::from([best.clone()]);
             tried.extend(
@@ -121,7 +130,7 @@ impl<'a> Ways<'a> {
             );
             for (at, parameter) in parameters.iter().enumerate() {
                 let steps = if taken { STEPS } else { 0 };
-                for value in around(parameter, best[at], steps) {
+                for value in around(parameter, &measurable.values[at], best[at], steps) {
                     let mut changed = best.clone();
                     changed[at] = value;
                     tried.insert(changed);
@@ -156,22 +165,16 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// The values that a parameter takes, at most some thousand.
-fn values(parameter: &Parameter) -> Vec<i64> {
-    parameter.values().take(10_000).collect()
-}
-
 fn middle(values: &[i64]) -> i64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Values of a parameter beside `best`, `steps` to either side, and from all over its range; a root
+/// Of its `values`, those of a parameter beside `best`, `steps` to either side, and from all over its range; a root
 /// has none but its own.
-fn around(parameter: &Parameter, best: i64, steps: i32) -> BTreeSet<i64> {
+fn around(parameter: &Parameter, values: &[i64], best: i64, steps: i32) -> BTreeSet<i64> {
     if parameter.root.is_some() {
         return BTreeSet::new();
     }
-    let values = values(parameter);
     let nearest = |aim: f64| {
         let distance = |value: &&i64| (**value as f64 - aim).abs();
         values.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied()

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use strata_model::expr::Expr;
 use strata_model::platform::MACHINE;
 
-use super::plan::{LoopPlan, Measured};
+use super::plan::{LoopPlan, Measured, Model, ModelKind};
 
 /// The least and the greatest size of a cache in bytes that is reckoned with.
 pub(crate) const BYTES: (f64, f64) = (1024.0, 1_125_899_906_842_624.0);
@@ -22,18 +22,28 @@ pub(crate) fn is_plausible(name: &str, value: f64) -> bool {
     value.fract() == 0.0 && (least..=most).contains(&value)
 }
 
-impl Measured {
-    /// The words of the machine that loops and values read, in the order of [`MACHINE`].
+impl Model {
+    /// The words of the machine that its loops, values and requirements read, in the order of
+    /// [`MACHINE`].
     #[must_use]
     pub fn machine(&self) -> Vec<&'static str> {
-        let bounds = self.loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
-        let read: BTreeSet<String> = bounds
-            .chain(self.bindings.iter().map(|binding| &binding.reduced))
-            .flat_map(Expr::names)
-            .collect();
-        MACHINE.into_iter().filter(|name| read.contains(*name) && !self.defines(name)).collect()
+        let mut read: BTreeSet<String> = self.requires.iter().flat_map(Expr::names).collect();
+        read.retain(|name| self.is_machine(name));
+        if let ModelKind::Measured(measured) = &self.kind {
+            let bounds = measured.loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
+            let all = bounds.chain(measured.bindings.iter().map(|binding| &binding.reduced));
+            read.extend(all.flat_map(Expr::names).filter(|name| !measured.defines(name)));
+        }
+        MACHINE.into_iter().filter(|name| read.contains(*name)).collect()
     }
 
+    /// Whether a name stands for the machine in requirements, which are over the inputs.
+    pub(crate) fn is_machine(&self, name: &str) -> bool {
+        MACHINE.contains(&name) && self.inputs.iter().all(|input| input.name != name)
+    }
+}
+
+impl Measured {
     /// Whether an iteration variable or a value has this name.
     fn defines(&self, name: &str) -> bool {
         self.loops.iter().any(|plan| plan.name == name)

@@ -19,6 +19,7 @@ pub mod ast;
 mod check;
 mod code;
 mod diagnostic;
+pub(crate) mod ends;
 mod lex;
 mod load;
 pub(crate) mod machine;

@@ -57,7 +57,7 @@ pub struct Model {
     pub inputs: Vec<Input>,
     /// What it is.
     pub kind: ModelKind,
-    /// Over the inputs: where one does not hold, nothing is measured or predicted.
+    /// Over the inputs and the machine: where one does not hold, nothing is measured or predicted.
     pub requires: Vec<Expr>,
     /// The candidate terms over the inputs, the constant aside; none for a factored model.
     pub terms: Vec<Term>,
@@ -74,6 +74,9 @@ pub struct Input {
     pub integral: bool,
     /// Whether it is itself a candidate term.
     pub candidate: bool,
+    /// The least and the greatest value that its loops can give, on any machine; infinite where that
+    /// is not known.
+    pub bounds: (f64, f64),
     /// Where the header names it.
     pub span: Span,
 }
@@ -266,8 +269,11 @@ pub struct Candidate {
     pub arguments: Vec<Expr>,
     /// What may be tuned.
     pub parameters: Vec<Parameter>,
-    /// Outside these it does not apply.
+    /// Outside these it does not apply: over the library's inputs, the parameters, `P`, `logP`,
+    /// `sqrtP` and the machine.
     pub requires: Vec<Expr>,
+    /// The words of the machine that stand for it here: no input or parameter has their names.
+    pub machine: Vec<&'static str>,
     /// Whether [`PROCESSES`](strata_model::platform::PROCESSES) is one of these, and no input's or
     /// parameter's name.
     pub needs_processes: bool,
@@ -280,28 +286,19 @@ pub struct Candidate {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// The least value.
+    /// The least value anywhere.
     pub min: i64,
-    /// The greatest value.
+    /// The greatest value anywhere.
     pub max: i64,
+    /// The first value, where it is not always `min`: over the library's inputs, `P`, `logP`, `sqrtP`
+    /// and the machine.
+    pub first: Option<Expr>,
+    /// The last value at most, where it is not always `max`: over the same.
+    pub last: Option<Expr>,
     /// From one value to the next.
     pub step: strata_select::Step,
     /// The expression whose root it is, if it is not searched for the least time.
     pub root: Option<Expr>,
-}
-
-impl Parameter {
-    /// The values that it takes, from the least.
-    pub(crate) fn values(&self) -> impl Iterator<Item = i64> + use<'_> {
-        let next = |value: &i64| {
-            let next = match self.step {
-                strata_select::Step::Add(by) => value.checked_add(by),
-                strata_select::Step::Multiply(by) => value.checked_mul(by),
-            };
-            next.filter(|next| next > value && *next <= self.max)
-        };
-        std::iter::successors(Some(self.min), next)
-    }
 }
 
 impl CheckedSpec {

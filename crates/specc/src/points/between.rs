@@ -9,6 +9,7 @@
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 
+use super::Site;
 use super::space::Space;
 use crate::lang::ast::StepOperator;
 use crate::lang::plan::{Candidate, CheckedSpec, LoopPlan, Model, Parameter};
@@ -31,23 +32,33 @@ pub(super) enum Values {
 }
 
 /// How the values of a model's loops are taken.
-pub(super) fn values(spec: &CheckedSpec, model: &Model, loops: &[LoopPlan]) -> Vec<Values> {
-    let of = |plan: &LoopPlan| match parameter(spec, model, &plan.name) {
-        Some(parameter) => Values::Given(parameter.values().take(MOST_VALUES).collect()),
+pub(super) fn values(spec: &CheckedSpec, model: &Model, loops: &[LoopPlan], site: &Site) -> Vec<Values> {
+    let given = |plan: &LoopPlan| {
+        let (candidate, parameter) = parameter(spec, model, &plan.name)?;
+        let values = parameter.values_on(&candidate.numbers(&|name| site.number(name)));
+        // None on this machine: then only other candidates, or none, take the model.
+        Some(values.take(MOST_VALUES).collect::<Vec<_>>()).filter(|values| !values.is_empty())
+    };
+    let of = |plan: &LoopPlan| match given(plan) {
+        Some(values) => Values::Given(values),
         None if plan.between => Values::Real,
         None => Values::Whole,
     };
     loops.iter().map(of).collect()
 }
 
-/// The parameter of a candidate that a model's input of this name is.
-fn parameter<'s>(spec: &'s CheckedSpec, model: &Model, input: &str) -> Option<&'s Parameter> {
+/// The parameter, and its candidate, that a model's input of this name is.
+fn parameter<'s>(
+    spec: &'s CheckedSpec,
+    model: &Model,
+    input: &str,
+) -> Option<(&'s Candidate, &'s Parameter)> {
     let at = model.inputs.iter().position(|known| known.name == input)?;
     let candidates = spec.libraries.iter().flat_map(|library| &library.candidates);
     let of_model = candidates.filter(|candidate| spec.models[candidate.model].name == model.name);
     let parameter = |candidate: &'s Candidate| {
         let name = candidate.arguments.get(at)?.as_name()?;
-        candidate.parameters.iter().find(|parameter| parameter.name == name)
+        Some((candidate, candidate.parameters.iter().find(|parameter| parameter.name == name)?))
     };
     of_model.into_iter().find_map(parameter)
 }

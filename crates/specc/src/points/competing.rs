@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use strata_model::count;
 use strata_model::expr::{Expr, Program, RESERVED, holds, node_values};
-use strata_model::platform::PROCESSES;
 
 use super::Site;
-use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
+use crate::lang::ends::Numbers;
+use crate::lang::machine::with_numbers;
+use crate::lang::plan::{Candidate, CheckedSpec, Model, ModelKind, Parameter};
 
 /// The models that a prediction at `site` may need: those of the candidates that can be chosen
 /// there, those that no candidate comes from, and all that these call, but for those that hold
@@ -22,10 +23,7 @@ pub fn competing(spec: &CheckedSpec, site: impl Into<Site>) -> BTreeSet<&str> {
     let mut roots: Vec<usize> = possible.flat_map(|one| spec.models_of(one)).collect();
     roots.extend((0..spec.models.len()).filter(|model| !of_libraries.contains(model)));
     let models = spec.with_callees(roots).into_iter().map(|model| &spec.models[model]);
-    models
-        .filter(|model| excluded(&model.requires, site.nodes()).is_none())
-        .map(|m| m.name.as_str())
-        .collect()
+    models.filter(|model| excluded_model(model, &site).is_none()).map(|m| m.name.as_str()).collect()
 }
 
 /// Numbers of nodes beyond this are not proposed.
@@ -67,36 +65,53 @@ pub(super) fn not_measured(spec: &CheckedSpec, model: &str, site: &Site) -> Stri
 pub fn not_competing(spec: &CheckedSpec, model: &str, site: impl Into<Site>) -> String {
     let site = site.into();
     let mut reasons = Vec::new();
-    if let Some(require) = spec.model(model).and_then(|model| excluded(&model.requires, site.nodes())) {
+    if let Some(require) = spec.model(model).and_then(|model| excluded_model(model, &site)) {
         reasons.push(format!("it requires {require}"));
     }
     for library in &spec.libraries {
         for candidate in &library.candidates {
             let calls = spec.with_callees(spec.models_of(candidate));
-            if let Some(require) = kept_out(candidate, &site)
+            if let Some(reason) = kept_out(candidate, &site)
                 && calls.iter().any(|called| spec.models[*called].name == model)
             {
-                reasons
-                    .push(format!("`{}` of library `{}` requires {require}", candidate.name, library.name));
+                reasons.push(format!("`{}` of library `{}` {reason}", candidate.name, library.name));
             }
         }
     }
     reasons.join(", ")
 }
 
-/// The first requirement of a candidate that no problem at `site` fulfils.
-fn kept_out<'a>(candidate: &'a Candidate, site: &Site) -> Option<&'a Expr> {
-    let processes = |require: &&Expr| candidate.needs_processes && require.as_name() == Some(PROCESSES);
+/// Why no problem at `site` can take a candidate, in words that follow its name: a requirement, or a
+/// parameter without a value.
+fn kept_out(candidate: &Candidate, site: &Site) -> Option<String> {
+    let processes = |require: &&Expr| candidate.says_processes(require);
     let missing = candidate.requires.iter().filter(|_| !site.has_processes()).find(processes);
-    missing.or_else(|| excluded(&candidate.requires, site.nodes()))
+    let number = |name: &str| site.number(name);
+    let numbers = candidate.numbers(&number);
+    let require = missing.or_else(|| excluded(&candidate.requires, site.nodes(), &numbers));
+    let nodes = |name: &str| Some(node_values(site.nodes())[RESERVED.iter().position(|word| *word == name)?]);
+    let empty = |parameter: &&Parameter| {
+        let (min, max) = parameter.bounds_on(&|name| nodes(name).or_else(|| numbers(name)));
+        min > max
+    };
+    require.map(|require| format!("requires {require}")).or_else(|| {
+        let parameter = candidate.parameters.iter().find(empty)?;
+        Some(format!("has no value of `{}` in {} here", parameter.name, parameter.range()))
+    })
+}
+
+/// The same of a model.
+fn excluded_model<'m>(model: &'m Model, site: &Site) -> Option<&'m Expr> {
+    let number = |name: &str| if model.is_machine(name) { site.number(name) } else { None };
+    excluded(&model.requires, site.nodes(), &number)
 }
 
 /// The first requirement that no problem on `nodes` nodes fulfils: one that reads nothing but the
-/// number of nodes, and does not hold.
-fn excluded(requires: &[Expr], nodes: usize) -> Option<&Expr> {
+/// number of nodes and the machine, and does not hold.
+fn excluded<'e>(requires: &'e [Expr], nodes: usize, numbers: Numbers<'_>) -> Option<&'e Expr> {
     let fails = |require: &&Expr| {
         // Does not compile where it reads an input or a parameter.
-        let program = Program::compile(require, &RESERVED);
+        let program = Program::compile(&with_numbers(require, numbers), &RESERVED);
         program.is_ok_and(|program| !holds(program.eval(&node_values(nodes))))
     };
     requires.iter().find(fails)

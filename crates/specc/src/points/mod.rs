@@ -106,13 +106,23 @@ fn plan_model(
         None => space.nest().map_err(|error| format!("model `{name}` on {}: {error}", on()))?,
     };
     if nest.is_empty() {
-        return Err(format!("model `{name}`: its loop nest is empty on {}", on()));
+        let why = space.empty_loop().map_or(String::new(), |why| format!(": {why}"));
+        return Err(format!(
+            "model `{name}`: its loop nest is empty on {}{why}; begin lower or end higher, or let each candidate that \
+             takes the model have the same range, and it is left out",
+            on()
+        ));
     }
     let copies = if measured.loops.is_empty() { SAMPLES_OF_ONE_PLACE } else { 1 };
     let planned = nest.iter().filter_map(|at| space.planned(at));
     let mut points: Vec<_> = planned.flat_map(|point| std::iter::repeat_n(point, copies)).collect();
     if points.is_empty() {
-        return Err(format!("model `{name}`: its `require` excludes all {} points on {}", nest.len(), on()));
+        let machine = space.machine_text();
+        return Err(format!(
+            "model `{name}`: its `require` excludes all {} points on {}{machine}; widen the loops or the requirement",
+            nest.len(),
+            on()
+        ));
     }
     let fitted = points.len();
     let wanted = space.verify() as usize;

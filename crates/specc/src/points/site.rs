@@ -4,7 +4,7 @@ use strata_model::Platform;
 use strata_model::platform::MACHINE;
 
 use crate::lang::machine::is_plausible;
-use crate::lang::plan::{Measured, Model};
+use crate::lang::plan::Model;
 
 /// Where points are measured: on how many nodes, and of what machine.
 #[derive(Clone, Debug)]
@@ -46,22 +46,19 @@ impl Site {
     }
 
     /// What a word of the machine stands for here; `None` where the machine does not tell.
-    fn number(&self, name: &str) -> Option<f64> {
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
         self.platform.as_ref()?.machine_number(name).filter(|value| is_plausible(name, *value))
     }
 
-    /// The words of the machine that a model's loops and values read, with their numbers here.
+    /// The words of the machine that a model's loops, values and requirements read, with their
+    /// numbers here.
     ///
     /// # Errors
     /// The machine does not tell one of them.
-    pub(super) fn numbers(
-        &self,
-        model: &Model,
-        measured: &Measured,
-    ) -> Result<Vec<(&'static str, f64)>, String> {
+    pub(super) fn numbers(&self, model: &Model) -> Result<Vec<(&'static str, f64)>, String> {
         let number =
             |name| self.number(name).map(|value| (name, value)).ok_or_else(|| self.unknown(model, name));
-        measured.machine().into_iter().map(number).collect()
+        model.machine().into_iter().map(number).collect()
     }
 
     fn unknown(&self, model: &Model, name: &str) -> String {
@@ -125,6 +122,60 @@ mod tests {
                 Plan { spec: SpecId { path: "work.spec".into(), sha256: "ab".into() }, runs: vec![run] };
             assert_eq!(Plan::parse(&plan.to_text(), "plan").unwrap(), plan);
         }
+    }
+
+    /// `threads in 1..=cores`: what is measured, and what is not where a range is empty.
+    #[test]
+    fn ranges_and_requirements_follow_the_machine() {
+        let text = "model Par(n, t) { for n in 1..=4 for t in 1..=64 require n*t <= 64*cores
+                task { f(n, t) } verify 30 }
+            model Pool(n, t) { for n in 1..=4 for t in 2..=cores task { f(n, t) } }
+            model Alone(n) { for n in 1..=4 task { f(n) } }
+            model Large(n) { for n in 1..=4 require cores >= 4 task { f(n) } }
+            library work(n) { candidate par = Par(n, t) for t in 1..=min(cores, 8+n/2) step *2
+                candidate pool = Pool(n, t) for t in 2..=cores candidate alone = Alone(n) }
+            library named(cores) { candidate alone = Alone(cores) require cores >= 4 }";
+        let spec = crate::lang::load("work.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let planned = |cores| plan(&spec, machine("threads", 1, cores, ""), 1, &Points::default()).unwrap();
+        let (run, notes) = planned(8);
+        let names: Vec<&str> = run.models.iter().map(|model| model.name.as_str()).collect();
+        assert_eq!((names, notes.len()), (vec!["Par", "Pool", "Alone", "Large"], 0));
+        let drawn = run.models[0].points.iter().filter(|point| point.verify);
+        assert!(drawn.clone().count() == 30 && drawn.clone().all(|p| [1, 2, 4, 8].contains(&p.at[1])));
+        assert_eq!(run.machine, [("cores".to_owned(), 8.0)]);
+        let (run, notes) = planned(1);
+        let names: Vec<&str> = run.models.iter().map(|model| model.name.as_str()).collect();
+        assert_eq!(names, ["Par", "Alone"]);
+        assert!(run.models[0].points.iter().all(|p| !p.verify || p.at[1] == 1), "the one value there is");
+        assert_eq!(
+            notes,
+            [
+                "model Pool is not measured on 1 node: `pool` of library `work` has no value of `t` in 2..=cores here",
+                "model Large is not measured on 1 node: it requires cores>=4"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_empty_on_this_machine_is_told_with_a_way_out() {
+        let fault = |text: &str| {
+            let spec = crate::lang::load("work.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+            plan(&spec, machine("threads", 1, 1, "L1d:32K"), 1, &Points::default()).unwrap_err().join(" | ")
+        };
+        let loops = fault("model Pool(n, t) { for n in 1..=4 for t in 2..=cores task { f(n, t) } }");
+        assert!(
+            loops.contains("`Pool`") && loops.contains("on 1 node: `t` in 2..=cores runs from 2 to 1"),
+            "{loops}"
+        );
+        assert!(loops.contains("with cores = 1; begin lower"), "{loops}");
+        let require = fault("model Few(n) { for n in 1..=4 require n < cores task { f(n) } }");
+        assert!(require.contains("excludes all 4 points on 1 node with cores = 1; widen"), "{require}");
+        let range = fault(
+            "model Pool(n, t) { for n in 1..=4 for t in 2..=cores task { f(n, t) } }
+             library work(n) { candidate pool = Pool(n, t) for t in 2..=cores }",
+        );
+        assert!(range.contains("has no value of `t` in 2..=cores here"), "{range}");
+        assert!(range.ends_with("change what the candidates require"), "{range}");
     }
 
     #[test]

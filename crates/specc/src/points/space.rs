@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use strata_model::expr::{Expr, Program, RESERVED, holds};
+use strata_model::number_text;
 use strata_model::plan::PlanPoint;
 
 use super::between::{Values, aside, values};
@@ -23,7 +24,8 @@ pub struct Space<'a> {
     plans: Vec<LoopPlan>,
     values: Vec<Values>,
     nodes: usize,
-    /// The words of the machine that its loops and values read, with the numbers in their place.
+    /// The words of the machine that its loops, values and requirements read, with the numbers in
+    /// their place.
     machine: Vec<(&'static str, f64)>,
     /// What the spec computes with `let`, over `P`, `logP`, `sqrtP` and the iteration variables.
     bound: Vec<Program>,
@@ -57,8 +59,8 @@ impl<'a> Space<'a> {
     pub fn new(spec: &CheckedSpec, model: &'a Model, site: impl Into<Site>) -> Result<Option<Self>, String> {
         let ModelKind::Measured(measured) = &model.kind else { return Ok(None) };
         let site = site.into();
-        let machine = site.numbers(model, measured)?;
-        let values = values(spec, model, &measured.loops);
+        let machine = site.numbers(model)?;
+        let values = values(spec, model, &measured.loops, &site);
         Ok(Self::compiled(model, measured, values, site.nodes(), machine))
     }
 
@@ -93,7 +95,9 @@ impl<'a> Space<'a> {
                 .map(|binding| Program::compile(&with_numbers(&binding.reduced, &number), &loops).ok())
                 .collect::<Option<_>>()?,
             inputs: model.inputs.iter().map(|i| input(&i.name)).collect::<Option<_>>()?,
-            requires: model.requires.iter().map(over_inputs).collect::<Option<_>>()?,
+            requires: (model.requires.iter())
+                .map(|require| over_inputs(&with_numbers(require, &number)))
+                .collect::<Option<_>>()?,
             terms: terms.collect::<Option<_>>()?,
             columns: model.column_terms().map(|term| over_inputs(&term.value)).collect::<Option<_>>()?,
             machine,
@@ -114,11 +118,30 @@ impl<'a> Space<'a> {
         self.measured
     }
 
-    /// The words of the machine that its loops and values read, with the numbers that they have
-    /// here.
+    /// The words of the machine that its loops, values and requirements read, with the numbers that
+    /// they have here.
     #[must_use]
     pub fn machine(&self) -> &[(&'static str, f64)] {
         &self.machine
+    }
+
+    /// The same in words that follow a number of nodes; nothing where they read none.
+    pub(super) fn machine_text(&self) -> String {
+        let words = self.machine.iter().map(|(word, value)| format!("{word} = {}", number_text(*value)));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() { String::new() } else { format!(" with {}", words.join(", ")) }
+    }
+
+    /// Which loop has no value here, if one has none whatever the outer ones are.
+    pub(super) fn empty_loop(&self) -> Option<String> {
+        let at = |end: &Expr| Program::compile(end, &RESERVED).ok().map(|end| end.eval(&self.reserved()));
+        let ends = |plan: &LoopPlan| Some((at(&plan.first)?, at(&plan.last)?));
+        let loops = self.measured.loops.iter().zip(&self.plans);
+        let mut empty = loops.filter_map(|(written, plan)| Some((written, ends(plan)?)));
+        let (written, (first, last)) = empty.find(|(_, (first, last))| first > last)?;
+        let LoopPlan { name, first: low, last: high, .. } = written;
+        let (first, last) = (number_text(first), number_text(last));
+        Some(format!("`{name}` in {low}..={high} runs from {first} to {last}{}", self.machine_text()))
     }
 
     pub(super) fn plans(&self) -> &[LoopPlan] {
@@ -427,6 +450,29 @@ mod tests {
         assert!(blocks.iter().all(|x| (x[1] as u64).is_power_of_two()), "a parameter has its own values");
         assert!(first(&all[3]).iter().all(|n| n.is_power_of_two()), "what is written so stays so");
         assert_eq!(first(&all[4])[..4], [4, 5, 8, 11], "Rust sees the whole variable");
+    }
+
+    /// A matrix whose side is a multiple of 8 is not measured with another.
+    #[test]
+    fn multiples_stay_multiples_in_fitted_and_verification_points() {
+        let text = "model Steps(n) { for k in 1..=512 step *2 let n = 8*k task { f(n) } verify 50 }
+            model Ceil(n) { for e in 8..=24 let n = 8*ceil(pow(2, e/2)/8) task { f(n) } verify 50 }
+            model Seen(n) { for k in 1..=512 step *2 let n = 8*k task { f(n, k) } verify 50 }
+            model Both(n, b) { for e in 8..=24 for b in 2..=64 step *2 let n = 8*ceil(pow(2, e/2)/8)
+                require b <= n task { f(n, b) } verify 50 }
+            library l(n) { candidate up = Ceil(n) candidate both = Both(n, b) for b in 2..=n step *2 }";
+        let spec = crate::lang::load("m.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let (run, _) = crate::points::plan(&spec, 1, 3, &strata_model::Points::default()).unwrap();
+        for model in &run.models {
+            let of = |verify: bool| -> std::collections::BTreeSet<u64> {
+                let points = model.points.iter().filter(|point| point.verify == verify);
+                points.map(|point| point.values[0] as u64).collect()
+            };
+            let (fitted, drawn) = (of(false), of(true));
+            assert!(fitted.iter().chain(&drawn).all(|n| n % 8 == 0), "{}: {fitted:?} {drawn:?}", model.name);
+            let other = drawn.iter().filter(|n| !n.is_power_of_two()).count();
+            assert!(other > 20, "{}: all multiples are drawn: {drawn:?}", model.name);
+        }
     }
 
     #[test]

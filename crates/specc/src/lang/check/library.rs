@@ -2,23 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::expr::{Expr, RESERVED};
-use strata_model::platform::PROCESSES;
+use strata_model::expr::{Expr, RESERVED, Span};
+use strata_model::platform::{MACHINE, PROCESSES};
 use strata_select::{MAX_PARAMETERS, Step};
 
 use super::calls::Models;
-use super::loops::endless;
+use super::loops::{self, endless};
 use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
-use super::range::{Range, Ranges, range, reserved};
+use super::range::{self, Range, Ranges, range, reserved};
 use crate::lang::ast::{self, StepOperator};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Candidate, Library, Parameter};
+use crate::lang::plan::{Candidate, Library, Model, Parameter};
 
 /// A parameter's values are searched at run time.
 const MAX_VALUES: i64 = 1_000_000;
+/// Ends are below this: more than any number of the machine.
+const MOST: f64 = 9e15;
 
 /// Checks one library. The plan is right only if there are no errors.
-pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) -> (Library, Vec<CheckError>) {
+pub(super) fn check(
+    library: &ast::Library,
+    file: usize,
+    models: &Models<'_>,
+    plans: &[Model],
+) -> (Library, Vec<CheckError>) {
     let mut errors = duplicates("input", &library.inputs);
     errors.extend(item_name(&library.name));
     errors.extend(library.inputs.iter().filter_map(value_name));
@@ -30,7 +37,7 @@ pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) ->
     let names: Vec<ast::Name> = library.candidates.iter().map(|candidate| candidate.name.clone()).collect();
     errors.extend(duplicates("candidate", &names));
     let candidates: Vec<Candidate> =
-        library.candidates.iter().map(|one| candidate(one, library, models, &mut errors)).collect();
+        library.candidates.iter().map(|one| candidate(one, library, (models, plans), &mut errors)).collect();
     let incumbent = library.incumbent.as_ref().and_then(|one| incumbent(one, &candidates, &mut errors));
     let plan = Library {
         name: library.name.text.clone(),
@@ -65,12 +72,10 @@ fn incumbent(
             errors.push(unknown("the parameter", &name.text, name.span, known));
             continue;
         };
-        if !known.values().any(|one| one == *value) {
+        if !known.may_be(*value) {
             let message = format!("`{}` does not take the value {value}", name.text);
             let error = CheckError::new(ErrorCode::Range, message, name.span, "not one of its values");
-            errors.push(
-                error.help(format!("its range is {}..={}, `step {}`", known.min, known.max, known.step)),
-            );
+            errors.push(error.help(format!("its range is {}, `step {}`", known.range(), known.step)));
         }
     }
     let of = |parameter: &Parameter| {
@@ -89,7 +94,7 @@ fn incumbent(
 fn candidate(
     one: &ast::Candidate,
     library: &ast::Library,
-    models: &Models<'_>,
+    (models, plans): (&Models<'_>, &[Model]),
     errors: &mut Vec<CheckError>,
 ) -> Candidate {
     errors.extend(item_name(&one.name));
@@ -103,6 +108,25 @@ fn candidate(
     let mut defined: BTreeMap<&str, _> =
         library.inputs.iter().map(|input| (input.text.as_str(), input.span)).collect();
     let mut parameters = Vec::new();
+    let of_model = plans.iter().find(|plan| plan.name == one.model.text);
+    let is_parameter = |name: &str| one.parameters.iter().any(|other| other.values.name.text == name);
+    let is_input = |name: &str| library.inputs.iter().any(|input| input.text == name);
+    let words = MACHINE.into_iter().filter(|word| !is_input(word));
+    let any = (f64::NEG_INFINITY, f64::INFINITY);
+    let bounds = |name: &str| {
+        let at = one.arguments.iter().position(|argument| argument.as_name() == Some(name));
+        at.and_then(|at| of_model?.inputs.get(at)).map_or(any, |input| input.bounds)
+    };
+    // An end cannot read a parameter. Of inputs it reads what the model's loops give.
+    let mut of_ends = ranges.clone();
+    for input in &library.inputs {
+        let (low, high) = bounds(&input.text);
+        let Range { low: least, high: greatest, .. } = Range::NUMBER;
+        let range = Range { low: low.max(least), high: high.min(greatest), integral: false };
+        of_ends.insert(input.text.clone(), range);
+    }
+    of_ends.extend(words.clone().map(|word| (word.to_owned(), range::machine(word))));
+    of_ends.retain(|name, _| !is_parameter(name));
     for ast::Parameter { values: parameter, root } in &one.parameters {
         errors.extend(value_name(&parameter.name));
         if let Some(&first) = defined.get(parameter.name.text.as_str()) {
@@ -122,12 +146,16 @@ fn candidate(
                 CheckError::new(ErrorCode::NotAFunction, message, root.span, "never changes its sign");
             errors.push(error.help("write what is positive while more of the parameter is worth it"));
         }
-        let values = self::range_of(parameter, errors);
+        // What the model's loops give is as far as the parameter can go.
+        let most = bounds(&parameter.name.text);
+        let Bounds { values, first, last } = range_of(parameter, &of_ends, most, errors);
         ranges.insert(parameter.name.text.clone(), values);
         let (min, max) = (values.low as i64, values.high as i64);
         let (name, root) = (parameter.name.text.clone(), root.clone());
-        parameters.push(Parameter { name, min, max, step: step_of(parameter, values, errors), root });
+        let step = step_of(parameter, values, errors);
+        parameters.push(Parameter { name, min, max, first, last, step, root });
     }
+    let machine: Vec<&'static str> = words.filter(|word| !is_parameter(word)).collect();
     let roots: Vec<&Expr> = one.parameters.iter().filter_map(|parameter| parameter.root.as_ref()).collect();
     if let Some(second) = roots.get(1) {
         let message = "only one parameter of a candidate can be a root";
@@ -142,21 +170,14 @@ fn candidate(
     }
     let says_processes = |expr: &Expr| expr.as_name() == Some(PROCESSES) && !ranges.contains_key(PROCESSES);
     let needs_processes = one.requires.iter().any(says_processes);
-    let requires = one.requires.iter().filter(|expr| !says_processes(expr));
-    for expr in one.arguments.iter().chain(requires).chain(roots) {
-        for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !ranges.contains_key(*name)) {
-            if name == PROCESSES {
-                let message =
-                    format!("`{PROCESSES}` is a requirement of a candidate by itself, not a number");
-                let error = CheckError::new(ErrorCode::UnknownName, message, span, "read as a number");
-                errors
-                    .push(error.help(format!("write `require {PROCESSES}`: nodes are processes, as on MPI")));
-                continue;
-            }
-            let known = defined.keys().copied().chain(RESERVED).chain([PROCESSES]);
-            errors.push(unknown("the name", name, span, known));
-        }
+    for expr in one.requires.iter().filter(|expr| !says_processes(expr)) {
+        let known = |name: &str| ranges.contains_key(name) || machine.contains(&name);
+        unknown_names(expr, &known, &defined, &machine, errors);
     }
+    for expr in one.arguments.iter().chain(roots) {
+        unknown_names(expr, &|name| ranges.contains_key(name), &defined, &[], errors);
+    }
+    ranges.extend(machine.iter().map(|word| ((*word).to_owned(), range::machine(word))));
     excluded(&one.requires, &ranges, errors);
     Candidate {
         name: one.name.text.clone(),
@@ -164,8 +185,35 @@ fn candidate(
         arguments: one.arguments.clone(),
         parameters,
         requires: one.requires.clone(),
+        machine,
         needs_processes,
         span: one.span,
+    }
+}
+
+/// The error for each name that an argument, a requirement or a root reads and that is not `known`.
+fn unknown_names(
+    expr: &Expr,
+    is_known: &dyn Fn(&str) -> bool,
+    defined: &BTreeMap<&str, Span>,
+    machine: &[&str],
+    errors: &mut Vec<CheckError>,
+) {
+    for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !is_known(name)) {
+        if name == PROCESSES {
+            let message = format!("`{PROCESSES}` is a requirement of a candidate by itself, not a number");
+            let error = CheckError::new(ErrorCode::UnknownName, message, span, "read as a number");
+            errors.push(error.help(format!("write `require {PROCESSES}`: nodes are processes, as on MPI")));
+            continue;
+        }
+        let known = defined.keys().copied().chain(RESERVED).chain([PROCESSES]).chain(machine.iter().copied());
+        let error = unknown("the name", name, span, known);
+        errors.push(match MACHINE.contains(&name) && !machine.contains(&name) {
+            true => error.help(format!(
+                "the machine's `{name}` stands in ranges and requirements: `for k in {name}..={name}` gives a parameter it"
+            )),
+            false => error,
+        });
     }
 }
 
@@ -180,34 +228,78 @@ fn step_of(parameter: &ast::Loop, values: Range, errors: &mut Vec<CheckError>) -
     }
 }
 
-/// The values of a parameter: constant whole bounds, the smaller first.
-fn range_of(parameter: &ast::Loop, errors: &mut Vec<CheckError>) -> Range {
-    let mut bound = |expr: &Expr| {
-        let value = expr
-            .eval(&|_| None)
-            .ok()
-            .filter(|value| expr.is_constant() && value.fract() == 0.0 && value.abs() < 1e15);
-        if value.is_none() {
-            let message =
-                format!("the bounds of the parameter `{}` are whole constants", parameter.name.text);
-            let error = CheckError::new(ErrorCode::Range, message, expr.span, "not a whole constant");
+/// The range of a parameter.
+struct Bounds {
+    /// What bounds it everywhere.
+    values: Range,
+    /// Its ends, where they are not constant.
+    first: Option<Expr>,
+    last: Option<Expr>,
+}
+
+/// The range of a parameter, the smaller end first: whole constants, or expressions over `known`
+/// names. No value of the model's input, which lies in `most`, is left out.
+fn range_of(parameter: &ast::Loop, known: &Ranges, most: (f64, f64), errors: &mut Vec<CheckError>) -> Bounds {
+    let any = Bounds { values: Range { integral: true, ..Range::ANY }, first: None, last: None };
+    let before = errors.len();
+    let name = &parameter.name.text;
+    for end in [&parameter.start, &parameter.stop] {
+        errors.extend(forbid_calls(end, "the end of a parameter's range"));
+        for (read, span) in name_uses(end).into_iter().filter(|(read, _)| !known.contains_key(*read)) {
+            let error = unknown("the name", read, span, known.keys().map(String::as_str));
+            errors.push(error.help(format!(
+                "the range of `{name}` reads the library's inputs, P, logP, sqrtP and the machine; what else bounds it \
+                 stands in `require`"
+            )));
+        }
+        let constant = end.is_constant().then(|| end.eval(&|_| None).ok()).flatten();
+        if end.is_constant() && !constant.is_some_and(|value| value.fract() == 0.0 && value.abs() < MOST) {
+            let message = format!("a constant bound of the parameter `{name}` is a whole number");
+            let error = CheckError::new(ErrorCode::Range, message, end.span, "not a whole number");
             errors.push(error.help("restrict it further by `require`"));
         }
-        value
-    };
-    let (start, stop) = (bound(&parameter.start), bound(&parameter.stop));
-    let (Some(low), Some(stop)) = (start, stop) else { return Range { integral: true, ..Range::ANY } };
-    let high = if parameter.inclusive { stop } else { stop - 1.0 };
-    if low > high || high - low >= MAX_VALUES as f64 {
-        let message = match low > high {
-            true => format!("the parameter `{}` has no value", parameter.name.text),
-            false => format!("the parameter `{}` has more than {MAX_VALUES} values", parameter.name.text),
-        };
-        let span =
-            strata_model::expr::Span { start: parameter.start.span.start, end: parameter.stop.span.end };
-        errors.push(CheckError::new(ErrorCode::Range, message, span, format!("from {low} to {high}")));
     }
-    Range::new(low, high, true)
+    if errors.len() > before {
+        return any;
+    }
+    let stop = if parameter.inclusive { parameter.stop.clone() } else { loops::last(parameter, known) };
+    let (start, stop_range) = (range(&parameter.start, known), range(&stop, known));
+    let (constant_start, constant_stop) = (parameter.start.is_constant(), parameter.stop.is_constant());
+    let low = if constant_start { start.low } else { start.low.max(most.0).ceil() };
+    let high = if constant_stop { stop_range.high } else { stop_range.high.min(most.1).floor() };
+    let span = Span { start: parameter.start.span.start, end: parameter.stop.span.end };
+    let mut wrong = |message: String, label: String, help: Option<&str>| {
+        let error = CheckError::new(ErrorCode::Range, message, span, label);
+        errors.push(match help {
+            Some(help) => error.help(help),
+            None => error,
+        });
+    };
+    for (end, word, bound) in [(low, "least", "max"), (high, "greatest", "min")] {
+        if end.is_nan() || end.abs() > MOST {
+            let message = format!("the parameter `{name}` has no {word} value");
+            let help = match bound {
+                "max" => {
+                    "bound it: `max(1, …)`; a plain argument of the model is bounded by the model's loops"
+                }
+                _ => "bound it: `min(…, 64)`; a plain argument of the model is bounded by the model's loops",
+            };
+            wrong(message, "may be any number".to_owned(), Some(help));
+            return any;
+        }
+    }
+    if low > high {
+        let label = format!("from {low} to {high}");
+        wrong(format!("the parameter `{name}` has no value"), label, None);
+    } else if constant_start && constant_stop && high - low >= MAX_VALUES as f64 {
+        let label = format!("from {low} to {high}");
+        wrong(format!("the parameter `{name}` has more than {MAX_VALUES} values"), label, None);
+    }
+    Bounds {
+        values: Range::new(low, high, true),
+        first: (!constant_start).then(|| parameter.start.clone()),
+        last: (!constant_stop).then_some(stop),
+    }
 }
 
 fn excluded(requires: &[Expr], ranges: &Ranges, errors: &mut Vec<CheckError>) {

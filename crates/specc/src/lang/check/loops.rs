@@ -77,7 +77,7 @@ fn rounded_up(bound: &Expr, ranges: &Ranges) -> Expr {
     rounded(bound, Function::Ceil, ranges)
 }
 
-fn last(plan: &Loop, ranges: &Ranges) -> Expr {
+pub(super) fn last(plan: &Loop, ranges: &Ranges) -> Expr {
     if plan.inclusive {
         return rounded(&plan.stop, Function::Floor, ranges);
     }

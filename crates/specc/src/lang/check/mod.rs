@@ -18,6 +18,8 @@ mod size;
 
 use std::collections::BTreeMap;
 
+pub(super) use self::range::bounds_of;
+
 use self::calls::{Models, Signature};
 use self::sampling::Effort;
 use super::ast::{File, Item, Library, Name};
@@ -82,7 +84,7 @@ pub(super) fn check(
         errors.extend(found.into_iter().map(|error| (signature.file, error)));
     }
     for (library, file) in libraries {
-        let (plan, found) = library::check(library, file, &models);
+        let (plan, found) = library::check(library, file, &models, &spec.models);
         spec.libraries.push(plan);
         errors.extend(found.into_iter().map(|error| (file, error)));
     }

@@ -101,6 +101,10 @@ impl<'a> Checker<'a> {
             name: input.text.clone(),
             integral: self.ranges.get(&input.text).is_some_and(|range| range.integral),
             candidate: candidates.contains(input.text.as_str()),
+            bounds: self
+                .ranges
+                .get(&input.text)
+                .map_or((f64::NEG_INFINITY, f64::INFINITY), |r| (r.low, r.high)),
             span: input.span,
         };
         let plan = kind.map(|kind| Model {
@@ -307,8 +311,7 @@ impl<'a> Checker<'a> {
     /// `expr` over the inputs; errors for what else it reads.
     fn over_inputs(&mut self, expr: &Expr, what: &str) -> Option<Expr> {
         let before = self.errors.len();
-        let machine: Vec<&str> =
-            MACHINE.into_iter().filter(|name| what == A_TERM && self.is_machine(name)).collect();
+        let machine: Vec<&str> = MACHINE.into_iter().filter(|name| self.is_machine(name)).collect();
         let is_input = |name: &str| {
             RESERVED.contains(&name)
                 || self.model.inputs.iter().any(|input| input.text == name)
@@ -337,14 +340,6 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let label = if reads == name { "not an input".to_owned() } else { format!("reads `{reads}`") };
-            if self.is_machine(&reads) {
-                let message = format!(
-                    "{what} is a function of the inputs, and `{reads}` is known only where it is measured"
-                );
-                let error = CheckError::new(ErrorCode::NotAFunction, message, span, label);
-                self.errors.push(error.help("bound the loops by it, as in `for n in 1..=cache2 step *2`"));
-                continue;
-            }
             let message = format!("{what} is a function of the inputs, and `{reads}` is not an input");
             let error = CheckError::new(ErrorCode::NotAFunction, message, span, label);
             self.errors.push(error.help(format!(

@@ -30,6 +30,9 @@ impl Range {
     /// Nothing is known.
     pub(super) const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, integral: false };
 
+    /// Some number, not NaN.
+    pub(super) const NUMBER: Self = Self { low: f64::MIN, high: f64::MAX, integral: false };
+
     pub(super) fn new(low: f64, high: f64, integral: bool) -> Self {
         if low.is_nan() || high.is_nan() || low > high { Self::ANY } else { Self { low, high, integral } }
     }
@@ -91,6 +94,15 @@ pub(super) fn reserved() -> Ranges {
 pub(super) fn machine(name: &str) -> Range {
     let (low, high) = if name == "cores" { (1.0, MOST_CORES) } else { BYTES };
     Range { low, high, integral: true }
+}
+
+/// The least and the greatest value of an expression of names of which only `P`, `logP` and `sqrtP`
+/// are known; the others are some numbers.
+pub(in crate::lang) fn bounds_of(expr: &Expr) -> (f64, f64) {
+    let mut names: Ranges = expr.names().into_iter().map(|name| (name, Range::NUMBER)).collect();
+    names.extend(reserved());
+    let Range { low, high, .. } = range(expr, &names);
+    (low, high)
 }
 
 /// The range of `expr`, given those of its names.
