@@ -17,6 +17,7 @@ use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
+use crate::otherwise;
 use crate::parameters;
 use crate::points::{Site, competing, not_competing};
 
@@ -119,6 +120,10 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
     match spec {
         Some(spec) => fitting.by_spec(&samples, &timeless, spec, overrides),
         None => fitting.by_columns(&samples, overrides),
+    }
+    for fitted in &mut fitting.fitted {
+        let model = samples.model(&fitted.model.name);
+        fitted.notes.extend(model.into_iter().flat_map(otherwise::notes));
     }
     let untrusted =
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
