@@ -763,8 +763,8 @@ fn a_timing_follows_other_work_and_is_compared_with_calls_made_otherwise() {
         let (hot, replayed) = (model.hot().unwrap(), model.replayed().unwrap());
         assert!((hot.ratio - 2.0).abs() < 0.1 && (replayed.ratio - 2.0).abs() < 0.1, "{hot:?} {replayed:?}");
         assert_eq!((hot.points, hot.of, replayed.of), (6, 6, 6));
-        // Of 3 to 8 timings a point, 7 at 6 points each with two hot calls and two replayed ones.
-        assert!(calls <= 8 * 8 + 6 * 7 * 4, "{calls}");
+        // At most 8 timings a point, at 6 points each with two hot calls and two replayed ones.
+        assert!(calls <= 8 * 8 + 6 * 8 * 4, "{calls}");
         // What was compared is kept where it is not compared again.
         std::fs::rename(&scratch.output, scratch.partial()).unwrap();
         let settings = Settings { resume: true, part: true, ..scratch.settings() };

@@ -245,7 +245,9 @@ mod tests {
     #[test]
     fn how_a_task_is_called_is_planned() {
         let of = |marks: &str| {
-            let text = format!("model M(n) {{ for n in 1..=4 setup {{ }} task {marks} {{ f(n) }} terms n }}");
+            let text = format!(
+                "model M(n) {{ for n in 1..=4 setup {{ let k = n; }} task {marks} {{ f(k) }} terms n }}"
+            );
             let spec = crate::lang::load("m.spec", &text).unwrap_or_else(|e| panic!("{}", e.render(false)));
             let model = plan(&spec, 1, 1, &Points::default()).unwrap().0.models.remove(0);
             (model.once, model.hot)
