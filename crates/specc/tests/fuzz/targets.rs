@@ -70,7 +70,7 @@ pub(crate) const TARGETS: [Target; 13] = [
     Target { name: "options", share: 1, words: &OPTION_WORDS, check: options },
 ];
 
-const SPEC_WORDS: [&str; 49] = [
+const SPEC_WORDS: [&str; 50] = [
     "{{",
     "}}",
     "~",
