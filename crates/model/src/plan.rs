@@ -74,6 +74,8 @@ pub struct ModelPlan {
     pub repeat: u32,
     /// The task may be executed only once after each setup.
     pub once: bool,
+    /// A timing follows another call of the task at once, not other work.
+    pub hot: bool,
     /// The points that are fitted, in the order of the loops, then those that verify, in the order
     /// in which they were drawn.
     pub points: Vec<PlanPoint>,
@@ -141,7 +143,8 @@ impl ModelPlan {
             }
         }
         let once = if self.once { " once" } else { "" };
-        let _ = write!(text, " repeat={}{once} columns", self.repeat);
+        let hot = if self.hot { " hot" } else { "" };
+        let _ = write!(text, " repeat={}{once}{hot} columns", self.repeat);
         for column in &self.columns {
             let _ = write!(text, " {column}");
         }
@@ -178,11 +181,11 @@ mod tests {
         // Also the words that begin other lines.
         let word = prop::sample::select(parse::WORDS.to_vec()).prop_map(str::to_owned);
         let name = prop_oneof![3 => "[A-Za-z][a-z0-9_]{0,4}", 1 => word];
-        let model = (name, prop::collection::vec(point, 0..4), 1..9_u32, any::<bool>());
+        let model = (name, prop::collection::vec(point, 0..4), 1..9_u32, any::<[bool; 2]>());
         let cache = prop::option::of((1..=3_u8, 1024..1_u64 << 40));
         let run = (1..99_usize, any::<u64>(), cache, prop::collection::vec(model, 0..3));
         prop::collection::vec(run, 0..3).prop_map(|runs| {
-            let model = |(name, points, repeat, once): (String, Vec<RawPoint>, u32, bool)| {
+            let model = |(name, points, repeat, [once, hot]): (String, Vec<RawPoint>, u32, [bool; 2])| {
                 let point = |(verify, at, numbers): (bool, Vec<i64>, Vec<f64>)| PlanPoint {
                     verify,
                     at,
@@ -197,6 +200,7 @@ mod tests {
                     fit: if once { String::new() } else { "relative, robust huber".into() },
                     repeat,
                     once,
+                    hot,
                     points: points.into_iter().map(point).collect(),
                 }
             };

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use strata_model::plan::ModelPlan;
-use strata_model::samples::{Notes, Sample, Samples, SamplesWriter, SpecId, Timing};
+use strata_model::samples::{Notes, Ratio, Sample, Samples, SamplesWriter, SpecId, Timing};
 use strata_model::{Platform, write_atomically};
 use strata_select::say;
 
@@ -32,7 +32,11 @@ pub(crate) struct Journal {
     platform: Platform,
     spec: SpecId,
     names: Vec<String>,
+    earlier: Ratios,
 }
+
+/// How points of an earlier run compare with the same call made otherwise.
+type Ratios = BTreeMap<(usize, usize), [Option<Ratio>; 2]>;
 
 /// The lines of the samples file before a model's samples.
 fn head(model: &ModelPlan, writer: &mut SamplesWriter<impl io::Write>) -> io::Result<()> {
@@ -49,8 +53,9 @@ impl Journal {
         schedule: &mut Schedule,
     ) -> Result<Self, Refusal> {
         let path = job.settings.partial();
+        let mut earlier = Ratios::new();
         let file = if job.settings.resume && path.exists() {
-            resume(job, &path, platform, plans, schedule)?
+            resume(job, &path, platform, plans, (schedule, &mut earlier))?
         } else {
             if job.settings.resume {
                 say!("there is no {} to go on with; starting afresh", path.display());
@@ -64,6 +69,7 @@ impl Journal {
             platform: platform.clone(),
             spec: job.spec.clone(),
             names: plans.iter().map(|plan| plan.name.clone()).collect(),
+            earlier,
         })
     }
 
@@ -92,17 +98,23 @@ impl Journal {
         self,
         plans: &[ModelPlan],
         schedule: &Schedule,
+        ratios: &dyn Fn(PointIndex) -> [Option<Ratio>; 2],
         complete: bool,
     ) -> Result<PathBuf, Failure> {
         let target = if complete { &self.output } else { &self.path };
         write_atomically(target, |out| {
             let mut writer = SamplesWriter::new(out);
             writer.header(Some(&self.platform), Some(&self.spec))?;
-            for (plan, summaries) in plans.iter().zip(schedule.summaries()) {
+            for (model, (plan, summaries)) in plans.iter().zip(schedule.summaries()).enumerate() {
                 head(plan, &mut writer)?;
-                for (point, summary) in plan.points.iter().zip(summaries) {
+                for (index, (point, summary)) in plan.points.iter().zip(summaries).enumerate() {
                     let Some(summary) = summary else { continue };
-                    writer.sample(&plan.name, &sample(point, summary))?;
+                    let mut sample = sample(point, summary);
+                    let [hot, replayed] = ratios(PointIndex { model, point: index });
+                    let earlier = self.earlier.get(&(model, index)).copied().unwrap_or_default();
+                    sample.notes.hot = hot.or(earlier[0]);
+                    sample.notes.replayed = replayed.or(earlier[1]);
+                    writer.sample(&plan.name, &sample)?;
                 }
             }
             Ok(())
@@ -122,7 +134,8 @@ fn sample(point: &Point, summary: Summary) -> Sample {
     let repeats = timings.len() as u32;
     let timings = if timings.iter().all(|timing| timing.moment == 0.0) { Vec::new() } else { timings };
     // The `platform` line states the number of nodes.
-    let notes = Notes { nodes: 0, at: point.at.clone(), repeats, spread, preempted, timings };
+    let notes =
+        Notes { nodes: 0, at: point.at.clone(), repeats, spread, preempted, timings, ..Notes::default() };
     Sample { verify: point.verify, seconds, values: point.values.clone(), notes, line: 0 }
 }
 
@@ -152,7 +165,7 @@ fn resume(
     path: &Path,
     platform: &Platform,
     plans: &[ModelPlan],
-    schedule: &mut Schedule,
+    (schedule, earlier): (&mut Schedule, &mut Ratios),
 ) -> Result<File, Refusal> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
@@ -193,7 +206,7 @@ fn resume(
         }
         return refuse("its models are not those of the spec".to_owned());
     }
-    let (restored, strange) = restore(&samples, plans, schedule);
+    let (restored, strange) = restore(&samples, plans, schedule, earlier);
     if !job.settings.part {
         say!("going on with {restored} timings of {shown}");
     }
@@ -217,7 +230,12 @@ struct Sharing {
 /// Gives the journal's timings to their points. Several points may be the same (verification points
 /// are drawn with replacement); they share the timings evenly. Returns how
 /// many samples were used and how many were not.
-fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (usize, usize) {
+fn restore(
+    samples: &Samples,
+    plans: &[ModelPlan],
+    schedule: &mut Schedule,
+    earlier: &mut Ratios,
+) -> (usize, usize) {
     let (mut taken, mut strange) = (0, 0);
     for (model, plan) in plans.iter().enumerate() {
         type Key<'a> = (bool, &'a [i64], Vec<u64>);
@@ -236,7 +254,10 @@ fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (
             taken += 1;
             let place = PointIndex { model, point: sharing.points[sharing.turn % sharing.points.len()] };
             sharing.turn += 1;
-            let Notes { repeats, spread, preempted, timings, .. } = &row.notes;
+            let Notes { repeats, spread, preempted, timings, hot, replayed, .. } = &row.notes;
+            if hot.is_some() || replayed.is_some() {
+                earlier.insert((place.model, place.point), [*hot, *replayed]);
+            }
             // A note without a number of repeats was not written by us: it counts as one timing.
             let single = *repeats <= 1;
             if !single {

@@ -3,7 +3,7 @@
 //! The plan, a text computed by `specc`, states *what* is measured: the points of each model and
 //! the columns of its samples. The generated code implements one timing of each model
 //! ([`Profiled`]). This crate implements *how*: in which order (`order`), how often and until when
-//! (`schedule`), with which clock (`timer`), and where results are written so that an interrupted
+//! (`schedule`), with which clock (`timer`), after what other work (`between`), and where results are written so that an interrupted
 //! run keeps them (`journal`). The split is Brewer's between the generated code (Figs 3-2, 3-4) and
 //! the profile template (Fig 3-5), and repeats are from his §3.4. Timings of all points alternate,
 //! so that slow periods of the machine affect all of them and can be corrected (`speed`).
@@ -13,6 +13,8 @@
 
 #![forbid(unsafe_code)]
 
+mod between;
+mod compare;
 mod journal;
 pub mod kernels;
 mod order;
@@ -25,6 +27,7 @@ mod signals;
 mod speed;
 mod stats;
 mod support;
+mod taking;
 mod timer;
 
 #[cfg(test)]
@@ -80,7 +83,8 @@ pub struct Bench {
     pub scratch: Scratch,
     /// Random numbers, different on every node and in every timing.
     pub random: Random,
-    /// The `seed` of each setup, different on every node and in every repetition.
+    /// The `seed` of each setup, different on every node and in every repetition; the same where
+    /// a call is timed on the same data again.
     pub seeds: Random,
 }
 

@@ -6,18 +6,20 @@ use std::time::Instant;
 use strata_model::plan::{ModelPlan, Plan};
 use strata_model::samples::{SpecId, Timing as Single};
 use strata_model::{Platform, count};
-use strata_runtime::{Node, Op};
+use strata_runtime::Node;
 use strata_select::say;
 
+use super::between;
+use super::compare::{Call, Compared, Comparing};
 use super::journal::Journal;
 use super::order::order;
-use super::panics::guard;
 use super::progress::Progress;
 use super::schedule::{Outline, PointIndex, Rules, Schedule};
 use super::settings::{DEFAULT_BUDGET, Settings};
 use super::signals::{Interrupt, end_with_stdin};
-use super::timer::{Clock, NodeClock, Timer, Timing};
-use super::{Bench, Failure, Point, Profiled, Random, Scratch};
+use super::taking::{Taken, Taking};
+use super::timer::{Clock, NodeClock};
+use super::{Failure, Profiled};
 
 /// Sufficient relative half width of a median where no budget was given.
 const GOAL: f64 = 0.05;
@@ -47,6 +49,9 @@ pub(crate) struct Job<'a> {
     pub(crate) interrupt: Interrupt,
     /// Creates each node's clock.
     pub(crate) clock: fn() -> Box<dyn Clock>,
+    /// Seconds of other work before a timing on a real machine; `None` where a test's clock would
+    /// not see it.
+    pub(crate) between: Option<f64>,
 }
 
 impl<'a> Job<'a> {
@@ -58,21 +63,30 @@ impl<'a> Job<'a> {
         interrupt: Interrupt,
     ) -> Self {
         let spec = SpecId { path: spec.to_owned(), sha256: sha256.to_owned() };
-        Self { spec, models, settings, interrupt, clock: || Box::new(NodeClock) }
+        let clock: fn() -> Box<dyn Clock> = || Box::new(NodeClock);
+        Self { spec, models, settings, interrupt, clock, between: Some(between::SECONDS) }
     }
 }
 
 /// Node 0's order to all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    Time { place: PointIndex, count: u32 },
+    Time { place: PointIndex, count: u32, call: Call },
     End(Outcome),
 }
 
 impl Order {
+    /// In four words: on a simulated machine their number takes time.
     fn encode(self) -> [i64; 4] {
         match self {
-            Self::Time { place, count } => [0, place.model as i64, place.point as i64, i64::from(count)],
+            Self::Time { place, count, call } => {
+                let kind = match call {
+                    Call::BetweenOtherWork => 0,
+                    Call::Hot => 4,
+                    Call::Replayed(calls) => 4 + i64::from(calls.max(1)),
+                };
+                [kind, place.model as i64, place.point as i64, i64::from(count)]
+            }
             Self::End(Outcome::Done) => [1, 0, 0, 0],
             Self::End(Outcome::Fault) => [2, 0, 0, 0],
             Self::End(Outcome::Interrupted) => [3, 0, 0, 0],
@@ -80,13 +94,17 @@ impl Order {
     }
 
     fn decode([kind, model, point, count]: [i64; 4]) -> Self {
+        let time = |call| Self::Time {
+            place: PointIndex { model: model as usize, point: point as usize },
+            count: count as u32,
+            call,
+        };
         match kind {
-            0 => Self::Time {
-                place: PointIndex { model: model as usize, point: point as usize },
-                count: count as u32,
-            },
+            0 => time(Call::BetweenOtherWork),
             1 => Self::End(Outcome::Done),
             2 => Self::End(Outcome::Fault),
+            4 => time(Call::Hot),
+            5.. => time(Call::Replayed((kind - 4) as u32)),
             _ => Self::End(Outcome::Interrupted),
         }
     }
@@ -136,15 +154,14 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     if Order::End(Outcome::Done).agree(node) == Order::End(Outcome::Fault) {
         return Ok(Outcome::Fault);
     }
-    let mut bench = instruments(node, job, work.seed);
-    let mut timings = 0;
+    let mut taking = Taking::new(node, job, &work);
     loop {
         let order = match &mut director {
             Some(director) => director.next(clock.now(node) - start),
             None => Order::End(Outcome::Done),
         };
-        let (place, count) = match order.agree(node) {
-            Order::Time { place, count } => (place, count),
+        let (place, count, call) = match order.agree(node) {
+            Order::Time { place, count, call } => (place, count, call),
             Order::End(outcome) => {
                 if let Some(director) = director {
                     director.finish(outcome)?;
@@ -153,22 +170,22 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
             }
         };
         let before = clock.now(node);
-        let (timing, count) = time(node, &work, place, count, &mut bench, &mut timings)?;
+        let taken = taking.time(node, &mut *clock, place, count, call)?;
         if let Some(director) = &mut director {
             let now = clock.now(node);
-            director.record(place, timing, count, (before - start, now - start))?;
+            director.record(place, call, &taken, (before - start, now - start))?;
         }
     }
 }
 
 /// What is measured in this run.
-struct Tasks<'a> {
-    seed: u64,
+pub(crate) struct Tasks<'a> {
+    pub(crate) seed: u64,
     /// What the points are true for: words of the machine with their numbers.
     machine: Vec<(String, f64)>,
-    plans: Vec<ModelPlan>,
+    pub(crate) plans: Vec<ModelPlan>,
     /// How each of them is timed.
-    models: Vec<&'a dyn Profiled>,
+    pub(crate) models: Vec<&'a dyn Profiled>,
 }
 
 /// Reads the plan for this number of nodes. Only node 0 reads the file: other nodes may run
@@ -223,88 +240,6 @@ fn another_machine(planned: &[(String, f64)], platform: &Platform) -> Option<Str
     ))
 }
 
-/// Calibrates the timers, one node after the other, so that they do not disturb each other.
-fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
-    let mut timer = Timer::new((job.clock)());
-    for rank in 0..node.size() {
-        if rank == node.rank() {
-            timer.calibrate(node);
-        }
-        node.barrier();
-    }
-    let tick = node.reduce_max(timer.tick());
-    timer.set_tick(tick);
-    let random = || Random::new(seed, "", 0);
-    Bench { timer, scratch: Scratch::default(), random: random(), seeds: random() }
-}
-
-/// One timing of the slowest node, and how often it executed the task: short tasks are repeated
-/// with a higher count until the timing is long enough.
-fn time(
-    node: &mut Node,
-    work: &Tasks<'_>,
-    place: PointIndex,
-    mut count: u32,
-    bench: &mut Bench,
-    timings: &mut u64,
-) -> Result<(Timing, u32), Failure> {
-    let model = work.models[place.model];
-    let plan = &work.plans[place.model];
-    let point = &plan.points[place.point];
-    loop {
-        let stream = *timings * node.size() as u64 + node.rank() as u64;
-        *timings += 1;
-        bench.random = Random::new(work.seed, &plan.name, stream + 1);
-        bench.seeds = Random::new(!work.seed, &plan.name, stream + 1);
-        bench.timer.prepare(count);
-        let failure = match guard(|| model.measure(node, point, bench)) {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(panic) => Some(panic),
-        };
-        if let Some(failure) = failure {
-            return Err(format!("model {}: {failure}", describe(plan, point)).into());
-        }
-        let Some(own) = bench.timer.take() else {
-            return Err(
-                format!("model {}: the task left before the timing ended", describe(plan, point)).into()
-            );
-        };
-        let mut timing = slowest(node, own);
-        match bench.timer.raise(count, timing.interval) {
-            // Simulated time is exact, and may not advance while a task is repeated.
-            Some(more) if !plan.once && !node.is_simulated() => count = more,
-            _ => {
-                timing.resolved = node.is_simulated() || bench.timer.resolves(&timing);
-                return Ok((timing, count));
-            }
-        }
-    }
-}
-
-/// The longest of all nodes' timings; NaN if one of them is.
-fn slowest(node: &mut Node, own: Timing) -> Timing {
-    let nan = own.seconds.is_nan();
-    let seconds = if nan { f64::NEG_INFINITY } else { own.seconds };
-    let mut all = [seconds, f64::from(u8::from(nan)), own.interval, f64::from(u8::from(own.preempted))];
-    node.reduce(Op::Max, &mut all);
-    let [seconds, nan, interval, preempted] = all;
-    Timing {
-        seconds: if nan > 0.0 { f64::NAN } else { seconds },
-        interval,
-        preempted: preempted > 0.0,
-        resolved: true,
-    }
-}
-
-fn describe(plan: &ModelPlan, point: &Point) -> String {
-    let mut text = plan.name.clone();
-    for (index, (name, value)) in plan.variables.iter().zip(&point.at).enumerate() {
-        text += &format!("{} {name}={value}", if index == 0 { " at" } else { "," });
-    }
-    text
-}
-
 /// The size of a point, with which its cost may grow: the largest of its columns.
 fn size(values: &[f64]) -> f64 {
     values.iter().copied().filter(|value| value.is_finite()).fold(1.0, f64::max)
@@ -344,6 +279,9 @@ struct Director<'a> {
     plans: &'a [ModelPlan],
     schedule: Schedule,
     counts: Vec<Vec<u32>>,
+    /// Calls made otherwise; not where time is simulated, nor in a part of a greater run, whose
+    /// samples nobody keeps.
+    comparing: Option<Comparing>,
     journal: Journal,
     progress: Progress,
     budget: f64,
@@ -391,6 +329,8 @@ impl<'a> Director<'a> {
             offset: schedule.latest(),
             schedule,
             counts: plans.iter().map(|plan| vec![1; plan.points.len()]).collect(),
+            comparing: (job.between.is_some() && !simulated && !settings.part)
+                .then(|| Comparing::new(plans.len(), budget)),
             journal,
             progress: Progress::new(settings.machine, settings.part, job.interrupt.clone()),
             budget,
@@ -406,8 +346,11 @@ impl<'a> Director<'a> {
         if self.job.interrupt.is_set() {
             return Order::End(Outcome::Interrupted);
         }
-        match self.schedule.next(self.budget - self.elapsed(elapsed)) {
-            Some(place) => Order::Time { place, count: self.counts[place.model][place.point] },
+        let left = self.budget - self.elapsed(elapsed);
+        let compared = self.comparing.as_ref().and_then(Comparing::next).filter(|_| left > 0.0);
+        let scheduled = || self.schedule.next(left).map(|place| (place, Call::BetweenOtherWork));
+        match compared.or_else(scheduled) {
+            Some((place, call)) => Order::Time { place, count: self.counts[place.model][place.point], call },
             None => Order::End(Outcome::Done),
         }
     }
@@ -422,10 +365,25 @@ impl<'a> Director<'a> {
     fn record(
         &mut self,
         place: PointIndex,
-        timing: Timing,
-        count: u32,
+        call: Call,
+        &Taken { timing, count, cost, replayable }: &Taken,
         (begun, ended): (f64, f64),
     ) -> Result<(), Failure> {
+        let elapsed = self.elapsed(ended);
+        let price = elapsed - self.spent;
+        self.spent = elapsed;
+        if let Some(comparing) = &mut self.comparing {
+            let plan = &self.plans[place.model];
+            let clean = !timing.preempted && timing.interval.is_finite();
+            let compared = Compared { seconds: timing.seconds, clean, cost, replayable };
+            if call != Call::BetweenOtherWork {
+                comparing.compared(compared, price);
+                return Ok(());
+            }
+            if !plan.points[place.point].verify {
+                comparing.scheduled(place, plan.hot, compared);
+            }
+        }
         self.counts[place.model][place.point] = count;
         self.timed += 1;
         self.preempted += u64::from(timing.preempted);
@@ -439,9 +397,6 @@ impl<'a> Director<'a> {
         } else {
             Single { seconds: short(timing.seconds), moment: moment(self.offset + begun) }
         };
-        let elapsed = self.elapsed(ended);
-        let price = elapsed - self.spent;
-        self.spent = elapsed;
         if timing.interval == f64::INFINITY {
             self.schedule.reports(place.model);
         }
@@ -456,7 +411,8 @@ impl<'a> Director<'a> {
         if self.preempted > 0 {
             say!("{} of {} timings were preempted", self.preempted, self.timed);
         }
-        let written = self.journal.finish(self.plans, &self.schedule, outcome == Outcome::Done)?;
+        let ratios = |place| self.comparing.as_ref().map_or([None; 2], |comparing| comparing.ratios(place));
+        let written = self.journal.finish(self.plans, &self.schedule, &ratios, outcome == Outcome::Done)?;
         for (model, unresolved) in self.unresolved.iter().enumerate().filter(|(_, points)| !points.is_empty())
         {
             let plan = &self.plans[model];
@@ -479,5 +435,20 @@ impl<'a> Director<'a> {
             say!("interrupted: what was measured is kept in {}; go on with --resume", written.display());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_survive_their_way_to_all_nodes() {
+        let time = |call| Order::Time { place: PointIndex { model: 2, point: 7 }, count: 9, call };
+        let calls = [Call::BetweenOtherWork, Call::Hot, Call::Replayed(1), Call::Replayed(8)];
+        let ends = [Outcome::Done, Outcome::Fault, Outcome::Interrupted].map(Order::End);
+        for order in calls.map(time).into_iter().chain(ends) {
+            assert_eq!(Order::decode(order.encode()), order);
+        }
     }
 }

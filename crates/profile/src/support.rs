@@ -55,7 +55,13 @@ pub fn ClearMemory(data: &mut [i64], words: usize) {
 
 /// A stream of random numbers, the same in every run with the same seed.
 #[derive(Debug)]
-pub struct Random(ChaCha8Rng);
+pub struct Random {
+    generator: ChaCha8Rng,
+    /// Whether a number was drawn.
+    drawn: bool,
+    /// Where [`Random::any`] repeats its first number: that number, once drawn.
+    repeated: Option<Option<u64>>,
+}
 
 impl Random {
     /// The stream number `stream` of a model under `seed`.
@@ -67,17 +73,32 @@ impl Random {
         });
         let mut generator = ChaCha8Rng::seed_from_u64(seed ^ name);
         generator.set_stream(stream);
-        Self(generator)
+        Self { generator, drawn: false, repeated: None }
+    }
+
+    /// The same stream, of which [`any`](Self::any) gives the first number again and again.
+    pub(crate) fn repeating(self) -> Self {
+        Self { repeated: Some(None), ..self }
+    }
+
+    /// Whether a number was drawn.
+    pub(crate) fn is_drawn(&self) -> bool {
+        self.drawn
     }
 
     /// An integer in `[low, high]`, all equally likely; `None` if the range is empty.
     pub fn between(&mut self, low: i64, high: i64) -> Option<i64> {
-        (low <= high).then(|| self.0.random_range(low..=high))
+        self.drawn = true;
+        (low <= high).then(|| self.generator.random_range(low..=high))
     }
 
     /// Any number.
     pub fn any(&mut self) -> u64 {
-        self.0.random()
+        self.drawn = true;
+        match &mut self.repeated {
+            Some(first) => *first.get_or_insert_with(|| self.generator.random()),
+            None => self.generator.random(),
+        }
     }
 
     /// An integer in `[low, high]`: Brewer's `Select`, called `random_in` in a spec.
@@ -120,5 +141,14 @@ mod tests {
         assert_ne!(draw(1, "A", 0), draw(1, "A", 1));
         assert_eq!(Random::new(1, "A", 0).between(3, 2), None);
         assert_eq!(Random::new(1, "A", 0).between(3, 3), Some(3));
+    }
+
+    #[test]
+    fn a_repeating_stream_gives_its_first_number_again() {
+        let (mut usual, mut repeating) = (Random::new(1, "A", 0), Random::new(1, "A", 0).repeating());
+        assert!(!repeating.is_drawn());
+        let first = usual.any();
+        assert_eq!([repeating.any(), repeating.any()], [first; 2]);
+        assert!(repeating.is_drawn() && usual.any() != first);
     }
 }

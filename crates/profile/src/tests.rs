@@ -131,6 +131,7 @@ fn follow(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) -> 
     let models: Vec<&dyn Profiled> = models.iter().map(|model| *model as &dyn Profiled).collect();
     let job = Job {
         clock: || Box::new(Virtual),
+        between: None,
         ..Job::new("specs/test.spec", sha256, &models, settings, Interrupt::default())
     };
     let outcomes = Machine::threads(nodes)?.run(|node| run(node, &job).map_err(Error::program))?;
@@ -259,6 +260,7 @@ fn an_interrupted_run_is_ordered_and_gone_on_with() {
     let models: [&dyn Profiled; 1] = [&a];
     let job = |resume, interrupt| Job {
         clock: || Box::new(Virtual),
+        between: None,
         ..Job::new("specs/test.spec", "ab", &models, Settings { resume, ..scratch.settings() }, interrupt)
     };
     let first = job(false, interrupt);
@@ -476,6 +478,7 @@ fn repetitions_have_setups_of_their_own_made_in_parts() {
     let settings = Settings { most: Some(3), ..scratch.settings() };
     let job = Job {
         clock: || Box::new(Coarse),
+        between: None,
         ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
     };
     let machine = Machine::threads(1).unwrap();
@@ -532,6 +535,7 @@ fn short_tasks_are_repeated_unless_once() {
         );
         let job = Job {
             clock: || Box::new(Coarse),
+            between: None,
             ..Job::new("specs/test.spec", "ab", &models, scratch.settings(), Interrupt::default())
         };
         Machine::threads(2).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
@@ -565,6 +569,7 @@ fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
     let settings = Settings { budget: Some(8.0), ..scratch.settings() };
     let job = Job {
         clock: || Box::new(Virtual),
+        between: None,
         ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
     };
     let machine = Machine::threads(1).unwrap();
@@ -661,6 +666,7 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
     let settings = Settings { budget: Some(2.0), ..scratch.settings() };
     let job = Job {
         clock: || Box::new(Switching),
+        between: None,
         ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
     };
     Machine::threads(1).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
@@ -709,4 +715,187 @@ fn long_tasks_of_one_node_take_the_processors_time() {
             assert!((measured - seconds).abs() < 1e-9, "{nodes} {waits} {others}: {measured}");
         }
     }
+}
+
+/// A clock that other work advances: each reading takes ten microseconds.
+struct Ticking;
+impl Clock for Ticking {
+    fn now(&mut self, _: &Node) -> f64 {
+        spend(1e-5);
+        TIME.get()
+    }
+}
+
+/// A task that takes 4 ms if others worked before it, 2 ms if it was just called, and 1 ms if that
+/// was on the same data.
+struct Pool {
+    calls: AtomicUsize,
+}
+
+thread_local! {
+    /// When the pool was last used, and the seed of its data.
+    static LAST: Cell<(f64, u64)> = const { Cell::new((0.0, 0)) };
+}
+
+impl Profiled for Pool {
+    fn name(&self) -> &'static str {
+        "Pool"
+    }
+    fn measure(&self, node: &mut Node, _: &Point, bench: &mut Bench) -> Result<(), Failure> {
+        if node.rank() == 0 {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+        }
+        let seed = bench.seeds.any();
+        bench.timer.start(node);
+        let (then, data) = LAST.get();
+        spend(if TIME.get() - then > 2e-4 {
+            4e-3
+        } else if seed == data {
+            1e-3
+        } else {
+            2e-3
+        });
+        LAST.set((TIME.get(), seed));
+        bench.timer.stop(node);
+        Ok(())
+    }
+}
+
+/// The samples of [`Pool`] at some points, and how often it was called.
+fn pool(nodes: usize, hot: bool, settings: Settings) -> (ModelSamples, usize) {
+    let pool = Pool { calls: AtomicUsize::new(0) };
+    let models: [&dyn Profiled; 1] = [&pool];
+    let points = (0..8).map(|i| Point { at: vec![i], values: vec![i as f64], ..Point::default() });
+    let plan = ModelPlan {
+        name: "Pool".to_owned(),
+        variables: vec!["i".to_owned()],
+        columns: vec![Column::input("i")],
+        repeat: 3,
+        hot,
+        points: points.collect(),
+        ..ModelPlan::default()
+    };
+    write(&settings.plan, "ab", nodes, vec![plan]);
+    let output = settings.output.clone();
+    let job = Job {
+        clock: || Box::new(Ticking),
+        between: Some(3e-4),
+        ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
+    };
+    Machine::threads(nodes).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
+    (read(&output).models.remove(0), pool.calls.into_inner())
+}
+
+#[test]
+fn a_timing_follows_other_work_and_is_compared_with_calls_made_otherwise() {
+    for nodes in [1, 2, 3] {
+        let scratch = Scratch::new();
+        let settings = Settings { most: Some(8), ..scratch.settings() };
+        let (model, calls) = pool(nodes, false, settings);
+        assert_eq!(model.rows.len(), 8);
+        for row in &model.rows {
+            assert!((row.seconds / 4e-3 - 1.0).abs() < 0.05, "{nodes}: {row:?}");
+        }
+        let (hot, replayed) = (model.hot().unwrap(), model.replayed().unwrap());
+        assert!((hot.ratio - 2.0).abs() < 0.1 && (replayed.ratio - 2.0).abs() < 0.1, "{hot:?} {replayed:?}");
+        assert_eq!((hot.points, hot.of, replayed.of), (6, 6, 6));
+        // At most 8 timings a point, at 6 points each with two hot calls and two replayed ones.
+        assert!(calls <= 8 * 8 + 6 * 8 * 4, "{calls}");
+        // What was compared is kept where it is not compared again.
+        std::fs::rename(&scratch.output, scratch.partial()).unwrap();
+        let settings = Settings { resume: true, part: true, ..scratch.settings() };
+        assert_eq!(pool(nodes, false, settings).0.hot(), Some(hot));
+    }
+}
+
+#[test]
+fn a_hot_task_follows_a_call_of_itself() {
+    for nodes in [1, 2, 3] {
+        let scratch = Scratch::new();
+        let (model, _) = pool(nodes, true, Settings { most: Some(8), ..scratch.settings() });
+        assert!(model.rows.iter().all(|row| (row.seconds / 2e-3 - 1.0).abs() < 0.05), "{:?}", model.rows);
+        assert_eq!(model.hot(), None);
+        assert!((model.replayed().unwrap().ratio - 2.0).abs() < 0.1);
+    }
+}
+
+#[test]
+fn other_work_counts_as_time_of_the_budget() {
+    let scratch = Scratch::new();
+    // Steady timings end early, so the budget is one that does not suffice for seven of each point.
+    let settings = Settings { budget: Some(0.2), part: true, ..scratch.settings() };
+    let (model, calls) = pool(1, false, settings);
+    let moments = model.rows.iter().flat_map(|row| row.notes.timings.iter().map(|timing| timing.moment));
+    let mut moments: Vec<f64> = moments.collect();
+    moments.sort_by(f64::total_cmp);
+    assert_eq!(moments.len(), calls, "a part compares nothing");
+    assert!(moments.windows(2).all(|pair| pair[1] - pair[0] > 4.25e-3), "{moments:?}");
+    // Calibrating a clock that ticks at each reading has taken some of it.
+    let most = ((0.2 - moments[0]) / (4e-3 + 3e-4)) as usize;
+    assert!(calls <= most + 1 && calls > most * 3 / 4, "{calls} of {most}");
+}
+
+/// Nodes of real time, of which nothing is known but that they end.
+#[test]
+fn calls_between_other_work_are_measured_on_threads() {
+    for nodes in [1, 2, 3] {
+        let scratch = Scratch::new();
+        let a = Model {
+            task: |_, node, i, bench| {
+                let seed = bench.seeds.any();
+                bench.timer.start(node);
+                for _ in 0..bench.timer.count() {
+                    std::hint::black_box((0..i as u64).fold(seed, |sum, k| sum.rotate_left(3) ^ k));
+                }
+                node.barrier();
+                bench.timer.stop(node);
+                Ok(())
+            },
+            ..model("A", 64)
+        };
+        let settings = Settings { budget: Some(2.0), most: Some(8), ..scratch.settings() };
+        write(&settings.plan, "ab", nodes, vec![a.plan(nodes, None)]);
+        let models: [&dyn Profiled; 1] = [&a];
+        let job = Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default());
+        let outcomes = Machine::threads(nodes).unwrap().run(|node| run(node, &job).map_err(Error::program));
+        assert_eq!(outcomes.unwrap(), vec![Outcome::Done; nodes]);
+        let rows = read(&scratch.output).models.remove(0).rows;
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.seconds >= 0.0));
+    }
+}
+
+#[test]
+fn an_interrupt_during_other_work_ends_the_run_after_its_timing() {
+    static INTERRUPT: std::sync::OnceLock<Interrupt> = std::sync::OnceLock::new();
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    /// Interrupts at the first reading after the third call, which is one of other work.
+    struct Interrupting;
+    impl Clock for Interrupting {
+        fn now(&mut self, _: &Node) -> f64 {
+            spend(1e-5);
+            if CALLS.load(Ordering::Relaxed) == 3 {
+                INTERRUPT.get().unwrap().set();
+            }
+            TIME.get()
+        }
+    }
+    let a = Model {
+        task: |model, node, i, bench| {
+            steady(model, node, i, bench)?;
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        },
+        ..model("A", 64)
+    };
+    let scratch = Scratch::new();
+    let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
+    write(&scratch.plan(), "ab", 1, vec![a.plan(1, None)]);
+    let models: [&dyn Profiled; 1] = [&a];
+    let job = Job {
+        clock: || Box::new(Interrupting),
+        between: Some(1e-3),
+        ..Job::new("specs/test.spec", "ab", &models, scratch.settings(), interrupt)
+    };
+    let outcome = Machine::threads(1).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
+    assert_eq!((&outcome[..], CALLS.load(Ordering::Relaxed)), (&[Outcome::Interrupted][..], 3));
 }

@@ -17,6 +17,7 @@ use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{Candidate, CheckedSpec, Model as SpecModel, ModelKind};
+use crate::otherwise;
 use crate::parameters;
 use crate::points::{Site, competing, not_competing};
 
@@ -126,6 +127,10 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
     }
     if samples.busy > 0.0 {
         fitting.believe_less(&samples);
+    }
+    for fitted in &mut fitting.fitted {
+        let model = samples.model(&fitted.model.name);
+        fitted.notes.extend(model.into_iter().flat_map(otherwise::notes));
     }
     let untrusted =
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);

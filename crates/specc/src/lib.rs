@@ -20,6 +20,7 @@ pub mod emit;
 pub mod fitting;
 pub mod lang;
 pub mod map;
+mod otherwise;
 mod parameters;
 pub mod points;
 pub mod refine;

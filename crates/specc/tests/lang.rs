@@ -50,8 +50,9 @@ fn outline(spec: &CheckedSpec) -> String {
                     .unwrap();
                 }
                 match &measured.work {
-                    Timed::Task { repeated, code } => {
-                        writeln!(text, "  task {repeated:?} {:?}", code.text).unwrap()
+                    Timed::Task { repeated, hot, code } => {
+                        let hot = if *hot { " hot" } else { "" };
+                        writeln!(text, "  task {repeated:?}{hot} {:?}", code.text).unwrap()
                     }
                     Timed::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
                 }

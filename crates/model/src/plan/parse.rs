@@ -101,6 +101,7 @@ fn model(text: &str) -> Option<ModelPlan> {
             Some(("let", text)) => model.bound = names(text),
             Some(("repeat", text)) => model.repeat = text.parse().ok()?,
             None if word == "once" => model.once = true,
+            None if word == "hot" => model.hot = true,
             _ => return None,
         }
     }

@@ -30,7 +30,12 @@
 //! Radix 1.02e-5 64 8 ; at=64,8 repeats=3 spread=0.021
 //! & 1.01e-5@0.0031 1.02e-5@2.7103 1.34e-5@5.4071
 //! ```
+//!
+//! A note `hot=2.4,0.2` says that the time, which is that of a call between other work, is 2.4
+//! times (± 20 %) that of a call at once after another; `replayed=1.1,0.03` that such a call takes
+//! 1.1 times as long on fresh data as on the same data again.
 
+mod compare;
 mod parse;
 mod write;
 
@@ -39,6 +44,7 @@ use std::collections::BTreeSet;
 use crate::Platform;
 use crate::expr::{RESERVED, is_name};
 
+pub use compare::{Comparison, Ratio};
 pub use parse::{MAX_ERRORS, Partial, SampleError, SamplesErrors, WORDS};
 pub(crate) use parse::{parse_column, parse_spec};
 pub use write::SamplesWriter;
@@ -124,6 +130,11 @@ pub struct Notes {
     pub spread: f64,
     /// How many timings were thrown away because the system preempted them.
     pub preempted: u32,
+    /// The time over that of the same call at once after another, where both were timed.
+    pub hot: Option<Ratio>,
+    /// The time of such a call on fresh data over that on the same data again, where both were
+    /// timed.
+    pub replayed: Option<Ratio>,
     /// The single timings, in the order in which they were taken; empty where they were not kept.
     pub timings: Vec<Timing>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
-use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSION, join_platforms};
+use super::{Column, ModelSamples, Notes, Ratio, Sample, Samples, SpecId, Timing, VERSION, join_platforms};
 use crate::expr::{self, is_name};
 use crate::{Platform, did_you_mean};
 
@@ -482,6 +482,12 @@ pub(crate) fn parse_spec(text: &str) -> Option<SpecId> {
     good.then(|| SpecId { path: path.to_owned(), sha256: hash.to_owned() })
 }
 
+/// `MEDIAN,SPREAD`.
+fn ratio(text: &str) -> Option<Ratio> {
+    let (median, spread) = text.split_once(',')?;
+    Some(Ratio { median: median.parse().ok()?, spread: spread.parse().ok()? })
+}
+
 fn notes(text: &str, before: usize) -> Result<Notes, Bad> {
     let mut notes = Notes::default();
     for (word, at) in words(text, before) {
@@ -499,7 +505,14 @@ fn notes(text: &str, before: usize) -> Result<Notes, Bad> {
             "repeats" => notes.repeats = value.parse().map_err(|_| bad("a whole number"))?,
             "spread" => notes.spread = value.parse().map_err(|_| bad("a number"))?,
             "preempted" => notes.preempted = value.parse().map_err(|_| bad("a whole number"))?,
-            _ => return Err((format!("`{key}` is not one of the notes at, repeats, spread, preempted"), at)),
+            "hot" | "replayed" => {
+                let ratio = ratio(value).ok_or_else(|| bad("two numbers joined by a comma"))?;
+                *(if key == "hot" { &mut notes.hot } else { &mut notes.replayed }) = Some(ratio);
+            }
+            _ => {
+                let known = "at, repeats, spread, preempted, hot, replayed";
+                return Err((format!("`{key}` is not one of the notes {known}"), at));
+            }
         }
     }
     Ok(notes)

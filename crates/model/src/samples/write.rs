@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Column, Notes, Sample, Samples, SpecId, VERSION};
+use super::{Column, Notes, Ratio, Sample, Samples, SpecId, VERSION};
 use crate::expr::is_name;
 use crate::{Platform, number_text};
 
@@ -164,7 +164,10 @@ fn push_sample(text: &mut String, name: &str, sample: &Sample) {
 }
 
 fn push_notes(text: &mut String, notes: &Notes) {
-    if notes.at.is_empty() && notes.repeats == 0 && notes.spread == 0.0 && notes.preempted == 0 {
+    let Notes { nodes: _, at, repeats, spread, preempted, hot, replayed, timings: _ } = notes;
+    let compared = [("hot", hot), ("replayed", replayed)];
+    let nothing = compared.iter().all(|(_, ratio)| ratio.is_none());
+    if at.is_empty() && *repeats == 0 && *spread == 0.0 && *preempted == 0 && nothing {
         return;
     }
     text.push_str(" ;");
@@ -180,6 +183,11 @@ fn push_notes(text: &mut String, notes: &Notes) {
     }
     if notes.preempted != 0 {
         let _ = write!(text, " preempted={}", notes.preempted);
+    }
+    for (key, ratio) in compared {
+        if let Some(Ratio { median, spread }) = ratio {
+            let _ = write!(text, " {key}={},{}", number_text(*median), number_text(*spread));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use strata_model::expr::is_name;
 use strata_model::samples::{
-    Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId, Timing, WORDS,
+    Column, ModelSamples, Notes, Ratio, Sample, Samples, SamplesWriter, SpecId, Timing, WORDS,
 };
 use strata_model::{Platform, number_text};
 
@@ -67,7 +67,7 @@ platform threads nodes=4 cores=2 cpu=\"AMD EPYC; 7\" cache=\"L1d:32K\" os=linux 
 spec specs/my sorts/radix.spec sha256=00ff
 
 model Radix (keys) bits max(0,keys-32768) (2^bits)
-Radix 1e-3 100 8 0 256 ; at=100,8 repeats=3 spread=0.021 preempted=1
+Radix 1e-3 100 8 0 256 ; at=100,8 repeats=3 spread=0.021 preempted=1 hot=2.4,0.2
 @Radix NaN 100 8 inf 256
 ";
     let samples = Samples::parse(text, "x").unwrap();
@@ -87,7 +87,15 @@ Radix 1e-3 100 8 0 256 ; at=100,8 repeats=3 spread=0.021 preempted=1
     assert_eq!(model.inputs().count(), 2);
     assert_eq!(
         model.rows[0].notes,
-        Notes { nodes: 4, at: vec![100, 8], repeats: 3, spread: 0.021, preempted: 1, timings: Vec::new() }
+        Notes {
+            nodes: 4,
+            at: vec![100, 8],
+            repeats: 3,
+            spread: 0.021,
+            preempted: 1,
+            hot: Some(Ratio { median: 2.4, spread: 0.2 }),
+            ..Notes::default()
+        }
     );
     assert!(model.rows[1].seconds.is_nan() && model.rows[1].values[2].is_infinite());
 }
@@ -174,13 +182,19 @@ fn the_writer_refuses_what_would_not_read_back() {
 fn any_sample(columns: usize) -> impl Strategy<Value = Sample> {
     let notes = (prop::collection::vec(any::<i64>(), 0..3), any::<u32>(), 0.0..1e9_f64, any::<u32>());
     let timing = (0.0..1.0_f64, 0.0..1e4_f64).prop_map(|(seconds, moment)| Timing { seconds, moment });
-    let notes = (notes, prop::collection::vec(timing, 0..4)).prop_map(
-        |((at, repeats, spread, preempted), timings)| Notes {
+    let ratio = || {
+        let ratio = (0.0..1e3_f64, 0.0..2.0_f64).prop_map(|(median, spread)| Ratio { median, spread });
+        prop::option::of(ratio)
+    };
+    let notes = (notes, ratio(), ratio(), prop::collection::vec(timing, 0..4)).prop_map(
+        |((at, repeats, spread, preempted), hot, replayed, timings)| Notes {
             nodes: 0,
             at,
             repeats,
             spread,
             preempted,
+            hot,
+            replayed,
             timings,
         },
     );

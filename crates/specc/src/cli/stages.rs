@@ -24,7 +24,7 @@ use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::Library;
-use crate::{curves, map};
+use crate::{curves, map, otherwise};
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
@@ -69,6 +69,10 @@ pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result
     let (samples, _) = measuring::on_each(target, &output.output, &|target, output| {
         measuring::measure(&spec, target, output)
     })?;
+    let bytes = fs::read(&samples).map_err(|e| Failure::file(&samples, e))?;
+    let measured =
+        Samples::read(&*bytes, &samples.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+    otherwise::all(&measured).for_each(|note| say!("note: {note}"));
     print(samples.display())?;
     Ok(())
 }

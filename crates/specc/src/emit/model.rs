@@ -84,7 +84,7 @@ impl Printer<'_> {
         let own_seed = self.measured.names().all(|name| name != "seed") && mentions("seed");
         let seed = "let seed: u64 = strata_bench.seeds.any();";
         match &measured.work {
-            Timed::Task { repeated: Repeated::OnFreshSetups, code } => {
+            Timed::Task { repeated: Repeated::OnFreshSetups, code, .. } => {
                 self.fresh(code, own_seed.then_some(seed));
             }
             work => {
@@ -95,7 +95,7 @@ impl Printer<'_> {
                     self.statements("setup", setup);
                 }
                 match work {
-                    Timed::Task { repeated, code } => self.task(*repeated == Repeated::Never, code),
+                    Timed::Task { repeated, code, .. } => self.task(*repeated == Repeated::Never, code),
                     Timed::Sample(code) => self.sample(code),
                 }
                 if let Some(cleanup) = &measured.cleanup {

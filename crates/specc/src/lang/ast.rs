@@ -135,6 +135,8 @@ pub enum StatementKind {
     Task {
         /// `task once`: never repeated inside one timing, because it consumes what the setup made.
         once: bool,
+        /// `task hot`: timed right after another call, without other work in between.
+        hot: bool,
         /// The code.
         code: Code,
     },

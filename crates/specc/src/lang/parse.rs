@@ -315,7 +315,10 @@ impl Reader<'_> {
             },
             Rule::require => StatementKind::Require(self.expr(&child(pair, Rule::expression)?)?),
             Rule::setup => StatementKind::Setup { once: once(pair), code: self.code(pair)? },
-            Rule::task => StatementKind::Task { once: once(pair), code: self.code(pair)? },
+            Rule::task => {
+                let hot = child(pair, Rule::hot).is_some();
+                StatementKind::Task { once: once(pair), hot, code: self.code(pair)? }
+            }
             Rule::cleanup => StatementKind::Cleanup(self.code(pair)?),
             Rule::sample => StatementKind::Sample(self.code(pair)?),
             Rule::terms_line => StatementKind::Terms(self.terms(&child(pair, Rule::terms)?)),
@@ -429,7 +432,9 @@ impl Reader<'_> {
             return None;
         };
         let name = self.line_name(&task)?;
-        statements.push(Statement { span: task.span, kind: StatementKind::Task { once: false, code: task } });
+        let span = task.span;
+        let kind = StatementKind::Task { once: false, hot: false, code: task };
+        statements.push(Statement { span, kind });
         statements
             .extend(cleanup.map(|code| Statement { span: code.span, kind: StatementKind::Cleanup(code) }));
         if let (Some(first), Some(last)) = (terms.first(), terms.last()) {

@@ -131,6 +131,8 @@ pub enum Timed {
     Task {
         /// Whether and how it is repeated inside one timing.
         repeated: Repeated,
+        /// Timed right after another call, not after other work.
+        hot: bool,
         /// The code: statements, perhaps with a value at the end.
         code: Code,
     },

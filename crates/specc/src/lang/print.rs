@@ -230,8 +230,10 @@ impl Printer<'_> {
             StatementKind::For(plan) => format!("for {}", self.values(plan)),
             StatementKind::Let { name, value } => format!("let {} = {}", name.text, self.expr(value)),
             StatementKind::Require(expr) => format!("require {}", self.expr(expr)),
-            StatementKind::Setup { once, code } => self.code("setup", *once, code, indent),
-            StatementKind::Task { once, code } => self.code("task", *once, code, indent),
+            StatementKind::Setup { once, code } => self.code("setup", &[("once", *once)], code, indent),
+            StatementKind::Task { once, hot, code } => {
+                self.code("task", &[("once", *once), ("hot", *hot)], code, indent)
+            }
             StatementKind::Cleanup(code) => code::block("cleanup", &code.text, indent, WIDTH),
             StatementKind::Sample(code) => code::block("sample", &code.text, indent, WIDTH),
             StatementKind::Terms(terms) => filled("terms", &self.terms(terms), indent),
@@ -245,9 +247,11 @@ impl Printer<'_> {
         }
     }
 
-    fn code(&self, word: &str, once: bool, code: &Code, indent: usize) -> String {
-        let head = if once { format!("{word} once") } else { word.to_owned() };
-        code::block(&head, &code.text, indent, WIDTH)
+    /// Code after its word and those of `marks` that stand there.
+    fn code(&self, word: &str, marks: &[(&str, bool)], code: &Code, indent: usize) -> String {
+        let marks = marks.iter().filter(|(_, stands)| *stands).map(|(mark, _)| *mark);
+        let head: Vec<&str> = std::iter::once(word).chain(marks).collect();
+        code::block(&head.join(" "), &code.text, indent, WIDTH)
     }
 
     fn parameter(&self, parameter: &Parameter) -> String {

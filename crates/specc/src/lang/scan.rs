@@ -177,8 +177,7 @@ impl Scanner<'_> {
         if self.depth == 0 {
             return end;
         }
-        let open = skip_blanks(bytes, end);
-        let open = if self.text[open..].starts_with("once") { skip_blanks(bytes, open + 4) } else { open };
+        let open = skip_marks(self.text, skip_blanks(bytes, end));
         if bytes.get(open) == Some(&b'{') { self.code(open) } else { end }
     }
 
@@ -290,6 +289,17 @@ fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|b| !b" \t\r\n".contains(b)).map_or(bytes.len(), |n| at + n)
 }
 
+/// Words that may stand between `setup` or `task` and its code.
+const MARKS: [&str; 2] = ["once", "hot"];
+
+fn skip_marks(text: &str, mut at: usize) -> usize {
+    for _ in MARKS {
+        let Some(mark) = MARKS.into_iter().find(|mark| text[at..].starts_with(mark)) else { break };
+        at = skip_blanks(text.as_bytes(), at + mark.len());
+    }
+    at
+}
+
 /// Whether a statement of a model begins at byte `at` that cannot be Rust.
 fn begins_statement(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
@@ -297,8 +307,8 @@ fn begins_statement(text: &str, at: usize) -> bool {
     let word = &text[at..end];
     let next = skip_blanks(bytes, end);
     if CODE_WORDS.contains(&word) {
-        let once = ["task", "setup"].contains(&word) && text[next..].starts_with("once");
-        return bytes.get(next) == Some(&b'{') || once;
+        let marked = ["task", "setup"].contains(&word) && skip_marks(text, next) > next;
+        return bytes.get(next) == Some(&b'{') || marked;
     }
     word == "terms" && next > end && bytes.get(next).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }

@@ -152,6 +152,7 @@ pub(crate) fn model_plan(space: &Space<'_>, points: Vec<PlanPoint>) -> ModelPlan
         fit: model.options.fit.to_text(),
         repeat: model.options.repeat,
         once: matches!(measured.work, Timed::Task { repeated: Repeated::Never, .. }),
+        hot: matches!(measured.work, Timed::Task { hot: true, .. }),
         points,
     }
 }
@@ -243,11 +244,26 @@ mod tests {
         );
         assert_eq!(model.columns, [Column::input("area"), Column::term("area*logP")]);
         assert_eq!((model.fit.as_str(), model.repeat, model.once), ("absolute", 3, false));
+        assert!(!model.hot);
         assert_eq!(ats(&model.points, false), [[1, 1], [1, 2], [2, 1], [2, 2], [3, 1], [3, 2]]);
         assert!(model.points[6..].iter().all(|point| point.verify) && model.points.len() == 10);
         let last = &model.points[5];
         assert_eq!((&last.bound[..], &last.values[..]), (&[2.0, 6.0][..], &[6.0, 6.0][..]));
         assert_eq!(ats(&only(&spec, 1, 1), false).len(), 3, "bounds follow the number of nodes");
+    }
+
+    #[test]
+    fn how_a_task_is_called_is_planned() {
+        let of = |marks: &str| {
+            let text = format!(
+                "model M(n) {{ for n in 1..=4 setup {{ let k = n; }} task {marks} {{ f(k) }} terms n }}"
+            );
+            let spec = crate::lang::load("m.spec", &text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+            let model = plan(&spec, 1, 1, &Points::default()).unwrap().0.models.remove(0);
+            (model.once, model.hot)
+        };
+        assert_eq!([of(""), of("once")], [(false, false), (true, false)]);
+        assert_eq!([of("hot"), of("once hot"), of("hot once")], [(false, true), (true, true), (true, true)]);
     }
 
     #[test]

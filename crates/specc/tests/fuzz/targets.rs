@@ -48,7 +48,7 @@ pub(crate) const TARGETS: [Target; 13] = [
     Target {
         name: "plans",
         share: 1,
-        words: &["model ", "run nodes=", "columns", "fit ", " once"],
+        words: &["model ", "run nodes=", "columns", "fit ", " once", " hot"],
         check: plans,
     },
     Target {
@@ -70,7 +70,7 @@ pub(crate) const TARGETS: [Target; 13] = [
     Target { name: "options", share: 1, words: &OPTION_WORDS, check: options },
 ];
 
-const SPEC_WORDS: [&str; 49] = [
+const SPEC_WORDS: [&str; 50] = [
     "{{",
     "}}",
     "~",
@@ -86,6 +86,7 @@ const SPEC_WORDS: [&str; 49] = [
     "task ",
     "task {",
     "task once {",
+    "task hot {",
     "setup {",
     "terms ",
     "terms a, b",

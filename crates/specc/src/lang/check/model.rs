@@ -413,14 +413,14 @@ impl<'a> Checker<'a> {
         let cleanup = parts.cleanup.and_then(|code| rust::check("cleanup", code, Shape::Statements));
         self.errors.extend(setup.into_iter().chain(cleanup));
         match (parts.task, parts.sample) {
-            (Some((once, code)), None) => {
+            (Some(([once, hot], code)), None) => {
                 self.errors.extend(rust::check("task", code, Shape::Statements));
                 let repeated = match parts.setup {
                     _ if once => Repeated::Never,
                     Some((false, _)) => Repeated::OnFreshSetups,
                     Some((true, _)) | None => Repeated::OnOneSetup,
                 };
-                Some(Timed::Task { repeated, code: code.clone() })
+                Some(Timed::Task { repeated, hot, code: code.clone() })
             }
             (None, Some(code)) => {
                 self.errors.extend(rust::check("sample", code, Shape::Value));

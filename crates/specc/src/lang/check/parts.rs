@@ -12,7 +12,8 @@ pub(super) struct Parts<'a> {
     pub(super) lets: Vec<(&'a Name, &'a Expr)>,
     pub(super) requires: Vec<&'a Expr>,
     pub(super) setup: Option<(bool, &'a Code)>,
-    pub(super) task: Option<(bool, &'a Code)>,
+    /// Whether it is `once` and whether `hot`.
+    pub(super) task: Option<([bool; 2], &'a Code)>,
     pub(super) cleanup: Option<&'a Code>,
     pub(super) sample: Option<&'a Code>,
     pub(super) terms: Option<(&'a [Term], Span)>,
@@ -48,9 +49,9 @@ pub(super) fn parts<'a>(
                 once("setup", word(5));
                 parts.setup = Some((*single, code));
             }
-            StatementKind::Task { once: single, code } => {
+            StatementKind::Task { once: single, hot, code } => {
                 once("task", word(4));
-                parts.task = Some((*single, code));
+                parts.task = Some(([*single, *hot], code));
             }
             StatementKind::Cleanup(code) => {
                 once("cleanup", word(7));
