@@ -2,8 +2,6 @@
 //! again, as a process of its own.
 
 #![cfg(feature = "std")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::process::{Command, Output, Stdio};
 
 use strata_select::say;
@@ -20,7 +18,7 @@ fn program() {
 
 fn run(stderr: Stdio) -> Output {
     Command::new(std::env::current_exe().unwrap())
-        .args(["program", "--exact", "--ignored", "--nocapture"])
+        .args(["say::program", "--exact", "--ignored", "--nocapture"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(stderr)
