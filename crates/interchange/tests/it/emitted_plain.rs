@@ -1,8 +1,6 @@
 //! Models emitted for other languages: each is compiled or run, and answers as the interpreter
 //! does.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::fmt::Write as _;
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 //! Samples from and to the formats of others: what is read, every error with its place, nothing
 //! that panics.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::path::Path;
 use std::process::Command;
 
