@@ -1,7 +1,5 @@
 //! Every printed prediction of the thesis's Figs 3.7 to 7.3, from `strata_motion::iwarp`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_motion::iwarp::{
     self, all_to_all, connections, deposits, motion, reduce_broadcast, rts, scatter_gather,
 };

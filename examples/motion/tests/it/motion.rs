@@ -1,7 +1,5 @@
 //! The motion detector: what it sees, and when, on simulated iWarp (Figs 7.2 and 7.3).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_motion::{Ended, HEIGHT, Motion, Seen, WIDTH, clip, iwarp, sequential};
 use strata_runtime::Machine;
 use strata_tcs::switch::Mode;
