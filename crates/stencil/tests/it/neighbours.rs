@@ -1,8 +1,6 @@
 //! Nine points, functions of the user's, and volumes: equal to the bit to a sequential solver for
 //! every layout and number of nodes, and as exact as their order says.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_runtime::{Computing, Error, Machine, Node, simulation::SimulatedMachine};
 use strata_stencil::{
     Edge, Face, Grid, Layout, Method, Side, Snapshot, Solution, StencilError, Volume, profile,

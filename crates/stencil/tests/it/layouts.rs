@@ -1,10 +1,6 @@
 //! Values are equal to the bit for every layout, width of halo and number of nodes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{cases, compare, layouts};
+use crate::common::{cases, compare, layouts};
 use strata_runtime::{Computing, prelude::*, simulation::SimulatedMachine};
 use strata_stencil::profile;
 

@@ -1,7 +1,5 @@
 //! What is solved is the equation, what is wrong is said on every node.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::cell::RefCell;
 use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, Snapshot, StencilError, profile};

@@ -2,8 +2,6 @@
 //! hardly ever slower than the fastest, whatever the grid. `cargo bench --bench stencil_accuracy`
 //! tries more machines and grids.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::path::Path;
 use strata_runtime::{Computing, Simulation, prelude::*, simulation::SimulatedMachine};
 use strata_stencil::{Grid, Layout, Options, profile};
