@@ -1,8 +1,6 @@
 //! Memory that the system refuses: this program starts itself again, with a limit.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::process::Command;
 
 use strata_comet as comet;
@@ -21,7 +19,7 @@ fn program() {
 fn memory_that_the_system_refuses_is_found() {
     let program = std::env::current_exe().unwrap();
     let output = Command::new("sh")
-        .args(["-c", "ulimit -v 3000000 && exec \"$0\" --exact program --ignored --nocapture"])
+        .args(["-c", "ulimit -v 3000000 && exec \"$0\" --exact memory::program --ignored --nocapture"])
         .arg(program)
         .output()
         .unwrap();

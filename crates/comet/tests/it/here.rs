@@ -1,7 +1,5 @@
 //! The platform file of a measured machine: the simulator then takes what was measured.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use strata_comet::{self as comet, Results, machine_file};
 use strata_model::Samples;
 use strata_runtime::prelude::*;

@@ -1,8 +1,6 @@
 //! The iPSC/860 of Ganapati's thesis (§5.1), found again on the simulated machine: S1 to S6 of its
 //! digest.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use strata_comet as comet;
 use strata_comet::curve::{Curve, Measured};
 use strata_runtime::prelude::*;

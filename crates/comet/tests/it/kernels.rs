@@ -1,10 +1,6 @@
 //! Every kernel on threads and simulated machines; the laws of the matrix operations.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
-mod common;
-
-use common::everything;
+use crate::common::everything;
 use proptest::prelude::*;
 use strata_comet::{Blocks, Direction, Mesh};
 use strata_runtime::prelude::*;

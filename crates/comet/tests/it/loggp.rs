@@ -1,10 +1,6 @@
 //! LogGP's parameters, where the truth is known: simulated machines, one of which nobody has seen.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
-#[path = "common/unseen.rs"]
-mod unseen;
-
+use crate::unseen;
 use strata_comet as comet;
 use strata_runtime::prelude::*;
 use strata_sim::platform::{Figures, SimulatedMachine};
