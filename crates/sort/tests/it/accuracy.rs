@@ -2,8 +2,6 @@
 //! hardly ever slower than the fastest. `cargo bench --bench sort_accuracy` tries more machines,
 //! sizes and sets of keys.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::path::Path;
 use strata_runtime::{Simulation, prelude::*, simulation::SimulatedMachine};
 use strata_select::Library;

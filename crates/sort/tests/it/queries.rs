@@ -1,11 +1,6 @@
 //! Questions about distributed elements, and sorting by comparison, against the sequential answers.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-#[allow(dead_code, reason = "this file asks, the others sort by each algorithm")]
-mod common;
-
-use common::{Random, numbered, shapes};
+use crate::common::{Random, numbered, shapes};
 use proptest::prelude::*;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;

@@ -1,7 +1,5 @@
 //! What is chosen among the sorts, and what is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::fmt::Write;
 use strata_runtime::prelude::*;
 use strata_select::Library;

@@ -1,8 +1,6 @@
 //! Every algorithm on nodes that are threads, against the sequential sort.
 
-mod common;
-
-use common::{Algorithm, Case, Random, algorithms, check, check_case, numbered, shapes};
+use crate::common::{Algorithm, Case, Random, algorithms, check, check_case, numbered, shapes};
 use proptest::prelude::*;
 use strata_runtime::prelude::*;
 use strata_sort::Sort;

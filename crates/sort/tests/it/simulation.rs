@@ -1,9 +1,7 @@
 //! Every algorithm on simulated machines: sorted as anywhere, in a time that their local work has
 //! its part in.
 
-mod common;
-
-use common::{Algorithm, Case, algorithms, check_case, numbered, shapes};
+use crate::common::{Algorithm, Case, algorithms, check_case, numbered, shapes};
 use strata_runtime::simulation::{SimulatedMachine, Time};
 use strata_runtime::{Block, Computing, Simulation, prelude::*};
 use strata_sort::profile;

@@ -1,12 +1,7 @@
 //! Elements and nodes at fault: the job ends with the message of the node that failed. None hangs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-#[allow(dead_code, reason = "of the tests that sort well")]
-mod common;
-
+use crate::common::{Algorithm, Random, algorithms};
 use bytemuck::{Pod, Zeroable};
-use common::{Algorithm, Random, algorithms};
 use std::cell::Cell;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;

@@ -1,9 +1,6 @@
 //! The local sorts: every candidate and the chosen one, against the standard library's stable sort.
 
-#[allow(dead_code, reason = "of the distributed sorts")]
-mod common;
-
-use common::{Random, numbered, shapes};
+use crate::common::{Random, numbered, shapes};
 use proptest::prelude::*;
 use strata_sort::local::{self, Features, LocalSort};
 use strata_sort::{Item, Pair};

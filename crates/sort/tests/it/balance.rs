@@ -1,11 +1,6 @@
 //! Results that need not be even: sorted, stable, and as even as was asked for.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
-#[allow(dead_code, reason = "of the other tests")]
-mod common;
-
-use common::{numbered, shapes};
+use crate::common::{numbered, shapes};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sort::{Balance, Item, Options, Pin, SelectError, profile, sort_balanced};

@@ -1,8 +1,6 @@
 //! A candidate is its file, its rows in `src/lib.rs`, its spec and its `candidate` line, and a line
 //! of the README. The compiler names rows that are missing, this test the rest.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use strata_select::Library;
