@@ -1,8 +1,6 @@
 //! What is wrong with pins and files of models is told alike by all libraries, with the place and
 //! the way out. Settings are read once a process, so each case is a process of its own.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -122,7 +120,9 @@ fn child() {
 /// What a library says with these settings, on both streams.
 fn said(library: &Library, folder: &Path, settings: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--ignored", "--nocapture"]).env("STRATA_CHILD", library.name);
+    command
+        .args(["--exact", "bad_input::child", "--ignored", "--nocapture"])
+        .env("STRATA_CHILD", library.name);
     for name in ["STRATA_ON", "STRATA_PIN", "STRATA_MODELS", "STRATA_EXPLAIN"] {
         command.env_remove(name);
     }

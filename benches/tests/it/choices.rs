@@ -4,7 +4,7 @@
 //! `choices.snap` holds the answers, one line a problem. `INSTA_UPDATE=always` writes it again:
 //!
 //! ```text
-//! INSTA_UPDATE=always cargo test -p strata-benches --test choices
+//! INSTA_UPDATE=always cargo test -p strata-benches --test it choices
 //! ```
 //!
 //! For each table stand first its domain and its candidates, in lines that begin with `#`: number,
@@ -20,8 +20,6 @@
 //! 6. after `~`, the half width and the deviation of the taken candidate, and the mean over all
 //!    candidates of their sum over the time; to six digits, as covariances may be rounded.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Write as _};
 use std::fs;
@@ -33,7 +31,7 @@ use strata_select::{Library, Models, Note, Outcome, Parameter, Parameters, Quest
 const PROBLEMS: u64 = 200;
 
 /// Where the answers are kept.
-const SNAP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/choices.snap");
+const SNAP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/choices.snap");
 
 /// Generated files, and the libraries of each.
 macro_rules! shipped {
@@ -62,22 +60,22 @@ macro_rules! shipped {
 
 // Paths are relative to this file.
 shipped! {
-    copy "../../crates/copy/src/models.rs": CopyCold, CopyColdRead, CopyHot, CopyHotRead;
-    copy_exchange "../../crates/copy/src/exchange_models.rs": CopyExchange, CopyExchangeUsed;
-    copy_strided "../../crates/copy/src/strided_models.rs": PackCold, PackHot, UnpackCold, UnpackHot;
-    global_stores "../../crates/global/src/stores_models.rs": GlobalStores;
-    global_bulk "../../crates/global/src/bulk_models.rs": GlobalBulk;
-    matmul "../../examples/matmul/src/models.rs": Product;
-    trees "../../crates/runtime/src/trees/models.rs": Broadcasts, Reductions, Scans;
-    sort "../../crates/sort/src/models.rs": Sort;
-    sort_local "../../crates/sort/src/local/models.rs": LocalSort;
-    sort_rdst "../../crates/sort/src/local/tuner/models.rs": RdstStep;
-    stencil "../../crates/stencil/src/models.rs": Stencil;
-    stencil_exchange "../../crates/stencil/src/exchange_models.rs": StencilWave, StencilExchange;
-    tcs "../../crates/tcs/src/patterns/models.rs":
+    copy "../../../crates/copy/src/models.rs": CopyCold, CopyColdRead, CopyHot, CopyHotRead;
+    copy_exchange "../../../crates/copy/src/exchange_models.rs": CopyExchange, CopyExchangeUsed;
+    copy_strided "../../../crates/copy/src/strided_models.rs": PackCold, PackHot, UnpackCold, UnpackHot;
+    global_stores "../../../crates/global/src/stores_models.rs": GlobalStores;
+    global_bulk "../../../crates/global/src/bulk_models.rs": GlobalBulk;
+    matmul "../../../examples/matmul/src/models.rs": Product;
+    trees "../../../crates/runtime/src/trees/models.rs": Broadcasts, Reductions, Scans;
+    sort "../../../crates/sort/src/models.rs": Sort;
+    sort_local "../../../crates/sort/src/local/models.rs": LocalSort;
+    sort_rdst "../../../crates/sort/src/local/tuner/models.rs": RdstStep;
+    stencil "../../../crates/stencil/src/models.rs": Stencil;
+    stencil_exchange "../../../crates/stencil/src/exchange_models.rs": StencilWave, StencilExchange;
+    tcs "../../../crates/tcs/src/patterns/models.rs":
         PatternScatter, PatternGather, PatternReduce, PatternExchange, PatternHalo, PatternTranspose,
         PatternRow, PatternColumn;
-    own_library "../../examples/own-library/src/multiply/models.rs": Matmul;
+    own_library "../../../examples/own-library/src/multiply/models.rs": Matmul;
 }
 
 /// A table of a generated file.
@@ -415,7 +413,7 @@ fn every_table_chooses_as_before() {
         fs::write(&fresh, found).unwrap();
         panic!(
             "{}{SNAP} differs from {}; if that is meant:\n    \
-             INSTA_UPDATE=always cargo test -p strata-benches --test choices",
+             INSTA_UPDATE=always cargo test -p strata-benches --test it choices",
             if difference.is_empty() { "only the order of lines differs\n" } else { &difference },
             fresh.display(),
         );
