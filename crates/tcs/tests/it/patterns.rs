@@ -1,7 +1,5 @@
 //! The all-to-all: on every number of cells, and without shared links on a torus.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_runtime::Machine;
 use strata_tcs::patterns::{AllToAll, ReduceBroadcast, ScatterGather, phases};
 use strata_tcs::switch::Mode;

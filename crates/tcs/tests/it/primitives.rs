@@ -1,8 +1,6 @@
 //! The primitives that `specs/tcs-primitives` measures, where the truth is known: on simulated
 //! iWarp (Figs 4.22, 5.1, 5.3 and 5.4).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_tcs::Target;

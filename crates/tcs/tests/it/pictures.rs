@@ -1,8 +1,6 @@
 //! The pictures of `docs/connection-sets.md` are what the linker draws.
 //!
-//! `INSTA_UPDATE=always cargo test -p strata-tcs --test pictures` draws them again.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
+//! `INSTA_UPDATE=always cargo test -p strata-tcs --test it pictures` draws them again.
 
 use strata_tcs::{App, Target, link};
 

@@ -1,10 +1,6 @@
 //! Applications that run: on threads, by messages on a simulated machine, and in simulated time.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{Tree, shifts};
+use crate::common::{Tree, shifts};
 use std::time::Duration;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Development, Machine, prelude::*};

@@ -1,8 +1,6 @@
 //! Spools, full connections in simulated time, and connections on the circuits of a simulated
 //! machine.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Machine, prelude::*};
 use strata_tcs::{App, Cell, Connection, Image, RunOptions, Spool, Target, link, run, run_with, simulate};

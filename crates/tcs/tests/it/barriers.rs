@@ -1,8 +1,6 @@
 //! Schedules of barriers: correct for every number of members, as many messages as the thesis
 //! counts, and the times and skews that it measured.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use proptest::prelude::*;
 use strata_tcs::barrier::{Algorithm, Costs, Schedule, ScheduleError, Step};
 

@@ -1,7 +1,5 @@
 //! What the linker grants and refuses.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use proptest::prelude::*;
 use strata_tcs::barrier::Algorithm;
 use strata_tcs::{App, Image, LinkError, Options, Placement, Shape, Target, TaskId, link, link_with};
