@@ -1,7 +1,5 @@
 //! Known answers: the thesis's fuel data, Anscombe's sets, Fig 3-7, and the reference sets of NIST.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::path::Path;
 
 use strata_fit::{Elimination, FitOptions, Fitted, Search, Weights, fit_samples};

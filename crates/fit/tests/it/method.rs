@@ -1,7 +1,5 @@
 //! The ways to fit, against other programs' answers and against laws that hold for any data.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use proptest::prelude::*;
 use strata_fit::{
     Elimination, FitOptions, Fitted, Robust, Search, Structure, Weights, fit_model, fit_samples, structure_of,

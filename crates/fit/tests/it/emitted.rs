@@ -1,8 +1,6 @@
 //! Emitted Rust: its text, and that it compiles without a warning and predicts what the interpreter
 //! predicts.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! What cannot be fitted says so; what should not be trusted gets a verdict.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use strata_fit::{
     Elimination, FitError, FitOptions, Fitted, Search, Structure, Weights, fit_model, fit_samples,
 };

@@ -6,8 +6,6 @@
 //! `tests/strd`; solved exactly from their decimals they give NIST's certified values to the last
 //! digit.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector};

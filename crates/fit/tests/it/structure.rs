@@ -1,7 +1,5 @@
 //! Models whose terms come from a spec: computed from the inputs, or calls of earlier models.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use strata_fit::{Callee, FitError, FitOptions, Fitted, Structure, fit_model};
 use strata_model::Samples;
 use strata_model::expr::parse;

@@ -1,8 +1,6 @@
 //! Values of parameters: what a choice loses by the terms alone and with a correction, where the
 //! truth is known.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
-
 use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::set::{Model, ModelSet};
