@@ -5,7 +5,7 @@ use strata_sim::Time;
 use strata_sim::platform::{Barrier, FaultKind, Faults, Figures, MachineError, SimulatedMachine, Topology};
 use strata_sim::topology::Graph;
 
-const CM5: &str = include_str!("../platforms/cm5.toml");
+const CM5: &str = include_str!("../../platforms/cm5.toml");
 
 fn faults(text: &str) -> Faults {
     SimulatedMachine::parse("test.toml", text.as_bytes()).expect_err("it is refused")
@@ -48,7 +48,7 @@ fn built_in_platforms_are_right() {
 
 #[test]
 fn circuits_are_read_and_checked() {
-    let iwarp = include_str!("../platforms/iwarp.toml");
+    let iwarp = include_str!("../../platforms/iwarp.toml");
     let circuits = SimulatedMachine::named("iwarp").unwrap().circuits.unwrap();
     assert_eq!((circuits.overhead, circuits.hop, circuits.slots, circuits.barriers), (36.0, 5.0, 15, 4));
     assert_eq!(SimulatedMachine::named("cm5").unwrap().circuits, None);

@@ -1,5 +1,4 @@
 //! Machines and traffic for tests.
-#![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::collections::VecDeque;
 use strata_sim::Time;

@@ -1,9 +1,7 @@
 //! Small networks, computed by hand. A packet of 32 bytes and its header of 4 take 36 000 ps on a
 //! link.
 
-mod common;
-
-use common::{GB, Message, dragonfly, fat_tree, grid, machine, run, squarest, with_queues};
+use crate::common::{GB, Message, dragonfly, fat_tree, grid, machine, run, squarest, with_queues};
 use strata_sim::Time;
 use strata_sim::network::{Channel, Network, NetworkEvent};
 use strata_sim::platform::{SimulatedMachine, Topology};

@@ -1,8 +1,7 @@
 //! What holds in every network.
 
-mod common;
-
-use common::{Message, Received, fat_tree, run, topologies, with_queues};
+use crate::common;
+use crate::common::{Message, Received, fat_tree, run, topologies, with_queues};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use strata_sim::Time;
