@@ -1,11 +1,9 @@
 //! Random programs against what they must compute, on threads (shared memory, and messages) and on
 //! simulated machines.
 //!
-//! The long version: `cargo test --release -p strata-global --test random -- --ignored`.
+//! The long version: `cargo test --release -p strata-global --test it random -- --ignored`.
 
-mod common;
-
-use common::{How, check};
+use crate::common::{How, check};
 use strata_global::Way;
 use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 

@@ -1,7 +1,5 @@
 //! Each primitive where it is easily wrong, and what is refused; on shared memory and by messages.
 
-#![allow(clippy::unwrap_used, reason = "also in what the tests share")]
-
 use bytemuck::Pod;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -279,7 +277,7 @@ fn receivers_that_do_not_poll_hold_senders_up() {
     flood(20_000);
 }
 
-/// `cargo test --release -p strata-global --test primitives -- --ignored`
+/// `cargo test --release -p strata-global --test it primitives -- --ignored`
 #[test]
 #[ignore = "takes minutes where cores are few"]
 fn receivers_that_do_not_poll_hold_ten_million_stores_up() {
@@ -319,7 +317,7 @@ fn refused_access<T: Pod>(access: impl Fn(&mut Space<'_>, Global<T>) + Sync, p: 
         Ok(())
     });
     assert_eq!(shared, messages);
-    assert!(shared.starts_with("node 1: ") && shared.contains("tests/primitives.rs:"), "{shared}");
+    assert!(shared.starts_with("node 1: ") && shared.contains("tests/it/primitives.rs:"), "{shared}");
     shared
 }
 
@@ -328,7 +326,7 @@ fn what_is_outside_is_named_with_node_and_place() {
     let end = Global::<u64>::new(0, HEAP as u64);
     let message = refused_access(|space, p| _ = space.read(p), end);
     let expected = "node 1: read of 8 bytes at offset 16384 of node 0: the heap of each node has 16384 \
-                    bytes (at crates/global/tests/primitives.rs:";
+                    bytes (at crates/global/tests/it/primitives.rs:";
     assert!(message.starts_with(expected), "{message}");
     let accesses: [(&str, Access); 12] = [
         ("write of 8", |space, p| space.write(p, 1)),
@@ -451,7 +449,7 @@ fn opened_by_the_environment() {
 fn checking_and_the_way_are_separate_settings() {
     let opened = |settings: &[(&str, &str)]| {
         let mut program = std::process::Command::new(std::env::current_exe().unwrap());
-        program.args(["--exact", "opened_by_the_environment", "--ignored", "--nocapture"]);
+        program.args(["--exact", "primitives::opened_by_the_environment", "--ignored", "--nocapture"]);
         let output = program.env("STRATA_ON", "threads:2").envs(settings.iter().copied()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (text(output.stdout), text(output.stderr))
