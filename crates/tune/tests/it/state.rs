@@ -1,10 +1,6 @@
 //! Files: what is kept, what is taken up, what is ignored with a word.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{Program, tune};
+use crate::common::{Program, tune};
 use std::path::PathBuf;
 use strata_tune::{Mode, Options, Phase, TuneError, Tuner};
 

@@ -1,10 +1,6 @@
 //! U8: what is adopted, what is not, and what it costs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{Program, tune};
+use crate::common::{Program, tune};
 use strata_tune::policy::Generator;
 use strata_tune::{Knob, Mode, Options, Phase, Report, Search, Tuner};
 

@@ -1,10 +1,6 @@
 //! U1 and U3: what is timed, and how often, in programs of nested loops.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{Program, tune};
+use crate::common::{Program, tune};
 use strata_tune::{IntervalReport, Mode, Options};
 
 /// The program of Borg's algorithm 5: send is 1, receive 2, all-reduce 3.

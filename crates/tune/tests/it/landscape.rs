@@ -1,11 +1,6 @@
 //! U6: searches on made-up landscapes of 8 knobs with 35 options each (1.9e12 configurations).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-#[path = "common/landscape.rs"]
-mod landscape;
-
-use landscape::{Landscape, final_time, quartiles};
+use crate::common::landscape::{Landscape, final_time, quartiles};
 use strata_tune::policy::{Generator, Search};
 
 fn finals(search: Search, evaluations: u32) -> Vec<f64> {

@@ -1,12 +1,8 @@
 //! The picture of `docs/tuning.md` is what the tuner draws of the program of that page.
 //!
-//! `INSTA_UPDATE=always cargo test -p strata-tune --test pictures` draws it again.
+//! `INSTA_UPDATE=always cargo test -p strata-tune --test it pictures` draws it again.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{Program, tune};
+use crate::common::{Program, tune};
 use std::panic::Location;
 use strata_tune::{Knob, SizeClass};
 

@@ -1,7 +1,5 @@
 //! The examples, as users run them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

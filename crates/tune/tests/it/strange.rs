@@ -1,10 +1,6 @@
 //! Programs that are strange: very many call sites, jumps into loops, recursion, very short ones.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod common;
-
-use common::{Program, tune};
+use crate::common::{Program, tune};
 use proptest::prelude::*;
 use strata_tune::intervals::intervals;
 use strata_tune::loops::find;

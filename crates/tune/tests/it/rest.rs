@@ -1,7 +1,5 @@
 //! A tuner rests where nothing is gained, with a clock that takes time to read.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use std::hint::black_box;
 use strata_tune::{Knob, Mode, Options, Phase, Tuner};
 
