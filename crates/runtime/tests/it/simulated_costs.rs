@@ -2,11 +2,9 @@
 //! and compute nothing.
 
 #[expect(unreachable_pub, reason = "a module of another crate")]
-#[path = "../../profile/src/kernels.rs"]
+#[path = "../../../profile/src/kernels.rs"]
 mod kernels;
-mod simulated;
-
-use simulated::{PLATFORMS, changed, failure, sim};
+use crate::simulated::{PLATFORMS, changed, failure, sim};
 use strata_model::ModelSet;
 use strata_model::Seconds;
 use strata_model::set::{Input, Model, Term};

@@ -1,11 +1,9 @@
 //! Simulated machines against the same oracles as threads, and what only they do: the same again,
 //! deadlocks told.
 
-mod oracle;
-mod simulated;
-
+use crate::oracle;
+use crate::simulated::{PLATFORMS, changed, failure, sim};
 use proptest::prelude::*;
-use simulated::{PLATFORMS, changed, failure, sim};
 use std::cell::Cell;
 use std::rc::Rc;
 use strata_runtime::prelude::*;

@@ -1,7 +1,5 @@
 //! Inclusive scans: what the nodes up to each one have, combined in their order.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 

@@ -1,9 +1,6 @@
 //! Choosing on nodes: where models come from, what is refused, what is told.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod stderr;
-
+use crate::stderr;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -211,7 +208,7 @@ fn program_on_unlike_hosts() {
 
 fn start(test: &str, settings: &[(&str, &str)]) -> Output {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--exact", &format!("select::{test}"), "--ignored", "--nocapture"])
         .envs(settings.iter().copied())
         .output()
         .unwrap()
@@ -394,7 +391,7 @@ fn an_explanation_that_cannot_be_written_ends_no_program() {
     for how in stderr::UNWRITABLE {
         // A pin, so that there is a choice.
         let settings = [("STRATA_EXPLAIN", "1"), ("STRATA_PIN", "idle=wait")];
-        let Some(end) = stderr::run("program", &settings, how) else { continue };
+        let Some(end) = stderr::run("select::program", &settings, how) else { continue };
         end.is("idle: wait", how);
     }
 }

@@ -1,7 +1,5 @@
 //! A tuner of a team: all nodes choose alike, at the same step, on threads and simulated machines.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use strata_model::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::tune::{choose_copy, copy};

@@ -1,7 +1,6 @@
 //! The threads transport against sequential oracles, and its failures.
 
-mod oracle;
-
+use crate::oracle;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -605,7 +604,7 @@ fn misuse_names_node_operation_and_place() {
             misuse(node);
             go_on(node)
         });
-        assert!(message.starts_with(start) && message.contains("tests/threads.rs:"), "{message}");
+        assert!(message.starts_with(start) && message.contains("tests/it/threads.rs:"), "{message}");
         // What one node alone can see, all see at once, and any of them may be the first to say so.
         assert!(rank == culprit || !message.contains("but node 0 called"), "node {rank}: {message}");
     }

@@ -30,7 +30,7 @@ fn a_log_has_every_collective_and_message_of_each_node() {
             let what: Vec<What> = log.entries.into_iter().map(|entry| entry.what).collect();
             let [enter, leave, say, again, and_again, end] = &what[..] else { panic!("{what:?}") };
             let What::Enter { number: 1, call } = enter else { panic!("{enter:?}") };
-            assert!(call.starts_with("barrier at ") && call.contains("tests/develop.rs:"), "{call}");
+            assert!(call.starts_with("barrier at ") && call.contains("tests/it/develop.rs:"), "{call}");
             assert_eq!(*leave, What::Leave { number: 1 });
             assert_eq!(*say, What::Say(format!("hello\nfrom {}", log.head.node)));
             let What::Enter { number: 2, call } = again else { panic!("{again:?}") };
@@ -89,7 +89,7 @@ fn the_watchdog_names_those_who_wait_and_who_has_not_come() {
         );
         assert!(text.contains(&format!("{waiting} wait")) && text.contains("in barrier #2 at "), "{text}");
         assert!(text.contains("node 1 has not come: last in reduce add of 1 u64 #1 at "), "{text}");
-        assert_eq!(text.matches("tests/develop.rs:").count(), 2, "{text}");
+        assert_eq!(text.matches("tests/it/develop.rs:").count(), 2, "{text}");
     }
 }
 
@@ -207,7 +207,8 @@ fn states_beyond_the_room_are_busy_and_bad_names_end_the_job() {
             Ok(())
         });
         let text = run.unwrap_err().to_string();
-        for part in ["a state's name is 1 to 40 bytes in one line", "name_states at ", "tests/develop.rs:"] {
+        for part in ["a state's name is 1 to 40 bytes in one line", "name_states at ", "tests/it/develop.rs:"]
+        {
             assert!(text.contains(part), "{text}");
         }
     }
@@ -224,7 +225,7 @@ fn an_assertion_names_node_condition_and_place() {
     });
     let text = run.unwrap_err().to_string();
     assert!(text.starts_with("node 2: `rank <= limit` does not hold: rank 2 of 3 (at "), "{text}");
-    assert!(text.contains("tests/develop.rs:"), "{text}");
+    assert!(text.contains("tests/it/develop.rs:"), "{text}");
 }
 
 #[test]
@@ -246,7 +247,7 @@ fn folders_that_cannot_be_written_are_named() {
 /// is set.
 fn child(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-    command.args([name, "--exact", "--nocapture", "--test-threads=1"]);
+    command.args([&format!("develop::{name}"), "--exact", "--nocapture", "--test-threads=1"]);
     command.env("STRATA_CHILD", "1").env("STRATA_ON", "threads:4");
     command
 }

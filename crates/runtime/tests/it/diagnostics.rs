@@ -1,13 +1,9 @@
 //! Jobs whose standard error cannot be written, as on a full disk or after `2>&1 | head -1`: what
 //! is to be said there is lost, the job is not.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
-mod stderr;
-
+use crate::stderr::{Stderr, UNWRITABLE, run};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use stderr::{Stderr, UNWRITABLE, run};
 use strata_runtime::prelude::*;
 
 /// Long enough that copies are chosen, and that nodes lend their memory between two rendezvous.
@@ -51,7 +47,7 @@ fn a_misspelt_pin_of_copies_keeps_no_node_waiting() {
     for (call, sums) in [("all_gather", [3 * n, 3 * n]), ("broadcast", [2 * n, 2 * n]), ("put", [2 * n, n])] {
         for how in UNWRITABLE {
             let settings = [("STRATA_PIN", "copy=misspelt, copy_strided=misspelt"), ("CALL", call)];
-            let Some(end) = run("copies", &settings, how) else { continue };
+            let Some(end) = run("diagnostics::copies", &settings, how) else { continue };
             end.is(&format!("sums {sums:?}"), how);
         }
     }
@@ -62,7 +58,7 @@ fn a_misspelt_pin_of_copies_keeps_no_node_waiting() {
 fn a_misspelt_pin_of_copies_is_said_before_nodes_run() {
     for call in ["all_gather", "none"] {
         let settings = [("STRATA_PIN", "copy=misspelt, copy_strided=mooves"), ("CALL", call)];
-        let end = run("copies", &settings, Stderr::Read).unwrap();
+        let end = run("diagnostics::copies", &settings, Stderr::Read).unwrap();
         end.is("sums ", Stderr::Read);
         let lines: Vec<&str> = end.err.lines().collect();
         let [copy, strided, "it begins"] = lines[..] else { panic!("{}", end.err) };
@@ -75,7 +71,7 @@ fn a_misspelt_pin_of_copies_is_said_before_nodes_run() {
 #[test]
 fn a_damaged_file_of_models_is_said_before_nodes_run() {
     let settings = [("STRATA_MODELS", "/nowhere/models.toml"), ("CALL", "all_gather")];
-    let end = run("copies", &settings, Stderr::Read).unwrap();
+    let end = run("diagnostics::copies", &settings, Stderr::Read).unwrap();
     end.is("sums ", Stderr::Read);
     let lines: Vec<&str> = end.err.lines().collect();
     let [models, "it begins"] = lines[..] else { panic!("{}", end.err) };
@@ -101,13 +97,13 @@ fn misuse_in_a_destructor() {
 
 #[test]
 fn a_fault_while_a_node_unwinds_is_named() {
-    let end = run("misuse_in_a_destructor", &[], Stderr::Read).unwrap();
+    let end = run("diagnostics::misuse_in_a_destructor", &[], Stderr::Read).unwrap();
     assert!(end.status.is_some_and(|status| !status.success()), "{}", end.err);
     assert!(end.err.contains("a user's panic"), "{}", end.err);
     assert!(end.err.contains("broadcast from node 9 of 1 elements of 1 bytes at "), "{}", end.err);
     // Without standard error it ends all the same.
     for how in UNWRITABLE {
-        let Some(end) = run("misuse_in_a_destructor", &[], how) else { continue };
+        let Some(end) = run("diagnostics::misuse_in_a_destructor", &[], how) else { continue };
         assert!(end.status.is_some_and(|status| !status.success()), "{how:?}");
     }
 }
@@ -115,11 +111,11 @@ fn a_fault_while_a_node_unwinds_is_named() {
 #[test]
 fn remarks_on_settings_end_no_job() {
     let settings = [("STRATA_EXPLAN", "1"), ("STRATA_PIN", "srot=radix"), ("CALL", "none")];
-    let end = run("copies", &settings, Stderr::Read).unwrap();
+    let end = run("diagnostics::copies", &settings, Stderr::Read).unwrap();
     assert!(end.err.contains("did you mean STRATA_EXPLAIN?"), "{}", end.err);
     assert!(end.err.contains("`srot=radix` had no effect"), "{}", end.err);
     for how in UNWRITABLE {
-        let Some(end) = run("copies", &settings, how) else { continue };
+        let Some(end) = run("diagnostics::copies", &settings, how) else { continue };
         end.is("sums [0, 1]", how);
     }
 }
@@ -146,7 +142,10 @@ fn the_watchdog_ends_a_process_that_cannot_say_why() {
     const ABORT: i32 = 6;
     for how in [Stderr::Read, Stderr::Closed, Stderr::FullDisk, Stderr::Stuck] {
         let began = Instant::now();
-        let Some(end) = run("neither_waits_nor_ends", &[("STRATA_WATCHDOG", "300ms")], how) else { continue };
+        let Some(end) = run("diagnostics::neither_waits_nor_ends", &[("STRATA_WATCHDOG", "300ms")], how)
+        else {
+            continue;
+        };
         let signal = end.status.and_then(|status| status.signal());
         assert_eq!(signal, Some(ABORT), "{how:?}: {:?} after {:?}\n{}", end.status, began.elapsed(), end.err);
         let why = "a node neither waits nor ends, so the watchdog ends the process";

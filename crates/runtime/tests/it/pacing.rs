@@ -1,7 +1,5 @@
 //! Patterns paced by models of sending and receiving alone, in the file of `STRATA_MODELS`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
-
 use std::process::{Command, Output};
 
 use strata_runtime::ensure;
@@ -32,7 +30,7 @@ fn program() {
 
 fn with(pacing: Option<&str>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["program", "--exact", "--ignored", "--nocapture"]).env_remove("STRATA_MODELS");
+    command.args(["pacing::program", "--exact", "--ignored", "--nocapture"]).env_remove("STRATA_MODELS");
     if let Some(file) = pacing {
         command.env("STRATA_MODELS", file);
     }

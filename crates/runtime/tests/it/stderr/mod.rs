@@ -24,7 +24,6 @@ pub(crate) enum Stderr {
 }
 
 /// Where no message can be written.
-#[allow(dead_code, reason = "not every test program needs it")]
 pub(crate) const UNWRITABLE: [Stderr; 2] = [Stderr::Closed, Stderr::FullDisk];
 
 /// How a process ended.
@@ -32,13 +31,11 @@ pub(crate) struct End {
     /// `None`: it had to be killed.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) out: String,
-    #[allow(dead_code, reason = "not every test program needs it")]
     pub(crate) err: String,
 }
 
 impl End {
     /// Panics unless the process succeeded and printed `result`.
-    #[allow(dead_code, reason = "not every test program needs it")]
     pub(crate) fn is(&self, result: &str, how: Stderr) {
         let succeeded = self.status.is_some_and(|status| status.success());
         assert!(succeeded && self.out.contains(result), "{how:?}: {:?}\n{}", self.status, self.out);
