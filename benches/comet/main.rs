@@ -6,7 +6,7 @@
 //! All times are simulated, so the tables are the same on every host. `--seed N` makes other
 //! machines and runs up.
 
-#[path = "../../crates/comet/tests/common/unseen.rs"]
+#[path = "../../crates/comet/tests/it/unseen.rs"]
 mod unseen;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-#[path = "../../crates/tune/tests/common/landscape.rs"]
+#[path = "../../crates/tune/tests/it/common/landscape.rs"]
 mod landscape;
 mod overhead;
 mod ping;

@@ -1,6 +1,7 @@
 //! What repeated use costs in memory: nothing that stays, and the same again each time. Emitted
 //! Rust takes none at all.
 
+// A program of its own, as its allocator is that of the whole program.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 

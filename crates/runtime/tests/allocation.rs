@@ -1,6 +1,7 @@
 //! What is done in every step of a program allocates nothing: collectives of numbers and of vectors
 //! in place, in one phase or two, messages, polls and puts.
 
+// A program of its own, as its allocator is that of the whole program.
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -3,6 +3,8 @@
 //! Without `harness`: the program starts itself again under `mpirun`. Ends with a line `N passed, N
 //! failed`.
 
+// A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
+
 #[allow(dead_code, reason = "other tests ask for more")]
 mod mpirun;
 

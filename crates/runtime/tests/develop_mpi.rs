@@ -1,5 +1,7 @@
 //! Logs, watchdog and traces of jobs of MPI processes, also of one that is killed.
 
+// A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
+
 mod mpirun;
 
 use mpirun::{CASE, Outcome};

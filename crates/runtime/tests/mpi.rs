@@ -3,7 +3,10 @@
 //! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's
 //! name in a variable, and reads what comes out. Ends with a line `N passed, N failed`.
 
+// A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
+
 mod mpirun;
+#[path = "it/oracle/mod.rs"]
 mod oracle;
 
 use mpirun::CASE;

@@ -1,9 +1,13 @@
 //! Machines of thousands of nodes, and what they allocate while they run.
+
+// A program of its own, as its allocator is that of the whole program.
 #![allow(
     unsafe_code,
     reason = "counting allocations takes a global allocator, and that trait is unsafe to implement"
 )]
 
+#[allow(dead_code, reason = "of the other tests")]
+#[path = "it/common/mod.rs"]
 mod common;
 
 use common::{GB, Message, dragonfly, fat_tree, machine, run, squarest, with_queues};

@@ -1,5 +1,6 @@
 //! What sorts take of memory, counted: no more than is stated.
 
+// A program of its own, as its allocator is that of the whole program.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 

@@ -2,7 +2,11 @@
 //!
 //! `cargo test -p strata-tcs --features mpi --test mpi`; without `mpirun` it says so and skips.
 
+// A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
+
+#[path = "it/common/mod.rs"]
 mod common;
+#[path = "it/every/mod.rs"]
 mod every;
 #[path = "../../runtime/tests/mpirun/mod.rs"]
 mod mpirun;

@@ -1,7 +1,7 @@
 //! The thesis's predictions for iWarp (Warfel 1996, chapters 3 to 7), in clocks of 20 MHz.
 //!
 //! Plain arithmetic on the constants that the thesis prints, or that its printed predictions imply:
-//! `tests/iwarp.rs` holds every printed prediction against it. Where prose and numbers of the
+//! `tests/it/iwarp.rs` holds every printed prediction against it. Where prose and numbers of the
 //! thesis differ, these are the numbers.
 
 /// Whole clocks for `bytes` at a link's rate (§3.1: 39.96 MB/s).

@@ -1,0 +1,188 @@
+//! What is wrong with pins and files of models is told alike by all libraries, with the place and
+//! the way out. Settings are read once a process, so each case is a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use strata_copy::{Strided, pack};
+use strata_matmul::Plan;
+use strata_runtime::prelude::*;
+use strata_runtime::trees::Streams;
+use strata_stencil::Grid;
+
+/// A library, or a choice that cannot fail.
+struct Library {
+    /// As pins and model sets name it; several where one call chooses of several.
+    name: &'static str,
+    /// What a pin names: copies are one choice, by several libraries.
+    pin: &'static str,
+    /// Its model set, in the root of the repository, with the name of a candidate in it.
+    models: (&'static str, &'static str),
+    /// Whether a choice can end in an error; others report it once and go on.
+    fails: bool,
+    /// On how many nodes it chooses; of a choice without nodes those that it was measured on.
+    nodes: usize,
+    choose: fn(usize) -> Result<(), Error>,
+}
+
+fn on_nodes(nodes: usize, program: impl Fn(&mut Node) -> Result<(), Error> + Sync) -> Result<(), Error> {
+    Machine::threads(nodes)?.run(|node| program(node)).map(drop)
+}
+
+const LIBRARIES: [Library; 6] = [
+    Library {
+        name: "sort",
+        pin: "sort",
+        models: ("models/epyc-2core-threads/sort", "sample"),
+        fails: true,
+        nodes: 4,
+        choose: |nodes| {
+            on_nodes(nodes, |node| {
+                let mut keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1009).collect();
+                strata_sort::sort(node, &mut keys).map(drop).map_err(Error::program)
+            })
+        },
+    },
+    Library {
+        name: "stencil",
+        pin: "stencil",
+        models: ("models/epyc-2core-threads/stencil", "columns"),
+        fails: true,
+        nodes: 4,
+        choose: |nodes| {
+            on_nodes(nodes, |node| Grid::<f64>::new(40, 30).solve(node).map(drop).map_err(Error::program))
+        },
+    },
+    Library {
+        name: "broadcasts",
+        pin: "broadcasts",
+        models: ("models/xeon-2core-threads2/collectives", "trees"),
+        fails: true,
+        nodes: 2,
+        choose: |nodes| {
+            on_nodes(nodes, |node| {
+                let streams = Streams::choose(node, 1)?;
+                streams.broadcast(node, 0, &mut [1_u64]);
+                Ok(())
+            })
+        },
+    },
+    Library {
+        name: "product",
+        pin: "product",
+        models: ("models/xeon-2core-threads2/matmul", "panels"),
+        fails: true,
+        nodes: 2,
+        choose: |nodes| on_nodes(nodes, |node| Plan::choose(node, 600).map(drop).map_err(Error::program)),
+    },
+    Library {
+        name: "local_sort",
+        pin: "local_sort",
+        models: ("models/xeon-2core-threads1/sort-local", "leading"),
+        fails: false,
+        nodes: 1,
+        choose: |_| {
+            strata_model::find_installed();
+            let mut keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1009).collect();
+            strata_sort::local::sort(&mut keys);
+            assert!(keys.is_sorted());
+            Ok(())
+        },
+    },
+    Library {
+        name: "pack_hot",
+        pin: "copy_strided",
+        models: ("models/epyc-2core-threads1/copy-strided", "moves"),
+        fails: false,
+        nodes: 1,
+        choose: |_| {
+            strata_model::find_installed();
+            let (from, mut to) = ([7_u8; 4000], [0_u8; 400]);
+            pack(&mut to, &from, Strided { block: 40, stride: 400, count: 10 }).map_err(Error::program)?;
+            assert_eq!(to, [7; 400]);
+            Ok(())
+        },
+    },
+];
+
+/// The part of the test that runs as a process of its own.
+#[test]
+#[ignore = "a part of the other test"]
+fn child() {
+    let Ok(name) = std::env::var("STRATA_CHILD") else { return };
+    let library = LIBRARIES.iter().find(|library| library.name == name).unwrap();
+    match (library.choose)(library.nodes) {
+        Ok(()) => println!("chosen"),
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
+/// What a library says with these settings, on both streams.
+fn said(library: &Library, folder: &Path, settings: &[(&str, &str)]) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "bad_input::child", "--ignored", "--nocapture"])
+        .env("STRATA_CHILD", library.name);
+    for name in ["STRATA_ON", "STRATA_PIN", "STRATA_MODELS", "STRATA_EXPLAIN"] {
+        command.env_remove(name);
+    }
+    // Nothing that the user has installed.
+    command.env("XDG_CACHE_HOME", folder.join("cache"));
+    let output = command.envs(settings.iter().copied()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}", library.name);
+    text.into_owned()
+}
+
+fn models(library: &Library) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::fs::read_to_string(root.join(library.models.0).join("models.toml")).unwrap()
+}
+
+#[test]
+fn every_library_tells_what_is_wrong_and_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    for library in &LIBRARIES {
+        let Library { name, pin, models: (_, candidate), fails, .. } = *library;
+        let result = if fails { "refused: " } else { "chosen" };
+        let write = |text: &str| -> PathBuf {
+            let path = folder.path().join(format!("{name}.toml"));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let contains = |text: &str, words: &[&str]| {
+            for word in words {
+                assert!(text.contains(word), "{name}: no `{word}` in:\n{text}");
+            }
+        };
+
+        // A pin that names nothing, or nearly something.
+        let text = said(library, folder.path(), &[("STRATA_PIN", &format!("{pin}={candidate}s"))]);
+        contains(&text, &[result, &format!("`{pin}={candidate}s`"), &format!("did you mean `{candidate}`?")]);
+
+        // A table of another version of the spec.
+        let renamed =
+            models(library).replace(&format!("name = \"{candidate}\""), "name = \"of_another_version\"");
+        let path = write(&renamed);
+        let text = said(library, folder.path(), &[("STRATA_MODELS", path.to_str().unwrap())]);
+        let file = path.display().to_string();
+        contains(
+            &text,
+            &[result, &file, "`of_another_version` is not one of this program", "specc calibrate"],
+        );
+
+        // A file of another machine.
+        let at = models(library).find("cpu = ").or(models(library).find("cpu=")).unwrap();
+        let there = models(library);
+        let (before, after) = there.split_at(at);
+        let elsewhere =
+            format!("{before}{}", after.replacen("EPYC", "Abacus", 1).replacen("Xeon", "Abacus", 1));
+        let path = write(&elsewhere);
+        let text = said(library, folder.path(), &[("STRATA_MODELS", path.to_str().unwrap())]);
+        contains(&text, &[result, &file, "the processor differs", "Abacus", "specc calibrate"]);
+
+        // No models of this machine or transport: what ranks is told where it is asked.
+        let text = said(library, folder.path(), &[("STRATA_EXPLAIN", "1")]);
+        contains(&text, &["chosen", "by the models that are compiled in"]);
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the crate from outside, in one program so that they build quickly.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod copies;
+mod guard;
+mod routines;
+mod strided;

@@ -1,0 +1,479 @@
+//! What cannot be fitted says so; what should not be trusted gets a verdict.
+
+use strata_fit::{
+    Elimination, FitError, FitOptions, Fitted, Search, Structure, Weights, fit_model, fit_samples,
+};
+use strata_model::expr::parse;
+use strata_model::set::{Mode, Nodes, Verdict};
+use strata_model::{ModelSet, Samples};
+
+const ABSOLUTE: FitOptions = FitOptions {
+    mode: Mode::Absolute,
+    weights: Weights::Measured,
+    constant: true,
+    keep_all: false,
+    confidence: 0.95,
+    accept: 0.1,
+    elimination: Elimination::Confidence,
+    robust: None,
+    nonnegative: false,
+    search: Search::Never,
+    pieces: 1,
+};
+
+fn try_fit(text: &str, options: &FitOptions) -> Result<Fitted, FitError> {
+    fit_samples(&Samples::parse(text, "test").unwrap(), options).remove(0)
+}
+
+fn error(text: &str, options: &FitOptions) -> String {
+    try_fit(text, options).unwrap_err().to_string()
+}
+
+/// Rows of a model `M` with the columns `columns` on 2 to 8 nodes, every third for verification.
+fn on_nodes(columns: &str, row: impl Fn(f64) -> String) -> String {
+    let line = |p: usize| format!("{}M {}\n", if p.is_multiple_of(3) { "@" } else { "" }, row(p as f64));
+    format!("M {columns}\n{}", (2..=8).map(line).collect::<String>())
+}
+
+#[test]
+fn a_column_holds_its_expression() {
+    let square =
+        |n: i32, power: u32| format!("M {} {n} {}\n", 1e-9 * f64::from(n.pow(3)), n.pow(power) as f64);
+    let rows = |power| (1..12).map(|n| square(n, power)).collect::<String>();
+    let text = error(&format!("M (n) n^2\n{}", rows(3)), &FitOptions::default());
+    assert_eq!(
+        text,
+        "model `M`, line 3: the column `n^2` holds 8, but the expression is 4 there; correct the values or the name of the column"
+    );
+    try_fit(&format!("M (n) n^3\n{}", rows(3)), &FitOptions::default()).unwrap();
+    // Digits rounded by hand are no error.
+    try_fit("M (n) sqrt(n)\nM 1 1 1\nM 1.4 2 1.414\nM 1.7 3 1.73\nM 2 4 2\n", &FitOptions::default())
+        .unwrap();
+}
+
+#[test]
+fn a_model_of_several_numbers_of_nodes_holds_between_them() {
+    let ripple = |p: f64| 1.0 + 0.005 * (p * 7.0).sin();
+    let time = |p: f64| 1e-6 * (2.0 + 3.0 * p.log2()) * ripple(p);
+    let log = on_nodes("logP", |p| format!("{} {}", time(p), p.log2()));
+    let number = on_nodes("P log2(P)", |p| format!("{} {p} {}", time(p), p.log2()));
+    let read = on_nodes("(P) logP", |p| format!("{} {p} {}", time(p), p.log2()));
+    for text in [log, number, read] {
+        let model = try_fit(&text, &FitOptions::default()).unwrap().model;
+        assert_eq!((model.verdict, model.nodes), (Verdict::Verified, Nodes { min: 2, max: 8 }), "{text}");
+        let set = ModelSet { models: vec![model], ..ModelSet::default() };
+        let resolved = ModelSet::read(&set.to_text()).unwrap().resolve().unwrap();
+        for nodes in [0, 1, 9] {
+            assert_eq!(resolved.predict("M", nodes, &[]), None, "on {nodes} nodes");
+        }
+        for nodes in [2, 5, 8] {
+            let seconds = resolved.seconds("M", nodes, &[]).unwrap();
+            assert!((seconds / time(nodes as f64) - 1.0).abs() < 0.02, "{seconds} on {nodes} nodes");
+        }
+    }
+}
+
+#[test]
+fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
+    let rows: String = (1..=12).map(|n| format!("M {} {n}\n", 3 + 2 * n)).collect();
+    let samples = Samples::parse(&format!("M (n)\n{rows}"), "test").unwrap();
+    for nodes in [1, 4] {
+        let terms = ["n", "logP", "P", "n*P", "min(n,P)"].map(|t| parse(t).unwrap()).to_vec();
+        let several_nodes = true;
+        let inputs = vec!["n".into()];
+        let structure = Structure { inputs, terms, nodes, several_nodes, ..Structure::default() };
+        let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
+        assert_eq!(fitted.warnings, Vec::<String>::new());
+        let terms: Vec<&str> = fitted.model.terms.iter().map(|t| t.term.as_str()).collect();
+        let said = if nodes == 1 { &["1", "n"][..] } else { &["1", "n", "min(n,P)"] };
+        assert_eq!(terms, said);
+        assert!((fitted.model.terms[1].coefficient - 2.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn numbers_of_nodes_are_whole_and_known() {
+    let text = error("M logP\nM 1 0\nM 2 1\nM 3 1.3\nM 4 2\n", &FitOptions::default());
+    assert_eq!(text, "model `M`, line 4: logP = 1.3 is of no whole number of nodes; correct it");
+    assert!(error("M P\nM 1 0\nM 2 1\nM 3 2\n", &FitOptions::default()).contains("P = 0"));
+    let structure = |terms: &[&str]| Structure {
+        terms: terms.iter().map(|t| parse(t).unwrap()).collect(),
+        ..Structure::default()
+    };
+    let samples = Samples::parse("M (n)\nM 1 1\nM 2 2\nM 3 3\nM 4 4\n", "test").unwrap();
+    let text =
+        fit_model(&samples.models[0], &structure(&["logP"]), &FitOptions::default(), &|_| None).unwrap_err();
+    assert_eq!(
+        text.to_string(),
+        "model `M`: the term `logP` reads the number of nodes, which neither a column `P` nor a line `platform` tells; add one"
+    );
+}
+
+#[test]
+fn fewer_samples_than_terms() {
+    let text = error("M x x^2 x^3\nM 1 1 1 1\nM 2 2 4 8\n", &FitOptions::default());
+    assert_eq!(
+        text,
+        "model `M` has 2 samples for 4 terms; take at least 3 more at other inputs, or name fewer terms"
+    );
+    assert!(error("M x\nM 1 1\nM 2 2\n", &FitOptions::default()).contains("at least 1 more"));
+}
+
+#[test]
+fn no_samples_at_all() {
+    let text = error("M x\n@M 1 1\n", &FitOptions::default());
+    assert_eq!(text, "model `M` has no samples to fit, only 1 to verify it; profile it first");
+    assert!(fit_samples(&Samples::default(), &FitOptions::default()).is_empty());
+}
+
+#[test]
+fn values_that_are_no_numbers_are_named() {
+    let text = error("M x log2(x)\nM 1 1 0\nM 2 2 1\nM 3 0 -inf\nM 4 4 2\n", &ABSOLUTE);
+    assert!(text.contains("`M`, line 4: term `log2(x)` is -inf"), "{text}");
+    let text = error("M x\nM 1 1\nM NaN 2\nM 3 3\n", &ABSOLUTE);
+    assert!(text.contains("line 3: the time is NaN"), "{text}");
+    let text = error("M x\nM 1 NaN\nM 2 2\nM 3 3\n", &ABSOLUTE);
+    assert!(text.contains("line 2: term `x` is NaN"), "{text}");
+}
+
+#[test]
+fn times_of_zero_need_absolute_errors() {
+    let text = "M x\nM 0 1\nM 1 2\nM 2 3\nM 3 4.1\n";
+    assert!(error(text, &FitOptions::default()).contains("line 2: the time is 0, and a relative fit"));
+    assert!(error(&text.replace("M 0 1", "M -1 1"), &FitOptions::default()).contains("the time is -1"));
+    let m = try_fit(text, &ABSOLUTE).unwrap().model;
+    assert!(m.terms.iter().all(|t| t.relevant));
+    let m = try_fit("M x\nM 0 1\nM 0 2\nM 0 3\n", &ABSOLUTE).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Failed);
+}
+
+#[test]
+fn a_constant_column_is_dependent_and_named() {
+    let fitted = try_fit("M x k\nM 3 1 7\nM 5 2 7\nM 7.1 3 7\nM 9 4 7\n", &FitOptions::default()).unwrap();
+    assert_eq!(fitted.warnings.len(), 1);
+    assert!(fitted.warnings[0].contains("`1`, `k` are constant"), "{:?}", fitted.warnings);
+    assert_eq!(fitted.model.rank, 2);
+}
+
+#[test]
+fn identical_terms_and_columns_of_zeros() {
+    let fitted =
+        try_fit("M x max(0,x-9) 2*x\nM 1 1 0 2\nM 2 2 0 4\nM 3.1 3 0 6\nM 4 4 0 8\n", &FitOptions::default())
+            .unwrap();
+    let text = fitted.warnings.join("\n");
+    assert!(text.contains("`x`, `2*x` depend on each other"), "{text}");
+    assert!(text.contains("`max(0,x-9)` is zero at every sample"), "{text}");
+    assert!(!fitted.model.terms[2].relevant);
+}
+
+#[test]
+fn nothing_relevant_is_a_failed_model() {
+    let options = FitOptions { constant: false, ..ABSOLUTE };
+    let m = try_fit("M x\nM 1 1\nM 1 -1\nM 1 1\nM 1 -1\n@M 1 1\n", &options).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Failed);
+    assert!(m.reason.contains("no term is relevant"), "{}", m.reason);
+}
+
+#[test]
+fn verification_decides() {
+    let text = "M x\nM 1 1\nM 2 2\nM 3.1 3\nM 4 4\n";
+    let verdict = |rows: &str, options: &FitOptions| {
+        let m = try_fit(&format!("{text}{rows}"), options).unwrap().model;
+        (m.verdict, m.reason, m.mre_verify)
+    };
+    assert_eq!(verdict("", &FitOptions::default()).0, Verdict::Unverified);
+    assert_eq!(verdict("@M 5 5\n", &FitOptions::default()).0, Verdict::Verified);
+    let (v, reason, mre) = verdict("@M 10 5\n", &FitOptions::default());
+    assert_eq!((v, mre.is_some()), (Verdict::Failed, true));
+    assert!(reason.contains("above the 10 % that is accepted"), "{reason}");
+    assert_eq!(
+        verdict("@M 10 5\n", &FitOptions { accept: 0.6, ..FitOptions::default() }).0,
+        Verdict::Verified
+    );
+}
+
+#[test]
+fn a_term_that_overflows_at_a_verification_sample_fails_the_model() {
+    let m = try_fit(
+        "M (x) exp(x)\nM 1 0 1\nM 2.7 1 2.7\nM 7.4 2 7.4\nM 20 3 20\n@M 9 800 inf\n",
+        &FitOptions::default(),
+    )
+    .unwrap()
+    .model;
+    assert_eq!(m.verdict, Verdict::Failed);
+    assert!(m.reason.contains("line 6 is inf"), "{}", m.reason);
+}
+
+#[test]
+fn a_negative_prediction_fails_the_model() {
+    let m = try_fit("M x\nM 1 1\nM 2 2\nM 3 3\nM 4.1 4\n@M 0.1 -3\n", &FitOptions::default()).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Failed);
+    assert!(m.reason.contains("negative"), "{}", m.reason);
+}
+
+#[test]
+fn extreme_magnitudes() {
+    let m = try_fit(
+        "M x\nM 1e-100 1e-100\nM 2e-100 2e-100\nM 4e-100 4e-100\n",
+        &FitOptions { constant: false, ..FitOptions::default() },
+    );
+    let m = m.unwrap().model;
+    assert!((m.terms[0].coefficient - 1.0).abs() < 1e-12);
+    let e = try_fit("M x\nM 1e300 1e300\nM 2e300 2e300\nM 4.1e300 4e300\n", &ABSOLUTE).unwrap_err();
+    assert!(matches!(e, FitError::Overflow { .. }), "{e}");
+}
+
+#[test]
+fn duplicates_of_one_point_leave_one_independent_term() {
+    let fitted = try_fit("M x\nM 1 3\nM 1.1 3\nM 0.9 3\nM 1 3\n", &FitOptions::default()).unwrap();
+    assert_eq!(fitted.model.rank, 1);
+    assert_eq!((fitted.model.inputs[0].min, fitted.model.inputs[0].max), (3.0, 3.0));
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let text = "M x\nM 1 1\nM 2 2\nM 3 3\n";
+    assert!(error(text, &FitOptions { confidence: 1.0, ..ABSOLUTE }).contains("the confidence is 1"));
+    assert!(error(text, &FitOptions { accept: f64::NAN, ..ABSOLUTE }).contains("the accepted error is NaN"));
+}
+
+#[test]
+fn two_samples_are_too_few_with_or_without_terms() {
+    assert!(error("M x\nM 1 1\nM 2 2\n", &FitOptions::default()).contains("has 2 samples for 2 terms"));
+    // No curve is told from another by two points, or three, however often they were measured.
+    for text in [
+        "model M (x)\nM 1 1\nM 2 2\n",
+        "model M (x)\nM 2e-3 1\nM 4e-3 2\nM 8e-3 4\n",
+        "model M (x)\nM 1.2e-5 1\nM 1.3e-5 1\nM 9.1e-5 50\nM 9.2e-5 50\n",
+    ] {
+        let error = error(text, &FitOptions::default());
+        assert!(error.contains("points only, and no terms are named"), "{error}");
+    }
+    assert!(try_fit("model M (x)\nM 1 7\nM 1.1 7\n", &FitOptions::default()).is_ok());
+}
+
+#[test]
+fn inputs_from_the_smallest_to_the_largest_number() {
+    let mut text = String::from("model M x\n");
+    for k in (-300..=300).step_by(25) {
+        text += &format!("{}M {:e} 1e{k}\n", if k % 100 == 50 { "@" } else { "" }, 3.0 * 10f64.powi(k));
+    }
+    for options in [FitOptions::default(), FitOptions { constant: false, ..FitOptions::default() }] {
+        match try_fit(&text, &options) {
+            Ok(fitted) => {
+                let slope = fitted.model.terms.last().unwrap();
+                assert!((slope.coefficient - 3.0).abs() < 1e-9 && slope.relevant, "{slope:?}");
+            }
+            Err(e) => assert!(matches!(e, FitError::Overflow { .. }), "{e}"),
+        }
+    }
+    // A search over the same range must not fall over its own powers.
+    let text = text.replace("model M x", "model M (x)");
+    let _ = try_fit(&text, &FitOptions::default());
+}
+
+#[test]
+fn a_million_samples() {
+    use strata_model::samples::{Column, ModelSamples, Sample};
+    let text = Samples::parse("model M (x)\nM 1 1\n", "test").unwrap();
+    let columns: Vec<Column> = text.models[0].columns.clone();
+    let row = |i: usize| {
+        let x = (1 + i % 1000) as f64;
+        let noise = 1.0 + 0.02 * (((i * 7919) % 1009) as f64 / 1009.0 - 0.5);
+        Sample {
+            seconds: (1e-6 + 2e-9 * x) * noise,
+            values: vec![x],
+            verify: i.is_multiple_of(10),
+            line: i + 2,
+            notes: Default::default(),
+        }
+    };
+    let samples = ModelSamples {
+        name: "M".into(),
+        columns,
+        fit: String::new(),
+        rows: (0..1_000_000).map(row).collect(),
+    };
+    let structure = Structure {
+        inputs: vec!["x".into()],
+        terms: ["x", "log2(x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec(),
+        ..Structure::default()
+    };
+    let m = fit_model(&samples, &structure, &FitOptions::default(), &|_| None).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
+    assert!((m.terms[1].coefficient / 2e-9 - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn a_model_that_is_negative_between_its_samples_fails() {
+    // A parabola through three groups of samples dips below zero between them.
+    let text = "M x x^2\nM 1 0 0\nM 1.01 0 0\nM 1 4 16\nM 1.01 4 16\nM 0.01 1 1\nM 0.0101 1 1\n";
+    let m = try_fit(text, &ABSOLUTE).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Failed, "{}", m.reason);
+    assert!(m.reason.contains("inside the measured ranges"), "{}", m.reason);
+}
+
+/// Times of 1 + x with noise, some kept for verification.
+fn noisy(rows: usize, time: impl Fn(f64, f64, usize) -> f64) -> String {
+    let mut text = String::from("M x\n");
+    let mut state = 12345u64;
+    for i in 0..rows {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Twelve uniform numbers about make a normal one.
+        let e = (0..12).map(|k| (state >> k & 0xffff) as f64 / 65536.0 - 0.5).sum::<f64>() / 12.0;
+        let x = 1.0 + (i % 40) as f64;
+        text += &format!("{}M {} {x}\n", if i % 3 == 2 { "@" } else { "" }, time(x, e, i));
+    }
+    text
+}
+
+#[test]
+fn doubts_have_reasons() {
+    let options = FitOptions { search: Search::Never, accept: 0.5, ..FitOptions::default() };
+    let judge = |text: &str, options: &FitOptions| {
+        let m = try_fit(text, options).unwrap().model;
+        (m.verdict, m.doubts.join("; "), m)
+    };
+    let (verdict, doubts, m) = judge(&noisy(120, |x, e, _| (1.0 + x) * (1.0 + 0.2 * e)), &options);
+    assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
+    let q = m.verify_quantiles.unwrap();
+    assert!(q.p50 <= q.p90 && q.p90 <= q.p95 && q.p95 <= q.max);
+    assert!(m.coverage.unwrap() > 0.8 && m.leverage_limit > 0.0);
+    // A term that is missing is told, and a doubt where some third of the input is off by more than
+    // is accepted.
+    let bent = noisy(120, |x, e, _| (1.0 + 0.1 * (x - 20.0).powi(2)) * (1.0 + 0.01 * e));
+    let (verdict, doubts, m) = judge(&bent, &FitOptions { accept: 5.0, ..options });
+    assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
+    assert!(m.reason.contains("residuals follow `x`"), "{}", m.reason);
+    let (verdict, doubts, m) = judge(&bent, &FitOptions { accept: 0.8, ..options });
+    assert_eq!(verdict, Verdict::Doubtful, "{}", m.reason);
+    assert!(doubts.contains("residuals follow `x`") && doubts.contains("error for `x` from"), "{doubts}");
+    // Intervals that are too narrow somewhere are told; an error within what is accepted is no doubt.
+    let (verdict, doubts, m) =
+        judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &FitOptions { mode: Mode::Absolute, ..options });
+    assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
+    assert!(m.reason.contains("intervals are too narrow for predictions from "), "{}", m.reason);
+    let lack_of_fit = |sign: f64| {
+        move |x: f64, _, i: usize| {
+            let off = if i.is_multiple_of(2) { 0.25 } else { -0.25 };
+            (1.0 + x) * (1.0 + off * (if sign > 0.0 { x / 40.0 } else { 1.0 - x / 40.0 }).powi(3))
+        }
+    };
+    let tenth = FitOptions { accept: 0.1, ..options };
+    for (sign, place, advice) in
+        [(1.0, "predictions from ", "a term"), (-1.0, "predictions up to ", "absolute errors")]
+    {
+        let (verdict, doubts, _) = judge(&noisy(240, lack_of_fit(sign)), &tenth);
+        assert_eq!(verdict, Verdict::Doubtful, "{doubts}");
+        assert!(doubts.contains("scatter changes") && doubts.contains(place), "{doubts}");
+        assert!(doubts.contains(advice), "{doubts}");
+    }
+    let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
+    let (_, doubts, _) = judge(
+        &noisy(60, alone).replacen(" 1\n", " 900\n", 1),
+        &FitOptions { mode: Mode::Absolute, robust: None, ..options },
+    );
+    assert!(doubts.contains("line 2 decides"), "{doubts}");
+    // Verification samples that scatter far more than those that were fitted widen the intervals.
+    let (_, _, m) =
+        judge(&noisy(120, |x, e, i| (1.0 + x) * (1.0 + if i % 3 == 2 { 0.8 } else { 0.1 } * e)), &options);
+    assert!(m.coverage.unwrap() > 0.85, "{:?}", m.coverage);
+}
+
+#[test]
+fn noise_is_told_from_error() {
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
+    // Each point is there six times, so its own scatter tells the noise.
+    let judge = |text: &str| try_fit(text, &options).unwrap().model;
+    let line = judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + 1.5 * e)));
+    assert!(line.mre_verify.unwrap() > 0.11, "{line:?}");
+    assert_eq!(line.verdict, Verdict::WithinNoise, "{}", line.reason);
+    assert!(line.reason.contains("a quieter machine or more budget"), "{}", line.reason);
+    assert!(line.own_error < 0.1 && (line.noise.unwrap() - 0.2).abs() < 0.03, "{line:?}");
+    let bent = noisy(240, |x, e, _| (1.0 + x + if x > 34.0 { 40.0 } else { 0.0 }) * (1.0 + 0.3 * e));
+    let bent = judge(&bent);
+    assert_eq!(bent.verdict, Verdict::Failed, "{}", bent.reason);
+    assert!(bent.reason.contains("it misses most for `x`"), "{}", bent.reason);
+}
+
+#[test]
+fn one_sample_of_great_noise_excuses_no_error() {
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
+    let bent = |x: f64, e: f64, _| (1.0 + x + if x > 34.0 { 40.0 } else { 0.0 }) * (1.0 + 0.3 * e);
+    let text = noisy(240, bent);
+    let held_out = text.lines().find(|line| line.starts_with('@')).unwrap();
+    let text = text.replacen(held_out, &format!("{held_out} ; repeats=3 spread=40"), 1);
+    let model = try_fit(&text, &options).unwrap().model;
+    assert_eq!(model.verdict, Verdict::Failed, "{}", model.reason);
+    assert!(model.reason.contains("1 of them too noisy"), "{}", model.reason);
+    assert!(model.noise.unwrap() < 0.1, "{:?}", model.noise);
+}
+
+#[test]
+fn what_is_no_task_is_named() {
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
+    let reason = |time: &dyn Fn(i32) -> f64| {
+        // Repeats of a point that agree exactly count as one sample: times follow `x` closely
+        // enough for that.
+        let row = |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, time(k), 1 + k % 12);
+        let text = format!("M x\n{}", (0..24).map(row).collect::<String>());
+        let m = try_fit(&text, &options).unwrap().model;
+        assert_ne!(m.verdict, Verdict::Verified, "{}", m.reason);
+        m.reason
+    };
+    let away = reason(&|k| 1e-9 + 1e-11 * f64::from(k % 3));
+    assert!(away.contains("optimised away"), "{away}");
+    let coarse = reason(&|k| 1e-7 * (1.0 + f64::from(k % 12 / 4)));
+    assert!(coarse.contains("multiples of 100 ns, the timer's resolution"), "{coarse}");
+    // A simulated time may be the same everywhere: there is no step to tell a resolution by.
+    let rows: String = (0..24).map(|k| format!("M 1e-7 {}\n", 1 + k % 12)).collect();
+    let reason = try_fit(&format!("M x\n{rows}"), &options).unwrap().model.reason;
+    assert!(!reason.contains("multiples"), "{reason}");
+    // A task's own times may be multiples of a step: here the model predicts all of them exactly.
+    let rows =
+        |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, 7.85e-7 * level(k), level(k));
+    let text = format!("M x\n{}", (0..48).map(rows).collect::<String>());
+    let m = try_fit(&text, &options).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
+}
+
+fn level(k: i32) -> f64 {
+    f64::from(2 + k % 5)
+}
+
+#[test]
+fn a_search_says_what_it_did_and_never_hides_a_failure() {
+    let mut rows = String::new();
+    for k in 0..20 {
+        let x = 2f64.powi(k);
+        rows += &format!(
+            "{}M {:e} {x}\n",
+            if k % 4 == 2 { "@" } else { "" },
+            1e-6 + 3e-9 * x * x.max(1.0).log2()
+        );
+    }
+    let fitted = try_fit(&format!("model M (x)\n{rows}"), &FitOptions::default()).unwrap();
+    assert_eq!(fitted.model.verdict, Verdict::Verified, "{}", fitted.model.reason);
+    assert!(fitted.warnings[0].contains("no terms are named; of"), "{:?}", fitted.warnings);
+    assert!(fitted.warnings[0].contains("`x*log2(x)`"), "{:?}", fitted.warnings);
+    assert!(fitted.model.reason.contains("found by search"));
+    // A wrong term is named: it fails, so terms are searched.
+    let wrong = rows.lines().map(|l| format!("{l}\n")).collect::<String>();
+    let samples = Samples::parse(&format!("model M (x)\n{wrong}"), "test").unwrap();
+    let structure = Structure {
+        inputs: vec!["x".into()],
+        terms: vec![strata_model::expr::parse("sqrt(x)").unwrap()],
+        ..Structure::default()
+    };
+    let with = |search| {
+        fit_model(&samples.models[0], &structure, &FitOptions { search, ..FitOptions::default() }, &|_| None)
+            .unwrap()
+    };
+    assert_eq!(with(Search::Never).model.verdict, Verdict::Failed);
+    let found = with(Search::WhenNeeded);
+    assert_eq!(found.model.verdict, Verdict::Verified, "{}", found.model.reason);
+    assert!(found.warnings[0].contains("better than by the named terms"), "{:?}", found.warnings);
+    // One input that never varies: nothing to search, and the model is its constant.
+    let m = try_fit("model M (x)\nM 1 3\nM 1.1 3\nM 0.9 3\n@M 1 3\n", &FitOptions::default()).unwrap().model;
+    assert_eq!((m.verdict, m.terms.len()), (Verdict::Verified, 1));
+}

@@ -1,0 +1,506 @@
+//! Emitted Rust: its text, and that it compiles without a warning and predicts what the interpreter
+//! predicts.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use libm as _; // one of the programs takes it, offline
+use strata_fit::emit;
+use strata_model::set::{
+    Axis, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode,
+    Model, Nodes, ParameterRange, Step, Term, Verdict,
+};
+use strata_model::{ModelSet, Platform, Prediction, SpecId};
+use strata_select::{Ends, Parameter, Question, Root, Row, Source as _, choose_among};
+
+fn term(term: &str, coefficient: f64) -> Term {
+    let relevant = coefficient != 0.0;
+    Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant }
+}
+
+fn input(name: &str, min: f64, max: f64) -> Input {
+    Input { name: name.into(), min, max, integer: true }
+}
+
+/// A fitted model whose covariance is made up but symmetric and positive.
+fn fitted(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Model {
+    let c = |i: usize, j: usize| {
+        let (a, b) = (terms[i].coefficient, terms[j].coefficient);
+        if i == j { 0.01 * a * a } else { 0.001 * a * b }
+    };
+    let covariance = (0..terms.len()).map(|i| (0..terms.len()).map(|j| c(i, j)).collect()).collect();
+    Model {
+        name: name.into(),
+        inputs,
+        covariance,
+        terms,
+        noise_variance: 1e-14,
+        mean_time: 3.3e-5,
+        t_quantile: 2.228_138_851_964_938_5,
+        r2: 0.999,
+        mre_fit: 0.012,
+        mre_verify: Some(0.034),
+        // One of the models has an error of its own.
+        own_error: if name == "WideModel" { 0.02 } else { 0.0 },
+        samples: 12,
+        verify_samples: 5,
+        verdict: Verdict::Verified,
+        rank: 2,
+        condition: 12.5,
+        nodes: Nodes::known(nodes),
+        ..Model::default()
+    }
+}
+
+fn factored(name: &str, inputs: Vec<Input>, expression: &str) -> Model {
+    let kind = Kind::Factored { expression: expression.into() };
+    Model { name: name.into(), inputs, kind, ..Model::default() }
+}
+
+fn set() -> ModelSet {
+    let length = || input("length", 1.0, 4096.0);
+    let free = |name: &str| Input { integer: false, ..input(name, f64::NEG_INFINITY, f64::INFINITY) };
+    let combine = Model {
+        requires: vec!["length>=2||length==1".into(), "P>1".into()],
+        ..fitted(
+            "CombineVector",
+            4,
+            vec![length()],
+            vec![term("1", 3.4e-5), term("length", 1.3e-6), term("logP", 0.0), term("length*logP", 6.1e-7)],
+        )
+    };
+    let wide = fitted(
+        "WideModel",
+        0,
+        vec![
+            input("keys", 1.0, 1e6),
+            input("bits", 1.0, 16.0),
+            input("type", 1.0, 64.0),
+            input("N", 0.0, 10.0),
+        ],
+        vec![
+            term("1", 3.1415e-5),
+            term("ceil(type/bits)", 2.5e-7),
+            term("2^bits*ceil(type/bits)", 1.25e-9),
+            term("keys*ceil(type/bits)", 3.3e-9),
+            term("2^bits*ceil(type/bits)*logP", 6e-10),
+            term("max(0,keys-32768)", 1e-10),
+            term("N^2", -1e-7),
+            term("keys%7", 1e-8),
+            term("(N>5)*sqrtP", 2e-6),
+        ],
+    );
+    let correction = Correction {
+        samples: 31,
+        axes: vec![
+            Axis { input: "keys".into(), knots: vec![1.0, 60.0, 1e4] },
+            Axis { input: "bits".into(), knots: vec![1.0, 4.0, 7.0, 16.0] },
+        ],
+        factors: vec![1.0, 0.9, 1.25, 2.0, 1.0, 0.81, 1.1, 1.7, 1.3, 1.0, 0.97, 1.001],
+    };
+    let wide = Model {
+        nodes: Nodes { min: 1, max: 4 },
+        correction: Some(correction),
+        contrast: Some(Contrast { deviation: 0.05, reach: 0.4 }),
+        ..wide
+    };
+    let absolute = Model {
+        mode: Mode::Absolute,
+        mre_verify: None,
+        verdict: Verdict::Unverified,
+        ..fitted("absolute", 4, vec![length()], vec![term("log2(length)", 1e-6), term("sqrt(length)", 2e-6)])
+    };
+    let hybrid = fitted(
+        "HybridSum",
+        4,
+        vec![input("width", 1.0, 1000.0)],
+        vec![term("1", 1e-6), term("CombineVector(2*width)", 1.1), term("absolute(width)*width", 1e-2)],
+    );
+    let nested = factored(
+        "Nested",
+        vec![free("x")],
+        "CombineVector(min(4096,max(1,1e8*absolute(x))))+2*HybridSum(x/2)-absolute(x)/3",
+    );
+    let parameter = |name: &str, min, max| ParameterRange {
+        name: name.into(),
+        min,
+        max,
+        step: Step::ONE,
+        root: None,
+        first: None,
+        last: None,
+    };
+    let candidate = |name: &str, model: &str, arguments: &[&str]| LibraryCandidate {
+        name: name.into(),
+        model: model.into(),
+        arguments: arguments.iter().map(|a| (*a).into()).collect(),
+        parameters: Vec::new(),
+        requires: Vec::new(),
+    };
+    ModelSet {
+        platform: Some(Platform {
+            transport: "threads".into(),
+            nodes: 4,
+            cpu: "A \"quoted\" CPU".into(),
+            cores: 2,
+            cache: "L1d:32K".into(),
+            os: "linux".into(),
+            arch: "x86_64".into(),
+        }),
+        spec: Some(SpecId { path: "specs/test.spec".into(), sha256: "0f".repeat(32) }),
+        samples_sha256: "a1".repeat(32),
+        busy: 0.0,
+        models: vec![
+            nested,
+            combine,
+            wide,
+            absolute,
+            hybrid,
+            fitted("Nothing", 4, vec![length()], vec![term("1", 0.0)]),
+            factored("combine_vector", vec![length()], "CombineVector(length)"),
+        ],
+        libraries: vec![Library {
+            incumbent: Some(Incumbent { candidate: "radix".into(), parameters: vec![5], gain: 0.4 }),
+            regret: None,
+            name: "sort".into(),
+            inputs: vec!["keys".into(), "width".into()],
+            candidates: vec![
+                LibraryCandidate {
+                    parameters: vec![parameter("bits", 1, 16)],
+                    requires: vec!["bits<=width".into()],
+                    ..candidate("radix", "WideModel", &["keys", "bits", "width", "0"])
+                },
+                candidate("gather", "CombineVector", &["keys*2"]),
+                LibraryCandidate {
+                    parameters: vec![parameter("s", 0, 6)],
+                    ..candidate("blocked", "CombineVector", &["pow(2,s)"])
+                },
+                LibraryCandidate {
+                    parameters: vec![
+                        // Of 2 cores, and of fewer for less than 2 keys.
+                        ParameterRange { last: Some("min(2*cores-1,keys)".into()), ..parameter("s", 1, 4) },
+                        ParameterRange {
+                            root: Some("CombineVector(keys)-s*absolute(1+extra)".into()),
+                            ..parameter("extra", 0, 5000)
+                        },
+                    ],
+                    ..candidate("balanced", "HybridSum", &["keys+s/(1+extra)"])
+                },
+            ],
+        }],
+    }
+}
+
+#[test]
+fn the_text() {
+    insta::assert_snapshot!(emit::rust(&[set()]).unwrap());
+}
+
+#[test]
+fn a_set_that_makes_no_sense_is_an_error() {
+    let bad = ModelSet { models: vec![factored("Loop", Vec::new(), "Loop()+1")], ..ModelSet::default() };
+    assert!(emit::rust(&[bad]).unwrap_err().to_string().contains("Loop"));
+    assert!(emit::rust(&[ModelSet::default()]).unwrap().starts_with("// @generated"));
+}
+
+#[test]
+fn a_candidate_may_be_called_as_a_type() {
+    let mut set = set();
+    set.libraries[0].candidates[1].name = "library".into();
+    let text = emit::rust(&[set]).unwrap();
+    assert!(text.contains("    Library2,\n") && text.contains("Self::Library2,"), "{text}");
+}
+
+/// Ends hold the words of the spec, so that sets of two machines are of one library.
+#[test]
+fn ends_are_functions_and_may_differ_between_machines() {
+    let mut small = set();
+    let range = &mut small.libraries[0].candidates[0].parameters[0];
+    (range.first, range.last) = (Some("cache1/16384".into()), Some("width/P+logP".into()));
+    let mut large = small.clone();
+    let platform = large.platform.as_mut().unwrap();
+    (platform.nodes, platform.cores, platform.cache) = (2, 64, "L1d:48K".into());
+    large.libraries[0].candidates[0].parameters[0].max = 99;
+    let text = emit::rust(&[small.clone(), large.clone()]).unwrap();
+    for (part, count) in [
+        ("fn sort_radix_bits_ends(nodes: usize, _: f64, x: &[f64]) -> Option<(f64, f64)> {", 2),
+        ("    let &[_, width] = x else { return None };", 2),
+        ("Some((32768.0 / 16384.0, (width / p) + log_p))", 1),
+        ("Some((49152.0 / 16384.0, (width / p) + log_p))", 1),
+        (".ends(Ends(sort_radix_bits_ends))", 2),
+        ("let cores = cores.min(64.0);", 1),
+        ("/// `bits`: cache1/16384..=width/P+logP.", 1),
+    ] {
+        assert_eq!(text.matches(part).count(), count, "{part}: {text}");
+    }
+    large.libraries[0].candidates[0].parameters[0].last = Some("width".into());
+    assert!(emit::rust(&[small, large]).unwrap_err().to_string().contains("other inputs, candidates"));
+}
+
+#[test]
+fn what_needs_processes_is_marked() {
+    let mut set = set();
+    set.libraries[0].candidates[0].requires.push("processes".into());
+    let text = emit::rust(&[set]).unwrap();
+    assert_eq!(text.matches(".for_processes()").count(), 1, "{text}");
+}
+
+/// Points inside, at the edges of and outside the ranges.
+const POINTS: [f64; 14] =
+    [0.0, 1.0, 1.5, 2.0, 3.0, 7.0, 8.0, 16.0, 64.0, 333.0, 1000.0, 4096.0, 4097.0, f64::NAN];
+
+/// Each known model with its Rust name and number of inputs.
+const MODELS: [(&str, &str, usize); 6] = [
+    ("Nested", "nested", 1),
+    ("CombineVector", "combine_vector", 1),
+    ("WideModel", "wide_model", 4),
+    ("absolute", "absolute", 1),
+    ("HybridSum", "hybrid_sum", 1),
+    ("combine_vector", "combine_vector_2", 1),
+];
+
+fn points(inputs: usize) -> Vec<Vec<f64>> {
+    let count = if inputs == 1 { POINTS.len() } else { 200 };
+    (0..count)
+        .map(|i| (0..inputs).map(|j| POINTS[(i * (2 * j + 1) + j * 5 + i / 14 * j) % POINTS.len()]).collect())
+        .collect()
+}
+
+fn literal(value: f64) -> String {
+    if value.is_nan() { "f64::NAN".into() } else { format!("{value:?}") }
+}
+
+/// Where the program has its models and their evaluator from.
+#[derive(Clone, Copy, PartialEq)]
+enum Evaluator {
+    /// The crate `strata-select`.
+    Crate,
+    /// The emitted text.
+    Text,
+    /// The emitted text, in a library for `no_std`.
+    TextWithoutStd,
+}
+
+/// Models in a module of their own.
+const MODULE: &str = "#![deny(warnings, missing_docs, clippy::all)]\n/// Models.\npub mod models {\n    include!(\"models.rs\");\n}\n";
+
+/// What the emitted program prints, and what the interpreter says, line by line.
+fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>) {
+    let set = set();
+    let resolved = set.resolve().unwrap();
+    let mut main = String::from("//! Prints predictions.\n");
+    main += &match evaluator {
+        Evaluator::Crate => MODULE.to_owned(),
+        Evaluator::Text => format!("{MODULE}use models::strata_select;\n"),
+        Evaluator::TextWithoutStd => "use emitted_models::models;\nuse models::strata_select;\n".to_owned(),
+    };
+    main.push_str(
+        "use strata_select::Source as _;\n\
+         fn show(s: Option<f64>, p: Option<strata_select::Prediction>) {\n\
+             assert_eq!(s, p.map(|p| p.seconds.get()));\n\
+             match p { Some(p) => println!(\"{:e} {:e} {:e}\", p.seconds.get(), p.half_width.get(), p.deviation.get()), None => println!(\"none\") }\n}\n\
+         fn main() {\n",
+    );
+    let mut answers = Vec::new();
+    for (model, function, inputs) in MODELS {
+        for nodes in [0, 1, 4, 5] {
+            for point in points(inputs) {
+                let arguments: Vec<String> = point.iter().map(|v| literal(*v)).collect();
+                let arguments = arguments.join(", ");
+                writeln!(
+                    main,
+                    "    show(models::threads_4::{0}_MODEL.seconds({nodes}, &[{arguments}]), models::threads_4::{0}_MODEL.predict({nodes}, &[{arguments}]));",
+                    function.to_ascii_uppercase()
+                )
+                .unwrap();
+                answers.push(resolved.predict(model, nodes, &point));
+            }
+        }
+    }
+    let library = resolved.library("sort").unwrap();
+    main += "    let table = &models::threads_4::SORT;\n    \
+             assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));\n";
+    let choose = if evaluator == Evaluator::Crate {
+        main += "    let compiled = strata_select::Models { source: table, file: None, note: None };\n";
+        "compiled.choose"
+    } else {
+        "strata_select::choose"
+    };
+    for point in points(2) {
+        for (candidate, parameters) in [(0, vec![8]), (0, vec![17]), (0, vec![]), (1, vec![])] {
+            let values: Vec<String> = point.iter().map(|v| literal(*v)).collect();
+            writeln!(
+                main,
+                "    show(table.seconds({candidate}, 4, &[{0}], &{parameters:?}), table.predict({candidate}, 4, &[{0}], &{parameters:?}));",
+                values.join(", ")
+            )
+            .unwrap();
+            answers.push(library.predict(candidate, 4, &point, &parameters));
+        }
+    }
+    // Candidates are told with what the spec computes of their parameters, and an exhaustive match
+    // covers them.
+    main += "    let (how, why) = models::Sort::choose(4, 100.0, 8.0).unwrap();\n    \
+             match how {\n        models::Sort::Radix { bits } => assert!((1..=8).contains(&bits), \"{why}\"),\n        \
+             models::Sort::Gather => {}\n        \
+             models::Sort::Blocked { length } => assert_eq!(length.count_ones(), 1, \"{why}\"),\n        \
+             models::Sort::Balanced { .. } => {}\n    }\n    \
+             let blocked = <models::Sort as strata_select::Library>::candidate(2, &[5]);\n    \
+             assert_eq!(blocked, Some(models::Sort::Blocked { length: 32 }));\n";
+    // What is a root is found by the same expression.
+    const BALANCED: &[Parameter] = &[
+        Parameter::new("s", 1, 4).ends(Ends(|_, _, _| None)),
+        Parameter::new("extra", 0, 5000).root(Root(|_, _| None)),
+    ];
+    let rows = [Row::EMPTY, Row::EMPTY, Row::EMPTY, Row::new("balanced", BALANCED)];
+    for keys in [1.0, 2.0, 60.0, 500.0, 999.0, 1001.0] {
+        let inputs = [keys, 8.0];
+        let choice =
+            choose_among(("sort", ""), rows, library, Question::new(4, &inputs), &|index| index == 3);
+        let choice = choice.unwrap();
+        let _ = writeln!(
+            main,
+            "    let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    let (_, choice) = \
+             {choose}(question, &|how| matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
+             assert_eq!((&choice.parameters[..], choice.predicted.is_some()), (&{:?}[..], {}));",
+            &choice.parameters[..],
+            choice.predicted.is_some()
+        );
+    }
+    // The incumbent stays or is left as by the file.
+    let rows = || library.candidates().iter().enumerate().map(|(at, _)| Row::new("", declared(library, at)));
+    for keys in [1.0, 3.0, 20.0, 90.0, 400.0, 900.0] {
+        let inputs = [keys, 8.0];
+        let rows: Vec<Row> = rows().collect();
+        let choice =
+            choose_among(("sort", ""), rows, library, Question::new(4, &inputs), &|at| at < 3).unwrap();
+        let _ = writeln!(
+            main,
+            "    let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    let (_, choice) = \
+             {choose}(question, &|how| !matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
+             assert_eq!((choice.index, &choice.parameters[..], choice.kept), ({}, &{:?}[..], {:?}));",
+            choice.index,
+            &choice.parameters[..],
+            choice.kept
+        );
+    }
+    main += "}\n";
+    (main, answers)
+}
+
+/// The parameters of a candidate, as programs declare them.
+fn declared(library: &LibraryModels, candidate: usize) -> &'static [Parameter] {
+    let of = |range: &ParameterRange| range.declared(String::leak(range.name.clone()));
+    library.parameters(candidate).iter().map(of).collect::<Vec<_>>().leak()
+}
+
+fn cargo(folder: &Path, arguments: &[&str]) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emitted");
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .args(["--quiet", "--offline", "--manifest-path"])
+        .arg(folder.join("Cargo.toml"))
+        .env("CARGO_TARGET_DIR", target)
+        .env_remove("RUSTFLAGS")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo {arguments:?} failed:\n{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn it_compiles_and_agrees_with_the_interpreter() {
+    compiles_and_agrees(Evaluator::Crate, "emitted", &emit::rust(&[set()]).unwrap());
+}
+
+#[test]
+fn with_the_evaluator_after_it_it_needs_no_crate() {
+    let text = emit::standalone(&[set()], true).unwrap();
+    assert!(!["std::", "libm", "crate::", "STRATA_"].iter().any(|sign| text.contains(sign)), "{text}");
+    compiles_and_agrees(Evaluator::Text, "standalone", &text);
+}
+
+#[test]
+fn with_the_evaluator_after_it_it_needs_no_std() {
+    compiles_and_agrees(
+        Evaluator::TextWithoutStd,
+        "without_std",
+        &emit::standalone(&[set()], false).unwrap(),
+    );
+}
+
+/// A package `name` of these models and a program that prints their answers.
+fn compiles_and_agrees(evaluator: Evaluator, name: &str, models: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let dependency = match evaluator {
+        Evaluator::Crate => format!("strata-select = {{ path = {:?} }}", root.join("crates/select")),
+        Evaluator::Text => String::new(),
+        Evaluator::TextWithoutStd => "libm = \"0.2\"".to_owned(),
+    };
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n[workspace]\n"
+    );
+    let (main, answers) = program_and_answers(evaluator);
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("Cargo.toml", &manifest);
+    write("src/main.rs", &main);
+    write("src/models.rs", models);
+    if evaluator == Evaluator::TextWithoutStd {
+        write("Cargo.toml", &format!("{manifest}\n[lib]\nname = \"emitted_models\"\n"));
+        write("src/lib.rs", &format!("//! Models.\n#![no_std]\n{MODULE}"));
+    }
+    std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+
+    match Command::new("rustfmt")
+        .args(["--edition", "2024", "--check"])
+        .arg(folder.path().join("src/models.rs"))
+        .output()
+    {
+        Ok(output) => assert!(output.status.success(), "rustfmt would change the emitted text"),
+        Err(_) => eprintln!("skipped: rustfmt is not installed"),
+    }
+    let clippy = Command::new(env!("CARGO")).args(["clippy", "--version"]).output();
+    if clippy.is_ok_and(|o| o.status.success()) {
+        cargo(folder.path(), &["clippy"]);
+    } else {
+        eprintln!("skipped: cargo clippy is not installed");
+    }
+    let printed = cargo(folder.path(), &["run"]);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), answers.len());
+    let mut predicted = 0;
+    // The lines of `WideModel`, the third, which is corrected.
+    let wide = (2 * 4 * POINTS.len(), 2 * 4 * POINTS.len() + 4 * 200);
+    for (number, (line, answer)) in lines.iter().zip(&answers).enumerate() {
+        let Some(answer) = answer else {
+            assert_eq!(*line, "none", "line {number}");
+            continue;
+        };
+        predicted += 1;
+        let numbers: Vec<&str> = line.split(' ').collect();
+        let [seconds, half_width, deviation] = numbers[..] else {
+            panic!("line {number}: {line}, not {answer}")
+        };
+        let close = |text: &str, want: f64, tolerance: f64| {
+            let got: f64 = text.parse().unwrap();
+            assert!((got - want).abs() <= tolerance * want, "line {number}: {got:e} is not {want:e}");
+        };
+        let bits: u64 = seconds.parse::<f64>().unwrap().to_bits();
+        let corrected = number >= wide.0 && number < wide.1;
+        assert!(
+            evaluator != Evaluator::Crate || !corrected || bits == answer.seconds.get().to_bits(),
+            "line {number}"
+        );
+        // The functions of `libm` may differ in the last bits.
+        let last_bits = if evaluator == Evaluator::TextWithoutStd { 8.0 } else { 2.0 };
+        close(seconds, answer.seconds.get(), last_bits * f64::EPSILON);
+        // The factor of the covariance has six digits.
+        close(half_width, answer.half_width.get(), 1e-5);
+        close(deviation, answer.deviation.get(), 1e-5);
+    }
+    assert!(predicted > 100, "only {predicted} points are inside");
+}

@@ -1,0 +1,11 @@
+//! Tests of the crate from outside, in one program so that they build quickly.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod bad_input;
+mod emitted;
+mod goldens;
+mod method;
+mod parameters;
+mod strd;
+mod structure;

@@ -1,0 +1,499 @@
+//! Samples from and to the formats of others: what is read, every error with its place, nothing
+//! that panics.
+
+use std::path::Path;
+use std::process::Command;
+
+use proptest::prelude::*;
+use strata_interchange::{Format, Imported, Selection, json_lines, read};
+use strata_model::expr::is_name;
+use strata_model::samples::{self, Column, ModelSamples, Sample, Samples};
+
+const TEXT: &str = "# a comment\nPARAMETER p n\n\nPOINTS ( 2 10 ) (4 10) ( 8 10.5)\nREGION main->solve\nMETRIC time\nDATA 1.0 1.1\nDATA 2\nDATA 4 4.5 4.25\n";
+const JSON: &str = r#"{"parameters": ["p", "n"], "measurements": {"main->solve": {"time": [
+    {"point": [2, 10], "values": [1.0, 1.1]},
+    {"point": [4, 10], "values": [2]},
+    {"point": [8, 10.5], "values": [4, 4.5, 4.25]}]}}}"#;
+const OLD_JSON: &str = r#"{"parameters": [{"id": 2, "name": "n"}, {"id": 1, "name": "p"}],
+  "callpaths": [{"id": 1, "name": "main->solve"}], "metrics": [{"id": 1, "name": "time"}],
+  "coordinates": [
+    {"id": 1, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": "2"}, {"parameter_id": 2, "parameter_value": 10}]},
+    {"id": 2, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 4}, {"parameter_id": 2, "parameter_value": 10}]},
+    {"id": 3, "parameter_value_pairs": [{"parameter_id": 2, "parameter_value": 10.5}, {"parameter_id": 1, "parameter_value": 8}]}],
+  "measurements": [
+    {"id": 1, "coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": 1.0},
+    {"id": 2, "coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": "1.1"},
+    {"id": 3, "coordinate_id": 2, "callpath_id": 1, "metric_id": 1, "value": 2},
+    {"id": 4, "coordinate_id": 3, "callpath_id": 1, "metric_id": 1, "value": 4},
+    {"id": 5, "coordinate_id": 3, "callpath_id": 1, "metric_id": 1, "value": 4.5},
+    {"id": 6, "coordinate_id": 3, "callpath_id": 1, "metric_id": 1, "value": 4.25}]}"#;
+const LINES: &str = r#"{"params":{"p":2,"n":10},"callpath":"main->solve","metric":"time","value":[1.0,1.1]}
+
+{"params":{"n":10,"p":4},"callpath":"main->solve","metric":"time","value":2}
+{"params":{"p":8,"n":10.5},"callpath":"main->solve","metric":"time","value":4}
+{"params":{"p":8,"n":10.5},"callpath":"main->solve","metric":"time","value":4.5}
+{"params":{"p":8,"n":10.5},"callpath":"main->solve","metric":"time","value":4.25}
+"#;
+const CSV: &str = "p,Time,n\n2,1.0,10\n2,1.1,10\n\n4,2,10\n\"8\", 4 ,10.5\r\n8,4.5,10.5\n8,4.25,\"10.5\"\n";
+
+fn ok(text: &str, file: &str) -> Imported {
+    read(text.as_bytes(), file, None, &Selection::default()).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
+
+fn errors(bytes: &[u8], file: &str, metric: Option<&str>) -> String {
+    let selection = Selection { metric: metric.map(str::to_owned), ..Selection::default() };
+    read(bytes, file, None, &selection).map(|i| i.samples.to_text()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_format_gives_the_same_samples() {
+    let expected = [
+        (1.0, [2.0, 10.0]),
+        (1.1, [2.0, 10.0]),
+        (2.0, [4.0, 10.0]),
+        (4.0, [8.0, 10.5]),
+        (4.5, [8.0, 10.5]),
+        (4.25, [8.0, 10.5]),
+    ];
+    for (text, file, format, model) in [
+        (TEXT, "a.txt", Format::ExtraPText, "main_solve"),
+        (JSON, "a.json", Format::ExtraPJson, "main_solve"),
+        (OLD_JSON, "a", Format::ExtraPJson, "main_solve"),
+        (LINES, "a.json", Format::JsonLines, "main_solve"),
+        (CSV, "dir/main_solve.csv", Format::Csv, "main_solve"),
+        (&CSV.replace(',', ";"), "main_solve.csv", Format::Csv, "main_solve"),
+        (&CSV.replace(',', "\t"), "main_solve.tsv", Format::Csv, "main_solve"),
+        (&format!("\u{feff}{CSV}"), "main_solve.csv", Format::Csv, "main_solve"),
+    ] {
+        let imported = ok(text, file);
+        assert_eq!(imported.format, format, "{file}");
+        let [m] = &imported.samples.models[..] else { panic!("{file}: {imported:?}") };
+        assert_eq!(m.name, model, "{file}");
+        assert_eq!(m.columns, [Column::input("p"), Column::input("n")], "{file}");
+        let rows: Vec<(f64, [f64; 2])> =
+            m.rows.iter().map(|r| (r.seconds, [r.values[0], r.values[1]])).collect();
+        assert_eq!(rows, expected, "{file}");
+        assert!(m.rows.iter().all(|r| r.line > 0 && !r.verify), "{file}");
+        // What was read is a samples file of ours.
+        let again = Samples::parse(&imported.samples.to_text(), "again").unwrap();
+        assert_eq!(again.models[0].columns, m.columns);
+    }
+    assert_eq!(ok(CSV, "m.csv").samples.models[0].rows[4].line, 7, "lines are those of the file");
+    assert_eq!(ok(TEXT, "a.txt").notes, ["call path `main->solve` is called `main_solve` here"]);
+}
+
+#[test]
+fn our_own_samples_read_as_they_are() {
+    let text = "Clear length\nClear 1e-6 10\n@Clear 5.0e-6 50\n";
+    let imported = ok(text, "clear.txt");
+    assert_eq!((imported.format, imported.samples.models[0].rows.len()), (Format::Strata, 2));
+    assert!(errors(text.as_bytes(), "clear.txt", Some("time")).contains("no metrics"));
+}
+
+#[test]
+fn every_mistake_has_its_place_and_a_way_out() {
+    let three = "PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\nDATA 1\nDATA 2\nMETRIC visits\nDATA 3\nDATA 4\nMETRIC bytes\nDATA 5\nDATA 6\n";
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            "x.txt",
+            three,
+            "x.txt:8:1: this file has 3 metrics, `time`, `visits`, `bytes`: choose the one that is a time with `--metric NAME`",
+        ),
+        (
+            "x.csv",
+            "n,time\n1,2\n3\n",
+            "x.csv:3:2: the cell of `time` is missing: this row has 1 cell, the header 2; fill it in or take the row out",
+        ),
+        (
+            "x.csv",
+            "n,time,p\n1,2,4\n3,,1\n",
+            "x.csv:3:3: the cell of `time` is empty; fill it in or take the row out",
+        ),
+        ("x.csv", "n,time\n1,2,3\n", "x.csv:2:5: this row has 3 cells, the header 2; take the surplus out"),
+        ("x.csv", "n,time\n1,NaN\n", "x.csv:2:3: `time` is NaN; take the measurement out or repeat it"),
+        (
+            "x.csv",
+            "n,time\n1,-2\n",
+            "x.csv:2:3: `time` is -2, but no time is below zero; take the measurement out or repeat it",
+        ),
+        ("x.csv", "n,time\none,2\n3,4\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
+        ("x.csv", "n,time\none,2\n", "x.csv:1:1: there must be a column of an input besides the time"),
+        (
+            "x.csv",
+            "1,2\n3,4\n",
+            "x.csv:1:1: `1` stands where a column's name should: put a line with the names first",
+        ),
+        ("x.csv", "n,n,time\n", "x.csv:1:3: two columns are named `n`"),
+        (
+            "x.csv",
+            "n,time,seconds\n",
+            "x.csv:1:8: both `time` and `seconds` could be what was measured; say which with `--time time:s`",
+        ),
+        (
+            "x.csv",
+            "time\n1\n",
+            "x.csv:1:1: there is one column only; there must be an input and a time, separated by commas",
+        ),
+        (
+            "x.csv",
+            "n,time\n",
+            "x.csv:1:1: there is no measurement in this file: it was truncated, or is another's",
+        ),
+        ("x.csv", "", "x.csv:1:1: there is nothing in this file: expected samples (csv)"),
+        ("x.csv", " \n\t\n", "x.csv:1:1: there is nothing in this file: expected samples (csv)"),
+        (
+            "x.txt",
+            "PARAMETER p\nPOINTS 1 2\nDATA 1\nDATA nan\n",
+            "x.txt:4:6: the value is NaN; take the measurement out or repeat it",
+        ),
+        (
+            "x.txt",
+            "PARAMETER p\nPOINTS 1\nDATA 1\nDATA 2\n",
+            "x.txt:4:1: there are more DATA lines than the 1 POINTS; begin the next region or metric with REGION or METRIC",
+        ),
+        (
+            "x.txt",
+            "PARAMETER p q\nPOINTS 1 2\n",
+            "x.txt:2:8: with 2 parameters a point is written in parentheses: `(p q)`",
+        ),
+        (
+            "x.txt",
+            "PARAMETER p q\nPOINTS (1 2) (3)\n",
+            "x.txt:2:15: a point has 2 values, one for each of p, q, but here are 1",
+        ),
+        (
+            "x.txt",
+            "PARAMETER a b c d e\n",
+            "x.txt:1:19: this format has at most 4 parameters; write the experiment as JSON lines",
+        ),
+        ("x.txt", "POINTS 1\n", "x.txt:1:1: no line names a parameter: put `PARAMETER NAME` first"),
+        (
+            "x.txt",
+            "PARAMETER p\nPOINT 1\n",
+            "x.txt:2:1: `POINT` is not one of PARAMETER, POINTS, METRIC, REGION, DATA: is this Extra-P's text format?",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":1}\n{\"params\":{\"q\":1},\"value\":1}\n",
+            "x.jsonl:2:1: this line has no value of `p`, which the first line has; add it",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":-1}\n",
+            "x.jsonl:1:27: the value is -1, but no time is below zero; take the measurement out or repeat it",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":NaN}\n",
+            "x.jsonl:1:27: NaN and Infinity are no numbers in JSON and no times; take the measurement out or repeat it",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":1",
+            "x.jsonl:1:27: the file ends too early (EOF while parsing an object): it was truncated",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1}}\n",
+            "x.jsonl:1:18: this is not Extra-P's JSON: missing field `value`",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{},\"value\":1}\n",
+            "x.jsonl:1:1: the first line names no parameter: `\"params\":{\"n\":16}` is needed",
+        ),
+        (
+            "x.json",
+            "{\"parameters\":[\"p\"],\"measurements\":{\"m\":{\"t\":[{\"point\":[1],\"values\":[1,null]}]}}}",
+            "x.json:1:72: the value must be a number, but it is `null`",
+        ),
+        (
+            "x.json",
+            "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":[1,2],\"values\":[1]}]}}}",
+            "x.json:2:36: a point has one value for each of p, but here are 2",
+        ),
+        (
+            "x.json",
+            "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":1,\"values\":[]}]}}}",
+            "x.json:2:36: this point has no values; measure it or take it out",
+        ),
+        ("x.json", "[1,2]", "x.json:1:1: this is not Extra-P's JSON: expected `{`"),
+    ];
+    for (file, text, expected) in cases {
+        let said = errors(text.as_bytes(), file, None);
+        assert!(
+            said.lines().any(|l| l.starts_with(expected)),
+            "{file} {text:?}\n said {said}\n not  {expected}"
+        );
+    }
+    let visits = read(
+        three.as_bytes(),
+        "x.txt",
+        None,
+        &Selection { metric: Some("visits".into()), ..Selection::default() },
+    )
+    .unwrap();
+    let seconds: Vec<f64> = visits.samples.models[0].rows.iter().map(|r| r.seconds).collect();
+    assert_eq!(seconds, [3.0, 4.0]);
+    let said = errors(three.as_bytes(), "x.txt", Some("Time"));
+    assert_eq!(
+        said,
+        "x.txt:1:1: there is no metric `Time` (did you mean `time`?); there is `time`, `visits`, `bytes`"
+    );
+    let latin = b"n,time\n1,2\nK\xf6ln,3\n";
+    let said = errors(latin, "x.csv", None);
+    assert!(said.starts_with("x.csv:3:2: this is not UTF-8 text; convert the file"), "{said}");
+}
+
+#[test]
+fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
+    let bad: String =
+        std::iter::once("n,time\n".to_owned()).chain((0..100).map(|i| format!("{i},x\n"))).collect();
+    let said = errors(bad.as_bytes(), "x.csv", None);
+    let one = "x.csv:2:3: `time` must be a number, but it is `x` (and 99 more like it)";
+    assert_eq!(said, one);
+    // Faults of other kinds are not hidden by them.
+    let said = errors(format!("{bad}100,-1\n101,\n102,-2\n").as_bytes(), "x.csv", None);
+    assert_eq!(
+        said.lines().collect::<Vec<_>>(),
+        [
+            one,
+            "x.csv:102:5: `time` is -1, but no time is below zero; take the measurement out or repeat it (and 1 more like it)",
+            "x.csv:103:5: the cell of `time` is empty; fill it in or take the row out",
+        ]
+    );
+    let good: String =
+        std::iter::once("n,time\n".to_owned()).chain((0..200_000).map(|i| format!("{i},1e-6\n"))).collect();
+    assert_eq!(ok(&good, "x.csv").samples.models[0].rows.len(), 200_000);
+}
+
+/// The samples of a CSV file as text, or what is wrong with it.
+/// Comparing every column with all before it took a minute.
+#[test]
+fn a_hundred_thousand_columns_are_no_matter() {
+    let columns = 100_000;
+    let distinct: String = (0..columns).map(|c| format!("c{c},")).collect();
+    let names: String = (0..columns).map(|c| format!("c{},", c % 1000)).collect();
+    // Distinct, but each is `c` without what no name may have.
+    let alike: String =
+        (0..columns).map(|c| format!("c{c:b},").replace('0', "-").replace('1', "+")).collect();
+    let values = "1,".repeat(columns);
+    let begun = std::time::Instant::now();
+    for names in [distinct, alike] {
+        let read = ok(&format!("{names}time\n{values}2\n"), "wide.csv");
+        assert_eq!(read.samples.models[0].columns.len(), columns);
+    }
+    let said = errors(format!("{names}time\n{values}2\n").as_bytes(), "wide.csv", None);
+    assert!(said.contains("two columns are named `c0`"), "{said}");
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
+
+/// What is read can be written as samples and read again, whatever its models are called.
+#[test]
+fn models_called_like_words_of_samples_files_are_written_and_read() {
+    for name in samples::WORDS.into_iter().filter(|word| is_name(word)).chain(["run"]) {
+        for (text, file) in [
+            ("n,time\n1,2\n2,4\n".to_owned(), format!("{name}.csv")),
+            (format!("n,time,of\n1,2,{name}\n2,4,{name}\n"), "x.csv".to_owned()),
+            (format!("PARAMETER n\nPOINTS 1 2\nREGION {name}\nDATA 2\nDATA 4\n"), "x.txt".to_owned()),
+            (JSON.replace("main->solve", name), "x.json".to_owned()),
+            (LINES.replace("main->solve", name), "x.jsonl".to_owned()),
+        ] {
+            let read = ok(&text, &file).samples;
+            assert_eq!(read.models[0].name, name, "{file}");
+            let written = read.to_text();
+            let again = Samples::parse(&written, "samples.txt").unwrap_or_else(|e| panic!("{e}\n{written}"));
+            assert_eq!(again.models[0].rows.len(), read.models[0].rows.len());
+            assert_eq!(again.to_text(), written);
+        }
+    }
+}
+
+fn csv(text: &str, selection: Selection) -> Result<(String, Vec<String>), String> {
+    let read = read(text.as_bytes(), "runs.csv", None, &selection).map_err(|e| e.to_string())?;
+    Ok((read.samples.to_text(), read.notes))
+}
+
+#[test]
+fn the_unit_of_a_time_is_never_guessed() {
+    let text = "n,foo,ms\n8,1,1.5\n16,2,2.5\n";
+    let said = csv(text, Selection::default()).unwrap_err();
+    assert_eq!(
+        said,
+        "runs.csv:1:1: no column is named `time` or `seconds`; there are `n`, `foo`, `ms`: say which is the time and in \
+         which unit with `--time COLUMN:UNIT`, for example `--time ms:ms`"
+    );
+    let time = |text: &str| Selection { time: Some(text.parse().unwrap()), ..Selection::default() };
+    let (samples, _) = csv(text, time("ms:ms")).unwrap();
+    assert!(samples.contains("model runs (n) (foo)") && samples.contains("runs 1.5e-3 8 1"), "{samples}");
+    let said = csv(text, time("sm:ms")).unwrap_err();
+    assert_eq!(
+        said,
+        "runs.csv:1:1: --time: there is no column `sm` (did you mean `ms`?); there are `n`, `foo`, `ms`"
+    );
+    // A metric of Extra-P too.
+    let metrics = "PARAMETER p\nPOINTS 1 2\nMETRIC visits\nDATA 1\nDATA 2\nMETRIC runtime\nDATA 3\nDATA 4\n";
+    let read = read(metrics.as_bytes(), "x.txt", None, &time("runtime:us")).unwrap().samples;
+    assert_eq!(read.models[0].rows[1].seconds, 4e-6);
+    for (file, text, option) in [("x.txt", metrics, "--model-column"), ("x.txt", "A n\nA 1 1\n", "--time")] {
+        let selection = Selection { model_column: Some("p".into()), ..time("p:s") };
+        let said = strata_interchange::read(text.as_bytes(), file, None, &selection).unwrap_err().to_string();
+        assert!(said.contains(&format!("{option} is not for this file")), "{said}");
+    }
+}
+
+#[test]
+fn a_column_of_text_tells_models_apart() {
+    let text = "variant,n,time\nblocked,1,1\nnaive,1,2\nblocked,2,3\nnaive,2,4\n";
+    let (samples, notes) = csv(text, Selection::default()).unwrap();
+    assert!(
+        samples.contains("model blocked (n)\nblocked 1e0 1\nblocked 3e0 2\nmodel naive (n)\n"),
+        "{samples}"
+    );
+    assert_eq!(notes, [""; 0]);
+    let two = "variant,host,n,time\na,x,1,1\nb,y,1,2\na,y,2,3\nb,x,2,3\n";
+    let said = csv(two, Selection::default()).unwrap_err();
+    assert!(
+        said.starts_with("runs.csv:1:9: the columns `variant`, `host` hold text; name the one")
+            && said.contains("`--model-column NAME`"),
+        "{said}"
+    );
+    let by = |name: &str| Selection { model_column: Some(name.into()), ..Selection::default() };
+    let (read, notes) = csv(two, by("host")).unwrap();
+    assert!(read.contains("model x (n)\n") && read.contains("model y (n)\n"), "{read}");
+    assert_eq!(notes, ["the column `variant` holds text and is not used"]);
+    let (read, _) = csv("version,n,time\n1,1,1\n2,1,2\n", by("version")).unwrap();
+    assert!(read.contains("model x_1 (n)\n") && read.contains("model x_2 (n)\n"), "{read}");
+    let said = csv(two, by("hots")).unwrap_err();
+    assert!(said.contains("no column `hots` (did you mean `host`?)"), "{said}");
+    let said = csv("when,n,time\nmonday,1,1\ntuesday,2,2\n", Selection::default()).unwrap_err();
+    assert!(said.contains("`when` holds text, another one in each row"), "{said}");
+    // A hole in numbers is an error at its place, no column of text.
+    let said = csv("n,time\n1,1\nx,2\n", Selection::default()).unwrap_err();
+    assert_eq!(said, "runs.csv:3:1: `n` must be a number, but it is `x`");
+}
+
+#[test]
+fn rows_are_held_out_by_a_column_or_a_share() {
+    let by = |text: &str| Selection { hold_out: Some(text.parse().unwrap()), ..Selection::default() };
+    let (read, _) = csv("n,test,time\n1,0,1\n2,yes,2\n3,1,3\n4,False,4\n", by("test")).unwrap();
+    assert!(read.contains("model runs (n)\nruns 1e0 1\n@runs 2e0 2\n@runs 3e0 3\nruns 4e0 4\n"), "{read}");
+    let said = csv("n,test,time\n1,0,1\n2,2,2\n", by("test")).unwrap_err();
+    assert_eq!(said, "runs.csv:3:3: `test` says which rows are held out, 1 or 0, but it is `2`");
+    let rows: String = (0..20).map(|n| format!("{n},{n}\n{n},{n}.5\n")).collect();
+    let (read, _) = csv(&format!("n,time\n{rows}"), by("20%")).unwrap();
+    assert_eq!(read.matches("\n@runs").count(), 8, "{read}");
+}
+
+fn samples() -> impl Strategy<Value = Samples> {
+    let value = prop_oneof![-1e300..1e300, Just(0.0), Just(1e-300), (0u32..1_000_000).prop_map(f64::from)];
+    let time = prop_oneof![0.0..1e3, Just(0.0), Just(1e-300), Just(3e9)];
+    let rows = proptest::collection::vec((time, proptest::collection::vec(value, 3), any::<bool>()), 1..20);
+    let names = proptest::sample::subsequence(vec!["n", "p", "width", "z_1"], 3).prop_shuffle();
+    (rows, names).prop_map(|(rows, names)| {
+        let columns = names.iter().map(|n| Column::input(*n)).collect();
+        let row = |(line, (seconds, values, verify)): (usize, (f64, Vec<f64>, bool))| Sample {
+            seconds,
+            values,
+            verify,
+            line: line + 1,
+            ..Sample::default()
+        };
+        let rows = rows.into_iter().enumerate().map(row).collect();
+        Samples {
+            models: vec![ModelSamples { name: "m".into(), columns, fit: String::new(), rows }],
+            ..Samples::default()
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn json_lines_read_back_to_the_bit(samples in samples()) {
+        let text = json_lines(&samples, None).unwrap();
+        let back = read(text.as_bytes(), "m.jsonl", None, &Selection::default()).unwrap();
+        prop_assert_eq!(back.format, Format::JsonLines);
+        prop_assert_eq!(&back.samples, &samples);
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,200}", format in proptest::sample::select(Format::ALL.to_vec())) {
+        let _ = read(text.as_bytes(), "a.b", Some(format), &Selection::default());
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        let _ = read(&bytes, "a.b", None, &Selection::default());
+    }
+}
+
+#[test]
+fn models_that_extra_p_would_refuse_are_refused_here() {
+    let samples = Samples::parse("model A n\nA 1 1\nA 1 2\nmodel B n\nB 1 1\nmodel C n\nC 1 2\nC 2 1\nmodel D logP\nD 1 2\nmodel E n\n", "s").unwrap();
+    let said = |model: Option<&str>| json_lines(&samples, model).unwrap_err().to_string();
+    assert!(said(None).starts_with("models `A` and `B` were not measured at the same points"));
+    assert_eq!(said(Some("D")), "model `D` has no input, and Extra-P needs at least one");
+    assert_eq!(said(Some("E")), "model `E` has no sample, and Extra-P needs at least one");
+    assert_eq!(said(Some("F")), "there is no model `F`; there is A, B, C, D, E");
+    assert_eq!(
+        json_lines(&samples, Some("B")).unwrap(),
+        "{\"params\":{\"n\":1.0},\"callpath\":\"B\",\"metric\":\"time\",\"value\":1.0}\n"
+    );
+    let nan = Samples::parse("model A n\nA NaN 1\n", "s").unwrap();
+    assert_eq!(
+        json_lines(&nan, None).unwrap_err().to_string(),
+        "model `A`, line 2: NaN cannot be written as JSON; take the sample out"
+    );
+}
+
+/// The Python that has Extra-P, if there is one.
+fn extra_p() -> Option<&'static str> {
+    let has = Command::new("python3").args(["-c", "import extrap.fileio"]).output();
+    has.is_ok_and(|out| out.status.success()).then_some("python3")
+}
+
+#[test]
+fn extra_p_reads_what_is_written_and_we_read_what_it_does() {
+    let Some(python) = extra_p() else {
+        eprintln!("skipped: the python3 of PATH has no Extra-P");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let both = "model A n p\nA 1.5e-6 1 2\nA 2.5e-6 2 2\n@A 3.5e-6 3 2\nA 1e-6 1 2\nmodel B n p\nB 1 3 2\nB 2 2 2\nB 4 1 2\n";
+    let samples = Samples::parse(both, "both").unwrap();
+    let path = folder.path().join("both.jsonl");
+    std::fs::write(&path, json_lines(&samples, None).unwrap()).unwrap();
+    let script = "import sys
+from extrap.fileio.file_reader.json_file_reader import JsonFileReader
+from extrap.fileio.file_reader.text_file_reader import TextFileReader
+for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    e = {'json': JsonFileReader, 'text': TextFileReader}[kind]().read_experiment(path)
+    print([p.name for p in e.parameters], [m.name for m in e.metrics])
+    for (path, metric), ms in e.measurements.items():
+        for m in ms:
+            print(path.name, [float(c) for c in m.coordinate], m.repetitions, float(m.mean))
+";
+    let run = |arguments: &[(&str, &Path)]| {
+        let mut command = Command::new(python);
+        command.args(["-c", script]);
+        arguments.iter().for_each(|(kind, path)| {
+            command.arg(kind).arg(path);
+        });
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert_eq!(
+        run(&[("json", &path)]),
+        "['n', 'p'] ['time']\nA [1.0, 2.0] 2 1.25e-06\nA [2.0, 2.0] 1 2.5e-06\nA [3.0, 2.0] 1 3.5e-06\nB [3.0, 2.0] 1 1.0\nB [2.0, 2.0] 1 2.0\nB [1.0, 2.0] 1 4.0\n"
+    );
+    // The texts of the tests above mean to Extra-P what they mean here.
+    let expected = "['p', 'n'] ['time']\nmain->solve [2.0, 10.0] 2 1.05\nmain->solve [4.0, 10.0] 1 2.0\nmain->solve [8.0, 10.5] 3 4.25\n";
+    for (kind, text) in
+        [("text", TEXT), ("json", JSON), ("json", LINES), ("json", &OLD_JSON.replace("\"1.1\"", "1.1"))]
+    {
+        let path = folder.path().join("given");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(run(&[(kind, &path)]), expected, "{text}");
+    }
+}

@@ -1,0 +1,18 @@
+//! Tests of the crate from outside, in one program so that they build quickly.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod develop;
+mod diagnostics;
+mod inclusive;
+mod local;
+mod oracle;
+mod pacing;
+mod select;
+mod simulated;
+mod simulated_costs;
+mod simulation;
+mod stderr;
+mod threads;
+#[cfg(feature = "tune")]
+mod tune;

@@ -1,0 +1,761 @@
+//! The threads transport against sequential oracles, and its failures.
+
+use crate::oracle;
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use strata_runtime::prelude::*;
+
+/// Fewer nodes than cores, as many, more, odd numbers, and far more than cores.
+const NODES: [usize; 7] = [1, 2, 3, 5, 8, 13, 64];
+
+#[test]
+fn every_operation_agrees_with_the_oracle() {
+    for nodes in NODES {
+        // About the lengths at which a vector no longer fits on a page, or has another slice.
+        let lengths: &[usize] =
+            if nodes > 20 { &[0, 1, 28] } else { &[0, 1, 2, 27, 28, 29, 54, 55, 513, 3000] };
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            for (seed, length) in lengths.iter().enumerate() {
+                oracle::everything(node, seed as u64, *length);
+            }
+            Ok(())
+        });
+        assert_eq!(run.unwrap().len(), nodes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_sequence_of_operations_agrees_with_the_oracle(
+        nodes in 1usize..=9,
+        steps in prop::collection::vec((any::<u8>(), any::<u64>(), 0usize..600), 1..12),
+    ) {
+        Machine::threads(nodes).unwrap().run(|node| {
+            for (what, seed, length) in &steps {
+                oracle::step(node, *what, *seed, *length);
+            }
+            Ok(())
+        }).unwrap();
+    }
+}
+
+/// Programs of mixed sends, collectives, polls and delays.
+#[test]
+fn no_random_program_deadlocks_or_loses_a_message() {
+    let schedules = if cfg!(debug_assertions) { 1000 } else { 10_000 };
+    let nodes = [2, 3, 1, 5, 2, 8, 4, 13];
+    let each = 50;
+    for job in 0..schedules / each {
+        let run = Machine::threads(nodes[job % nodes.len()]).unwrap().run(|node| {
+            let mail = oracle::messages::Mail::new(node);
+            for seed in job * each..(job + 1) * each {
+                mail.schedule(node, seed as u64);
+            }
+            // Without handlers nodes that wait do not receive; then with them again.
+            node.uninstall();
+            assert_eq!(node.reduce_add(1), node.size() as i32);
+            oracle::messages::Mail::new(node).schedule(node, job as u64);
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+/// Brewer's manual, §4.3.1: 16 nodes, segments of four.
+#[test]
+fn the_manuals_two_cases_of_segments() {
+    for (first, wanted) in [
+        (Boundary::Element, [0, 1, 2, 3, 0, 2, 4, 6, 0, 3, 6, 9, 0, 4, 8, 12]),
+        (Boundary::Array, [0, 1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12]),
+    ] {
+        let sums = Machine::threads(16).unwrap().run(|node| {
+            let boundary = if node.rank() % 4 == 0 { first } else { Boundary::None };
+            Ok(node.segmented_scan(Op::Add, boundary, 1 + node.rank() as i32 / 4))
+        });
+        assert_eq!(sums.unwrap(), wanted);
+    }
+}
+
+#[test]
+fn the_asynchronous_or_is_true_until_all_have_set_it_false() {
+    for nodes in [1, 2, 5, 8] {
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                assert!(node.async_or());
+                node.barrier();
+                if node.rank() != 0 {
+                    node.set_async_or(false);
+                }
+                node.barrier();
+                assert!(node.async_or());
+                node.barrier();
+                node.set_async_or(false);
+                node.set_async_or(false);
+                while node.async_or() {
+                    std::thread::yield_now();
+                }
+                node.barrier();
+                node.set_async_or(node.rank() == 0);
+                node.barrier();
+                assert!(node.async_or());
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_million_messages_wait_for_a_node_that_does_not_poll() {
+    use std::{cell::Cell, rc::Rc};
+    let counts = Machine::threads(2).unwrap().run(|node| {
+        let count = Rc::new(Cell::new(0u64));
+        let mut handlers = node.handlers();
+        let note = handlers.request({
+            let count = Rc::clone(&count);
+            move |_, number: u64| {
+                assert_eq!(number, count.get());
+                count.set(number + 1);
+            }
+        });
+        node.install(handlers);
+        if node.rank() == 0 {
+            (0..1_000_000u64).for_each(|number| node.send(1, note, number));
+        } else {
+            std::thread::sleep(Duration::from_millis(500));
+            node.wait_until(|| count.get() == 1_000_000);
+        }
+        Ok(count.get())
+    });
+    assert_eq!(counts.unwrap(), [0, 1_000_000]);
+}
+
+#[test]
+fn messages_reach_a_node_whose_program_has_ended() {
+    use std::{cell::Cell, rc::Rc};
+    for nodes in [2, 5] {
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                let answers = Rc::new(Cell::new(0));
+                let mut handlers = node.handlers();
+                let answer = handlers.reply({
+                    let answers = Rc::clone(&answers);
+                    move |_, one: u32| answers.set(answers.get() + one)
+                });
+                let ask = handlers.request(move |context, ()| context.reply(answer, 1));
+                node.install(handlers);
+                if node.rank() == 0 {
+                    std::thread::sleep(Duration::from_millis(20));
+                    (1..nodes).for_each(|to| node.send(to, ask, ()));
+                    node.wait_until(|| answers.get() == nodes as u32 - 1);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn misused_messages_and_ports_name_node_and_place() {
+    fn with_port(node: &mut Node) {
+        node.install(node.handlers());
+        node.open_port(3, Block::<u64>::zeroed(10));
+        node.barrier();
+    }
+    fn request(node: &mut Node) -> strata_runtime::Request<u8> {
+        let mut handlers = node.handlers();
+        let request = handlers.request(|_, _: u8| {});
+        node.install(handlers);
+        request
+    }
+    type Case = (&'static [&'static str], fn(&mut Node));
+    let cases: &[Case] = &[
+        (&["send to node 4 at ", "there is no node 4: nodes are 0 to 3"], |node| {
+            let request = request(node);
+            node.send(4, request, 1);
+        }),
+        (&["send to node ", "there is no node 18446744073709551615"], |node| {
+            let request = request(node);
+            node.send(0usize.wrapping_sub(1), request, 1);
+        }),
+        (&["send to node 0 at ", "Request<u8>(0) is not installed"], |node| {
+            let request = node.handlers().request(|_, _: u8| {});
+            node.send(0, request, 1);
+        }),
+        (&["send to node 1 at ", "a message of 65537 bytes: at most 65536"], |node| {
+            let mut handlers = node.handlers();
+            let request = handlers.request_with_bytes(|_, _: u8, _| {});
+            node.install(handlers);
+            node.send_with_bytes(1, request, 1, &[0; 65536]);
+        }),
+        (&["send to node 1 at ", "a message of 65540 bytes: at most 65536"], |node| {
+            let mut handlers = node.handlers();
+            let reply = handlers.reply_with_bytes(|_, _: u32, _| {});
+            node.install(handlers);
+            node.send_either_with_bytes(1, reply, 1, &[0; 65536]);
+        }),
+        (&["panicked: a reply of 65540 bytes: at most 65536"], |node| {
+            let mut handlers = node.handlers();
+            let reply = handlers.reply_with_bytes(|_, _: u32, _| {});
+            let request =
+                handlers.request(move |context, ()| context.reply_with_bytes(reply, 1, &[0; 65536]));
+            node.install(handlers);
+            node.send(1, request, ());
+            node.barrier();
+        }),
+        (&["send to node 0 at ", "Reply<u8>(0) is not installed"], |node| {
+            let reply = node.handlers().reply(|_, _: u8| {});
+            node.send_either(0, reply, 1);
+        }),
+        (&["put to node 1 at ", "the offset -2 is negative: offsets count from the first element"], |node| {
+            with_port(node);
+            node.put(1, 3, 0usize.wrapping_sub(2), &[1u64]);
+        }),
+        (&["install at ", "the nodes install different handlers"], |node| {
+            let mut handlers = node.handlers();
+            if node.rank() == 2 {
+                handlers.request(|_, _: u16| {});
+            } else {
+                handlers.request(|_, _: i16| {});
+            }
+            node.install(handlers);
+        }),
+        (&["install at ", "other handlers were installed"], |node| {
+            let mut handlers = node.handlers();
+            handlers.request(|_, _: u16| {});
+            request(node);
+            node.install(handlers);
+        }),
+        (&["panicked: the handler's fault"], |node| {
+            let mut handlers = node.handlers();
+            let request =
+                handlers.request(|_, _: u8| std::panic::resume_unwind(Box::new("the handler's fault")));
+            node.install(handlers);
+            if node.rank() == 0 {
+                node.send(3, request, 1);
+            }
+        }),
+        (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
+            with_port(node);
+            if node.rank() == 0 {
+                node.put(1, 3, 9, &[1u64, 2]);
+            }
+        }),
+        (&["put to node 1 at ", "port 4", "not open"], |node| {
+            with_port(node);
+            if node.rank() == 0 {
+                node.put(1, 4, 0, &[1u64, 2]);
+            }
+        }),
+        (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
+            with_port(node);
+            if node.rank() == 0 {
+                node.put(1, 3, isize::MAX.unsigned_abs(), &[1u64]);
+            }
+        }),
+        (&["put to node 9 at ", "there is no node 9"], |node| {
+            with_port(node);
+            node.put(9, 3, 0, &[1u8]);
+        }),
+        (&["there is no port 4096: ports are 0 to 4079"], |node| {
+            with_port(node);
+            node.put(1, 4096, 0, &[1u8]);
+        }),
+        (&["port 3 is open already"], |node| {
+            with_port(node);
+            node.open_port(3, Block::<u8>::zeroed(1));
+        }),
+        (&["port 5 of this node is not open"], |node| {
+            with_port(node);
+            node.close_port::<u8>(5);
+        }),
+        (&["uninstall at ", "a port is open"], |node| {
+            with_port(node);
+            node.uninstall();
+        }),
+        (&["port 1 before `install`"], |node| node.open_port(1, Block::<u8>::zeroed(1))),
+        (&["sent a header for port 8, which is not open"], |node| {
+            with_port(node);
+            node.send_header::<u8>((node.rank() + 1) % 4, 8, 1);
+        }),
+        (&["7 elements cannot be shared out to 4 nodes"], |node| {
+            use strata_runtime::patterns::{Schedule, all_to_all};
+            all_to_all(node, &[1u8; 7], Block::default(), Schedule::Free);
+        }),
+        (
+            &["all_to_all of 2 elements of 1 bytes at ", "but node 0 called all_to_all of 1 elements"],
+            |node| {
+                use strata_runtime::patterns::{Schedule, all_to_all};
+                let length = if node.rank() == 1 { 8 } else { 4 };
+                all_to_all(node, &[1u8; 8][..length], Block::default(), Schedule::Free);
+            },
+        ),
+    ];
+    for (parts, misuse) in cases {
+        let (_, message) = failure(4, |node| {
+            misuse(node);
+            go_on(node)
+        });
+        assert!(parts.iter().all(|part| message.contains(part)), "{message} instead of {parts:?}");
+    }
+}
+
+#[test]
+fn nobody_passes_a_barrier_early() {
+    for nodes in NODES {
+        let come = AtomicUsize::new(0);
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                for round in 1..=200 {
+                    come.fetch_add(1, Ordering::Relaxed);
+                    node.barrier();
+                    let seen = come.load(Ordering::Relaxed);
+                    if seen < round * nodes {
+                        node.fail(format!("{seen} nodes had come in round {round}"));
+                    }
+                    node.barrier();
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn nodes_that_wait_long_sleep_and_wake() {
+    for nodes in [2, 8, 64] {
+        let sums = Machine::threads(nodes).unwrap().run(|node| {
+            let mut sum = 0;
+            for round in 0..4 {
+                if node.rank() == round * 7 % nodes {
+                    std::thread::sleep(Duration::from_millis(15));
+                }
+                sum += node.reduce_add(1u64);
+            }
+            // Also where one node's block is late.
+            if node.rank() == 0 {
+                std::thread::sleep(Duration::from_millis(15));
+            }
+            let blocks = node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u64])).collect());
+            Ok(sum + blocks.iter().map(|block| block[0]).sum::<u64>())
+        });
+        assert_eq!(sums.unwrap(), vec![5 * nodes as u64; nodes]);
+    }
+}
+
+#[test]
+fn threads_hand_blocks_over_without_copying() {
+    let addresses = Machine::threads(3).unwrap().run(|node| {
+        let blocks: Vec<Block<u64>> = (0..3).map(|_| Block::zeroed(1000)).collect();
+        let sent: Vec<usize> = blocks.iter().map(|block| block.as_ptr() as usize).collect();
+        let blocks = node.all_to_all_v(blocks);
+        let received: Vec<usize> = blocks.iter().map(|block| block.as_ptr() as usize).collect();
+        node.barrier();
+        Ok((sent, received))
+    });
+    let addresses = addresses.unwrap();
+    for (rank, (_, received)) in addresses.iter().enumerate() {
+        for (from, at) in received.iter().enumerate() {
+            assert_eq!(*at, addresses[from].0[rank]);
+        }
+    }
+}
+
+#[test]
+fn as_many_nodes_as_one_could_want_but_no_more() {
+    let sums = Machine::threads(300).unwrap().run(|node| {
+        node.barrier();
+        Ok(node.scan_add(1u32))
+    });
+    assert_eq!(sums.unwrap(), (0..300).collect::<Vec<u32>>());
+    for nodes in [0, 1025, usize::MAX] {
+        let message = Machine::threads(nodes).unwrap_err().to_string();
+        assert_eq!(message, format!("cannot run on {nodes} nodes: ask for 1 to 1024"));
+    }
+}
+
+#[test]
+fn settings_are_those_of_the_environment() {
+    Machine::threads(2)
+        .unwrap()
+        .run(|node| {
+            assert_eq!(node.setting("PATH"), None);
+            assert_eq!(node.setting("STRATA_NEVER_SET"), None);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Runs a program that has to fail, and gives the node and the message.
+fn failure<T: Send>(nodes: usize, program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> (usize, String) {
+    match Machine::threads(nodes).and_then(|machine| machine.run(program)) {
+        Err(Error::Node { rank, message }) => (rank, message),
+        Err(other) => panic!("not a node's failure: {other}"),
+        Ok(_) => panic!("no failure"),
+    }
+}
+
+/// Collectives without end, of every kind: what the other nodes are in when one fails.
+fn go_on(node: &mut Node) -> Result<(), Error> {
+    let size = node.size();
+    loop {
+        node.barrier();
+        node.reduce_add(&mut vec![1.0; 500]);
+        node.all_to_all_v((0..size).map(|_| Block::from_slice(&[1u8])).collect());
+        node.scan_add(1u64);
+    }
+}
+
+#[test]
+fn a_panic_an_error_and_a_fail_end_the_job_with_their_node() {
+    for nodes in [1, 2, 5, 64] {
+        let culprit = nodes - 1;
+        for rounds in [0, 3] {
+            let start = |node: &mut Node| {
+                for _ in 0..rounds {
+                    node.barrier();
+                    node.reduce_add(&mut vec![1.0; 500]);
+                    node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u8])).collect());
+                    node.scan_add(1u64);
+                }
+            };
+            let found = failure(nodes, |node| {
+                start(node);
+                if node.rank() == culprit {
+                    std::panic::resume_unwind(Box::new("a quiet panic"));
+                }
+                go_on(node)
+            });
+            assert_eq!(found, (culprit, "panicked: a quiet panic".to_owned()));
+            let found = failure(nodes, |node| {
+                start(node);
+                if node.rank() == culprit { Err(Error::program("no more")) } else { go_on(node) }
+            });
+            assert_eq!(found, (culprit, "no more".to_owned()));
+            let (rank, message) = failure(nodes, |node| -> Result<(), Error> {
+                start(node);
+                if node.rank() == culprit {
+                    node.fail("cannot go on");
+                }
+                go_on(node)
+            });
+            assert_eq!(rank, culprit);
+            assert!(message.starts_with("cannot go on (at ") && message.contains("threads.rs:"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_leaves_early_is_missed() {
+    for nodes in [2, 5, 64] {
+        // After long enough for the others to sleep, and at once.
+        for delay in [0, 30] {
+            let (rank, message) = failure(nodes, |node| {
+                node.barrier();
+                if node.rank() == 1 {
+                    std::thread::sleep(Duration::from_millis(delay));
+                    return Ok(());
+                }
+                node.barrier();
+                Ok(())
+            });
+            assert_eq!(rank, 1);
+            assert!(message.starts_with("left the program while node "), "{message}");
+            assert!(
+                message.contains(" waits in barrier at ") && message.contains("threads.rs:"),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nodes_that_can_never_go_on_are_named() {
+    type Case = (usize, fn(&mut Node), &'static [&'static str]);
+    fn long(node: &mut Node) {
+        node.reduce_add(&mut vec![1u64; 10_000]);
+    }
+    let cases: [Case; 7] = [
+        (1, |node| node.wait_until(|| false), &["node 0 waits in wait_until at "]),
+        // One has left.
+        (
+            3,
+            |node| {
+                if node.rank() != 1 {
+                    node.wait_until(|| false);
+                }
+            },
+            &["nodes 0, 2", " in wait_until at ", "1 node has ended"],
+        ),
+        (
+            3,
+            |node| {
+                let handlers = node.handlers();
+                node.install(handlers);
+                if node.rank() != 1 {
+                    node.wait_until(|| false);
+                }
+            },
+            &["nodes 0, 2", " in wait_until at ", "node 1 waits for the others to end"],
+        ),
+        (2, |node| node.wait_until(|| false), &["nodes 0-1", " wait in wait_until at "]),
+        // Other nodes wait in a collective, with memory that they have lent, or in one in flight.
+        (
+            2,
+            |node| if node.rank() == 0 { node.barrier() } else { node.wait_until(|| false) },
+            &["node 0 waits in barrier at "],
+        ),
+        (
+            2,
+            |node| if node.rank() == 0 { node.wait_until(|| false) } else { long(node) },
+            &["node 0 waits in wait_until at ", " in reduce add of 10000 u64 at "],
+        ),
+        (
+            2,
+            |node| {
+                let handlers = node.handlers();
+                node.install(handlers);
+                if node.rank() == 1 {
+                    node.receiving(|node| node.wait_until(|| false));
+                }
+                long(node);
+            },
+            &[" in wait_until at ", " in reduce add of 10000 u64 at "],
+        ),
+    ];
+    for (least, program, says) in cases {
+        for nodes in [1, 2, 3, 5, 8, 40].into_iter().filter(|nodes| *nodes == least || *nodes > least.max(1))
+        {
+            let (_, message) = failure(nodes, |node| {
+                program(node);
+                Ok(())
+            });
+            assert!(message.starts_with("deadlock, nothing is under way: "), "{nodes}: {message}");
+            if nodes == least {
+                assert!(says.iter().all(|text| message.contains(text)), "{says:?}: {message}");
+            }
+        }
+    }
+}
+
+/// Nodes that sleep for long, one of which is always about to be woken: none is taken for stuck.
+#[test]
+fn nodes_that_wait_in_turn_are_not_stuck() {
+    for nodes in [1, 2, 3, 8] {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            oracle::messages::in_turn(node, 300, |round| {
+                if round % 50 == 0 {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            });
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+#[test]
+fn nodes_may_end_at_different_times() {
+    for nodes in NODES {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            let blocks = node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u8])).collect());
+            std::thread::sleep(Duration::from_micros(300 * (node.rank() as u64 % 7)));
+            Ok(blocks.len())
+        });
+        assert_eq!(run.unwrap(), vec![nodes; nodes]);
+    }
+}
+
+#[test]
+fn misuse_names_node_operation_and_place() {
+    type Case = (&'static str, usize, fn(&mut Node));
+    let cases: [Case; 10] = [
+        ("all_gather of 2 elements of 1 bytes at ", 0, |node| {
+            node.all_gather_into(&[1u8; 2], &mut [0; 7]);
+        }),
+        ("broadcast from node 7 of 1 elements of 4 bytes at ", 0, |node| node.broadcast(7, &mut [1u32])),
+        ("all_to_all_v of elements of 8 bytes at ", 0, |node| drop(node.all_to_all_v::<u64>(Vec::new()))),
+        ("reduce xor of 1 f64 at ", 0, |node| node.reduce(Op::Xor, &mut [1.0])),
+        ("reduce add of 4 i32 at ", 2, |node| node.reduce_add(&mut vec![1; 2 + node.rank().max(1)])),
+        ("scan max of 200 i32 at ", 1, |node| node.scan(Op::Max, &mut vec![1; 100 << node.rank()])),
+        ("all_gather of 5 elements of 2 bytes at ", 1, |node| {
+            drop(node.all_gather(&[1u16; 9][..if node.rank() == 1 { 5 } else { 9 }]));
+        }),
+        ("reduce max of 1 i64 at ", 3, |node| {
+            node.reduce(if node.rank() == 3 { Op::Max } else { Op::Min }, &mut [1i64]);
+        }),
+        ("broadcast from node 1 of 100 elements of 8 bytes at ", 1, |node| {
+            node.broadcast(node.rank() % 2, &mut [0u64; 100]);
+        }),
+        ("barrier at ", 3, |node| {
+            if node.rank() == 3 {
+                node.barrier();
+            } else {
+                node.scan_add(&mut [1u32; 3]);
+            }
+        }),
+    ];
+    for (start, culprit, misuse) in cases {
+        let (rank, message) = failure(4, |node| {
+            misuse(node);
+            go_on(node)
+        });
+        assert!(message.starts_with(start) && message.contains("tests/it/threads.rs:"), "{message}");
+        // What one node alone can see, all see at once, and any of them may be the first to say so.
+        assert!(rank == culprit || !message.contains("but node 0 called"), "node {rank}: {message}");
+    }
+}
+
+#[test]
+fn elements_of_any_size_move() {
+    for nodes in NODES {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            oracle::elements(node, 3);
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+#[test]
+fn elements_of_other_sizes_are_named_and_not_accessed() {
+    for nodes in [2, 3, 8] {
+        for (unlike, says) in oracle::UNLIKE {
+            let (rank, message) = failure(nodes, |node| {
+                unlike(node);
+                go_on(node)
+            });
+            assert_eq!(rank, 1, "{message}");
+            assert!(message.starts_with(says) && message.contains(", but node 0 called "), "{message}");
+        }
+    }
+}
+
+#[test]
+fn lengths_that_no_memory_holds_are_refused() {
+    use strata_runtime::SharedWords;
+    fn text(panics: impl FnOnce() + std::panic::UnwindSafe) -> String {
+        *std::panic::catch_unwind(panics).unwrap_err().downcast::<String>().unwrap()
+    }
+    // Eight times each wraps to a small number, or overflows by a little.
+    for len in [usize::MAX / 8 + 2, 1 << 61, (1 << 61) + 8, usize::MAX, 1 << 60] {
+        let told = format!("{len} elements of 8 bytes are more than memory can hold");
+        assert_eq!(text(|| drop(Block::<u64>::zeroed(len))), told);
+        assert_eq!(text(|| drop(Block::<u8>::zeroed(3).reuse::<u64>(len))), told);
+        assert!(text(|| drop(SharedWords::zeroed(len))).ends_with("are more than memory can hold"));
+        let (_, message) = failure(3, |node| Ok(node.share_words(len).is_some()));
+        assert!(message.starts_with("share_words at ") && message.contains("more than memory"), "{message}");
+        let (_, message) = failure(3, |node| Ok(node.expose_words(len).is_some()));
+        assert!(message.starts_with("expose_words at "), "{message}");
+    }
+    let (_, message) = failure(2, |node| Ok(node.expose_words(5 + node.rank()).is_some()));
+    assert!(message.contains("words, but node ") && message.contains(" asks for "), "{message}");
+}
+
+#[test]
+fn a_destructor_that_meets_while_its_node_panics_hangs_nobody() {
+    struct Meets<'a>(&'a mut Node);
+    impl Drop for Meets<'_> {
+        fn drop(&mut self) {
+            self.0.barrier();
+        }
+    }
+    let found = failure(3, |node| -> Result<(), Error> {
+        let rank = node.rank();
+        let meets = Meets(node);
+        if rank == 2 {
+            std::panic::resume_unwind(Box::new("in between"));
+        }
+        go_on(meets.0)
+    });
+    assert_eq!(found, (2, "panicked: in between".to_owned()));
+}
+
+/// A destructor that unwinds again would abort the process.
+#[test]
+fn any_operation_in_a_destructor_of_a_node_that_panics_does_nothing() {
+    use strata_runtime::patterns::{self, Schedule};
+    struct Last<'a>(&'a mut Node, fn(&mut Node));
+    impl Drop for Last<'_> {
+        fn drop(&mut self) {
+            (self.1)(self.0);
+        }
+    }
+    let last_deeds: [fn(&mut Node); 17] = [
+        |node| {
+            let handlers = node.handlers();
+            node.install(handlers);
+        },
+        Node::uninstall,
+        |node| drop(patterns::cyclic_shift(node, 1, &[1u64; 100], Block::default())),
+        |node| patterns::hypercube(node, &mut [1u64; 100], |_, _, _| ()),
+        |node| drop(patterns::all_to_all(node, &[1u64; 60], Block::default(), Schedule::Free)),
+        |node| drop(patterns::all_to_all(node, &[1u64; 60], Block::default(), Schedule::Library)),
+        |node| drop(patterns::unknown_targets(node, &[(0, &[1u64; 10])])),
+        |node| node.wait_until(|| false),
+        |node| {
+            node.poll();
+        },
+        |node| {
+            node.reduce_add(1);
+        },
+        |node| {
+            let pending = node.start_barrier();
+            node.complete(pending);
+        },
+        |node| {
+            node.async_or();
+        },
+        |node| {
+            let pending = node.start_reduce(Op::Add, 1u32);
+            node.complete(pending);
+        },
+        |node| {
+            let pending = node.start_scan(Op::Add, 1f32);
+            node.complete(pending);
+        },
+        |node| {
+            let pending = node.start_broadcast(0, 1i32);
+            node.complete(pending);
+        },
+        |node| drop(node.share_words(3)),
+        |node| drop(node.expose_words(3)),
+    ];
+    for (number, last_deed) in last_deeds.into_iter().enumerate() {
+        for culprit in 0..3 {
+            let found = failure(3, |node| -> Result<(), Error> {
+                let rank = node.rank();
+                let handlers = node.handlers();
+                node.install(handlers);
+                let last = Last(node, last_deed);
+                if rank == culprit {
+                    std::panic::resume_unwind(Box::new("in between"));
+                }
+                // Ended by the other's failure, this node unwinds too.
+                go_on(last.0)
+            });
+            assert_eq!(found, (culprit, "panicked: in between".to_owned()), "{number}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_catches_the_end_of_the_job_does_not_get_on() {
+    for nodes in [2, 5] {
+        let (rank, message) = failure(nodes, |node| -> Result<(), Error> {
+            if node.rank() == 0 {
+                return Err("enough".into());
+            }
+            for _ in 0..100 {
+                let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| node.reduce_add(1u64)));
+                assert!(caught.is_err());
+            }
+            Ok(())
+        });
+        assert_eq!((rank, message.as_str()), (0, "enough"));
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of the crate from outside, in one program so that they build quickly.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod cm5;
+mod common;
+mod exact;
+mod laws;
+mod platform;

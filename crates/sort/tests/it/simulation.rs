@@ -1,0 +1,122 @@
+//! Every algorithm on simulated machines: sorted as anywhere, in a time that their local work has
+//! its part in.
+
+use crate::common::{Algorithm, Case, algorithms, check_case, numbered, shapes};
+use strata_runtime::simulation::{SimulatedMachine, Time};
+use strata_runtime::{Block, Computing, Simulation, prelude::*};
+use strata_sort::profile;
+
+fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {
+    Machine::sim(&SimulatedMachine::find(platform).map_err(Error::program)?, nodes)
+}
+
+/// Minutes: the simulated CM-5 sends packets of five words.
+#[test]
+#[ignore = "takes minutes without optimisation"]
+fn awkward_shapes_stably() {
+    for (platform, nodes) in [
+        ("cm5", 1),
+        ("ethernet-25g", 2),
+        ("cm5", 3),
+        ("paragon", 5),
+        ("infiniband-fat-tree", 8),
+        ("alewife", 16),
+        ("cm5", 33),
+    ] {
+        let cases: Vec<_> =
+            shapes(nodes).into_iter().map(|(name, parts)| Case::new(name, &numbered(&parts))).collect();
+        let run = sim(platform, nodes).unwrap().run(|node| {
+            for case in &cases {
+                for algorithm in algorithms() {
+                    check_case(node, algorithm, case)?;
+                }
+            }
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+/// Each shape by one of the algorithms, on each machine by another: simulating them takes long.
+#[test]
+fn awkward_shapes_by_turns() {
+    let algorithms = algorithms();
+    for (platform, nodes) in [
+        ("cm5", 1),
+        ("ethernet-25g", 2),
+        ("cm5", 3),
+        ("paragon", 5),
+        ("infiniband-fat-tree", 8),
+        ("infiniband-fat-tree", 16),
+        ("ethernet-25g", 33),
+    ] {
+        let cases: Vec<_> =
+            shapes(nodes).into_iter().map(|(name, parts)| Case::new(name, &numbered(&parts))).collect();
+        let run = sim(platform, nodes).unwrap().run(|node| {
+            for (at, case) in cases.iter().enumerate() {
+                check_case(node, algorithms[(at + nodes) % algorithms.len()], case)?;
+            }
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+fn time(simulation: &Simulation, algorithm: Algorithm, keys: usize) -> Result<(Time, u64), Error> {
+    let run = simulation.run(|node| {
+        let mut keys = profile::keys(node, keys, 32, 1);
+        algorithm.sort(node, &mut keys)?;
+        Ok(())
+    })?;
+    Ok((run.time(), run.hash))
+}
+
+#[test]
+fn local_work_is_charged_and_never_left_out() {
+    for algorithm in algorithms() {
+        for (nodes, keys) in [(1, 10_000), (4, 10_000), (20, 1000)] {
+            let cm5 = sim("cm5", nodes).unwrap();
+            let (small, large) =
+                (time(&cm5, algorithm, keys / 100).unwrap(), time(&cm5, algorithm, keys).unwrap());
+            assert_eq!(
+                large,
+                time(&cm5, algorithm, keys).unwrap(),
+                "{algorithm:?} on {nodes}: the same again"
+            );
+            // The least that reading each key once takes on a processor of 33 MHz.
+            assert!(
+                large.0.seconds() > keys as f64 / 33e6 && large.0 > small.0,
+                "{algorithm:?} on {nodes}: {large:?}"
+            );
+            let skeleton = time(&cm5.clone().computing(Computing::Skeleton), algorithm, keys).unwrap();
+            assert_eq!(large, skeleton, "{algorithm:?} on {nodes}: where keys go depends on the work");
+        }
+    }
+}
+
+/// A node that has finished may start an exchange of blocks while others still sort.
+#[test]
+fn an_exchange_of_blocks_may_follow_at_once() {
+    for (platform, nodes) in [("cm5", 5), ("cm5", 16), ("paragon", 8), ("alewife", 16)] {
+        let machine = sim(platform, nodes).unwrap();
+        for algorithm in algorithms() {
+            for keys in [1, 20, 300] {
+                let run = machine.run(|node| {
+                    let mut keys = profile::keys(node, keys, 32, keys as u64);
+                    algorithm.sort(node, &mut keys)?;
+                    let me = node.rank();
+                    let blocks = (0..node.size()).map(|to| Block::from(&*vec![(me * 100 + to) as u64; 64]));
+                    let arrived = node.all_to_all_v(blocks.collect());
+                    let right = |from: usize| *arrived[from] == vec![(from * 100 + me) as u64; 64];
+                    Ok((0..node.size()).all(right))
+                });
+                let right =
+                    run.unwrap_or_else(|e| panic!("{algorithm:?}, {keys} on {platform}-{nodes}: {e}"));
+                assert!(
+                    right.results.iter().all(|right| *right),
+                    "{algorithm:?}, {keys} on {platform}-{nodes}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! What the linker grants and refuses.
+
+use proptest::prelude::*;
+use strata_tcs::barrier::Algorithm;
+use strata_tcs::{App, Image, LinkError, Options, Placement, Shape, Target, TaskId, link, link_with};
+
+strata_tcs::communication! {
+    networks { Data, More, Never }
+    sets { Go: Data; Both: Data, More; Other: More; }
+}
+
+/// A machine without budgets.
+fn mesh(width: usize, height: usize) -> Target {
+    Target { cells: width * height, shape: Shape::Mesh { width, height }, ..Target::crossbar(1) }
+}
+
+/// A task of `cells` cells with these connections in one set.
+fn star(cells: usize, pairs: &[(usize, usize)]) -> (App, TaskId) {
+    let mut app = App::new("test");
+    let root = app.task("root", cells);
+    for (from, to) in pairs {
+        app[root].connect::<f64, Data>(*from, *to);
+    }
+    app[root].set::<Go>();
+    (app, root)
+}
+
+fn errors(app: &App, root: TaskId, target: &Target) -> Vec<LinkError> {
+    link(app, root, target).err().map_or_else(Vec::new, |errors| errors.all().to_vec())
+}
+
+fn only(app: &App, root: TaskId, target: &Target) -> LinkError {
+    let errors = errors(app, root, target);
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    errors[0].clone()
+}
+
+fn congestion(image: &Image) -> usize {
+    image.report().connections().map(|connection| connection.congestion).max().unwrap_or(0)
+}
+
+/// Fig 3.4: three cells of the bottom row to the middle of the top one. All rows first: a third of
+/// the bandwidth; each over a link of its own: all of it.
+#[test]
+fn routes_of_figure_3_4_do_not_meet() {
+    for (width, height) in [(3, 2), (3, 3)] {
+        let bottom = (height - 1) * width;
+        let (app, root) = star(width * height, &[(bottom, 1), (bottom + 1, 1), (bottom + 2, 1)]);
+        for target in [mesh(width, height), Target { slots: None, ..Target::iwarp(width, height) }] {
+            let image = link(&app, root, &target).unwrap();
+            assert_eq!(congestion(&image), 1, "{}", image.report());
+            let full = target.link_bandwidth();
+            assert!(image.report().connections().all(|connection| connection.rate == full));
+        }
+        // What the left-hand side shows: all along their rows first.
+        let rows_first = |from: usize| mesh(width, height).shape.paths(from, 1, width * height)[0].clone();
+        let last = |from: usize| rows_first(from).links.last().copied();
+        assert_eq!(last(bottom), last(bottom + 1));
+        assert_eq!(last(bottom), last(bottom + 2));
+    }
+}
+
+#[test]
+fn rerouting_never_hurts_and_finds_what_order_hides() {
+    // Each cell of a torus to the one opposite: 8 paths each.
+    let pairs: Vec<_> = (0..16).map(|cell| (cell, (cell / 4 + 2) % 4 * 4 + (cell + 2) % 4)).collect();
+    let (app, root) = star(16, &pairs);
+    let target = Target { slots: None, ..Target::iwarp(4, 4) };
+    let once = link_with(&app, root, &target, &Options { reroute: false, ..Options::default() }).unwrap();
+    let again = link(&app, root, &target).unwrap();
+    assert!(congestion(&again) <= congestion(&once));
+    // 16 paths of 4 hops on 64 links: one each would be best.
+    assert!(congestion(&again) <= 2, "{}", again.report());
+}
+
+#[test]
+fn recursion_is_refused() {
+    let mut app = App::new("test");
+    let (a, b) = (app.task("a", 2), app.task("b", 2));
+    app[a].child("b", b, &[0, 1]);
+    app[b].child("a", a, &[1, 0]);
+    let error = only(&app, a, &mesh(2, 1));
+    assert_eq!(error, LinkError::Recursion { path: vec!["a".into(), "b".into(), "a".into()] });
+    assert!(error.to_string().contains("a -> b -> a"));
+    let mut app = App::new("test");
+    let a = app.task("a", 1);
+    app[a].child("itself", a, &[0]);
+    assert_eq!(only(&app, a, &mesh(1, 1)), LinkError::Recursion { path: vec!["a".into(), "a".into()] });
+}
+
+#[test]
+fn children_that_multiply_are_refused() {
+    let mut app = App::new("test");
+    let tasks: Vec<_> = (0..15).map(|level| app.task(format!("t{level}"), 1)).collect();
+    for pair in tasks.windows(2) {
+        app[pair[0]].child("a", pair[1], &[0]);
+        app[pair[0]].child("b", pair[1], &[0]);
+    }
+    assert_eq!(only(&app, tasks[0], &mesh(1, 1)), LinkError::TooMany { most: 10_000 });
+    assert!(link(&app, tasks[8], &mesh(1, 1)).is_ok());
+}
+
+#[test]
+fn children_are_inside_their_parents_and_apart_where_wired() {
+    let mut app = App::new("test");
+    let (root, left, right) = (app.task("root", 3), app.task("left", 2), app.task("right", 2));
+    app[left].output::<u32>("out", 1);
+    app[right].input::<u32>("in", 0);
+    let a = app[root].child("a", left, &[0, 1]);
+    let b = app[root].child("b", right, &[1, 2]);
+    app[root].wire(a, "out", b, "in");
+    assert!(matches!(only(&app, root, &mesh(3, 1)), LinkError::Overlap { cell: 1, .. }));
+
+    let mut app = App::new("test");
+    let (root, child) = (app.task("root", 2), app.task("child", 2));
+    app[root].child("outside", child, &[1, 2]);
+    app[root].child("short", child, &[1]);
+    app[root].child("twice", child, &[0, 0]);
+    let found = errors(&app, root, &mesh(2, 1));
+    assert!(matches!(&found[0], LinkError::OutsideParent { cell: 2, cells: 2, .. }));
+    assert!(matches!(&found[1], LinkError::Cells { given: 1, cells: 2, .. }));
+    assert!(matches!(&found[2], LinkError::CellTwice { cell: 0, .. }));
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
+fn ports_are_bound_once_to_their_like() {
+    let mut app = App::new("test");
+    let (root, give, take) = (app.task("root", 2), app.task("give", 1), app.task("take", 1));
+    app[give].output::<u32>("out", 0);
+    app[take].input::<u32>("in", 0);
+    app[take].input::<f64>("wide", 0);
+    let a = app[root].child("a", give, &[0]);
+    let b = app[root].child("b", take, &[1]);
+    // Nothing is bound.
+    let found = errors(&app, root, &mesh(2, 1));
+    assert_eq!(found.len(), 3);
+    assert!(found.iter().all(|error| matches!(error, LinkError::Unbound { .. })));
+    // Types differ, twice bound, no such port, wrong direction.
+    app[root].wire(a, "out", b, "wide");
+    app[root].wire(a, "out", b, "in");
+    app[root].wire(a, "exit", b, "in");
+    app[root].wire(b, "in", a, "out");
+    let found = errors(&app, root, &mesh(2, 1));
+    let count = |is: fn(&LinkError) -> bool| found.iter().filter(|error| is(error)).count();
+    assert_eq!(count(|e| matches!(e, LinkError::PortType { .. })), 1, "{found:#?}");
+    assert_eq!(count(|e| matches!(e, LinkError::NoPort { .. })), 1);
+    assert_eq!(count(|e| matches!(e, LinkError::Direction { .. })), 2);
+    assert!(count(|e| matches!(e, LinkError::BoundTwice { .. })) >= 3);
+    let text = link(&app, root, &mesh(2, 1)).unwrap_err().to_string();
+    assert!(text.contains("has no port `exit`; it has `out`"), "{text}");
+    assert!(text.contains("carries `u32`") && text.contains("carries `f64`"), "{text}");
+}
+
+#[test]
+fn inherited_ports_are_at_the_same_cell() {
+    let build = |at: usize, inward: bool| {
+        let mut app = App::new("test");
+        let root = app.task("root", 3);
+        let (give, middle, inner) = (app.task("give", 1), app.task("middle", 2), app.task("inner", 1));
+        app[give].output::<u32>("out", 0);
+        app[middle].input::<u32>("in", 0);
+        if inward {
+            app[inner].input::<u32>("in", 0);
+        } else {
+            app[inner].output::<u32>("in", 0);
+        }
+        let deep = app[middle].child("deep", inner, &[at]);
+        app[middle].inherit(deep, "in", "in");
+        let a = app[root].child("a", give, &[0]);
+        let b = app[root].child("b", middle, &[1, 2]);
+        app[root].wire(a, "out", b, "in");
+        (app, root)
+    };
+    let (app, root) = build(0, true);
+    let image = link(&app, root, &mesh(3, 1)).unwrap();
+    // One external connection, though two tasks use it; both siblings start together.
+    assert_eq!(image.report().task("root").unwrap().external.len(), 1);
+    assert_eq!(
+        image.report().tasks.iter().map(|task| task.task.as_str()).collect::<Vec<_>>(),
+        ["root", "root/a", "root/b", "root/b/deep"]
+    );
+    let (app, root) = build(1, true);
+    assert!(matches!(only(&app, root, &mesh(3, 1)), LinkError::PortCell { at: 1, wanted: 0, .. }));
+    let (app, root) = build(0, false);
+    assert!(matches!(only(&app, root, &mesh(3, 1)), LinkError::Direction { .. }));
+}
+
+#[test]
+fn budgets_are_kept_to_the_last() {
+    // Cell 0 sends to five others, all of which it needs a slot for.
+    let pairs: Vec<_> = (1..6).map(|to| (0, to)).collect();
+    let (app, root) = star(6, &pairs);
+    let with = |slots| Target { slots: Some(slots), ..Target::crossbar(6) };
+    assert!(link(&app, root, &with(5)).is_ok());
+    let error = only(&app, root, &with(4));
+    assert_eq!(error, LinkError::Slots { cell: 0, task: "root".into(), set: "Go".into(), need: 5, have: 4 });
+
+    // Two reservations on one link.
+    let reserve = |rate: f64| {
+        let mut app = App::new("test");
+        let root = app.task("root", 3);
+        let long = app[root].connect::<f64, Data>(0, 2);
+        let short = app[root].connect::<f64, Data>(1, 2);
+        app[root].set::<Go>();
+        app[root].reserve(long, rate);
+        app[root].reserve(short, 4e9);
+        (app, root)
+    };
+    let (app, root) = reserve(4e9);
+    let image = link(&app, root, &mesh(3, 1)).unwrap();
+    assert!(image.report().connections().all(|connection| connection.rate == 4e9 && connection.reserved));
+    let (app, root) = reserve(4.001e9);
+    assert!(matches!(only(&app, root, &mesh(3, 1)), LinkError::Bandwidth { need, .. } if need > 8e9));
+
+    // A connection without a reservation needs something that is left.
+    let (mut app, root) = reserve(4e9);
+    app[root].connect::<f64, Data>(1, 2);
+    assert!(matches!(only(&app, root, &mesh(3, 1)), LinkError::Starved { connection: 2, .. }));
+
+    // Barriers: one more with each level.
+    let nested = |levels: usize| {
+        let mut app = App::new("test");
+        let tasks: Vec<_> =
+            (0..levels).map(|level| app.task(format!("t{level}"), levels + 1 - level)).collect();
+        for level in 1..levels {
+            let cells: Vec<_> = (0..=levels - level).collect();
+            app[tasks[level - 1]].child("next", tasks[level], &cells);
+        }
+        (app, tasks[0])
+    };
+    let iwarp = Target::iwarp(8, 1);
+    let (app, root) = nested(4);
+    let image = link(&app, root, &iwarp).unwrap();
+    let mut ids: Vec<_> = image.report().barriers.iter().map(|barrier| barrier.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 2, 3]);
+    let (app, root) = nested(5);
+    assert_eq!(only(&app, root, &iwarp), LinkError::Barriers { cell: 0, need: 5, have: 4 });
+}
+
+/// Children that share a cell never run at once, so that the greatest of them counts; those apart
+/// count together (I8).
+#[test]
+fn what_may_run_at_once_shares_links() {
+    let build = |second: &[usize]| {
+        let mut app = App::new("test");
+        let (root, child) = (app.task("root", 4), app.task("child", 2));
+        app[child].connect::<f64, Data>(0, 1);
+        app[child].set::<Go>();
+        app[root].child("a", child, &[0, 3]);
+        app[root].child("b", child, second);
+        link(&app, root, &mesh(4, 1)).unwrap()
+    };
+    assert_eq!(congestion(&build(&[0, 2])), 1);
+    assert_eq!(congestion(&build(&[1, 2])), 2);
+}
+
+#[test]
+fn sets_that_do_not_fit_are_split() {
+    // §6.2.2: one cell of 64 to all others, in phases of at most 8.
+    let pairs: Vec<_> = (1..64).map(|to| (0, to)).collect();
+    let (app, root) = star(64, &pairs);
+    let target = Target { slots: Some(8), ..Target::iwarp(8, 8) };
+    assert!(matches!(only(&app, root, &target), LinkError::Slots { need: 63, have: 8, .. }));
+    let split = Options { split: true, ..Options::default() };
+    let image = link_with(&app, root, &target, &split).unwrap();
+    let parts: Vec<_> = image.report().task("root").unwrap().set("Go").collect();
+    assert_eq!(parts.len(), 8, "63 connections of 8 at a time");
+    assert_eq!(parts.iter().map(|part| part.connections.len()).sum::<usize>(), 63);
+    assert!(parts.iter().all(|part| part.parts == 8 && part.connections.len() <= 8));
+    // By congestion: one connection a link, of which a corner of a mesh has two.
+    let once = Options { split: true, congestion: Some(1), ..Options::default() };
+    let image = link_with(&app, root, &mesh(8, 8), &once).unwrap();
+    assert_eq!(congestion(&image), 1);
+}
+
+#[test]
+fn sizes_and_places() {
+    let (app, root) = star(0, &[]);
+    assert_eq!(only(&app, root, &mesh(2, 1)), LinkError::NoCells { task: "root".into() });
+    let (app, root) = star(1, &[]);
+    let image = link(&app, root, &Target::iwarp(1, 1)).unwrap();
+    assert_eq!(image.report().task("root").unwrap().switch, 0.0);
+    let ring: Vec<_> = (0..512).map(|cell| (cell, (cell + 1) % 512)).collect();
+    let (app, root) = star(512, &ring);
+    assert!(link(&app, root, &Target::iwarp(32, 16)).is_ok());
+    assert_eq!(
+        only(&app, root, &Target::iwarp(8, 8)),
+        LinkError::Machine { target: "iwarp 8x8".into(), need: 512, have: 64 }
+    );
+
+    let (app, root) = star(2, &[(0, 1), (2, 1), (1, 1)]);
+    let found = errors(&app, root, &mesh(2, 1));
+    assert!(
+        matches!(&found[0], LinkError::NoCell { cell: 2, .. })
+            && matches!(&found[1], LinkError::ToItself { .. })
+    );
+
+    let (app, root) = star(3, &[(0, 1)]);
+    let place = |at: &[usize]| Options { placement: Placement::At(at.to_vec()), ..Options::default() };
+    for at in [&[0, 1][..], &[0, 1, 9], &[0, 1, 1]] {
+        let refused = link_with(&app, root, &mesh(3, 3), &place(at)).unwrap_err();
+        assert!(matches!(refused.all(), [LinkError::Placement { .. }]), "{at:?}: {refused}");
+    }
+    let far = link_with(&app, root, &mesh(3, 3), &place(&[0, 8, 4])).unwrap();
+    assert_eq!(far.report().connections().next().unwrap().hops, 4);
+}
+
+#[test]
+fn close_placement_brings_partners_together() {
+    // A ring whose neighbours are far apart in order.
+    let (app, root) = star(16, &(0..16).map(|i| (i * 7 % 16, (i + 1) * 7 % 16)).collect::<Vec<_>>());
+    let hops = |placement| {
+        let options = Options { placement, ..Options::default() };
+        let image = link_with(&app, root, &Target { slots: None, ..Target::iwarp(4, 4) }, &options).unwrap();
+        image.report().connections().map(|connection| connection.hops).sum::<usize>()
+    };
+    assert!(hops(Placement::Close) <= 20, "{} of {}", hops(Placement::Close), hops(Placement::InOrder));
+    assert!(hops(Placement::Close) < hops(Placement::InOrder));
+}
+
+#[test]
+fn what_is_never_active_or_said_of_others_is_told() {
+    let mut app = App::new("test");
+    let (root, other) = (app.task("root", 2), app.task("other", 2));
+    let never = app[root].connect::<f64, Never>(0, 1);
+    app[root].set::<Go>();
+    app[other].reserve(never, 1.0);
+    app[root].connect::<[u8; 0], Data>(0, 1);
+    let rated = app[root].connect::<u8, Data>(0, 1);
+    app[root].reserve(rated, f64::NAN);
+    app[root].depth(rated, 0);
+    app[root].input::<u8>("p", 7);
+    app[root].input::<u8>("p", 0);
+    let found = errors(&app, root, &mesh(2, 1));
+    let count = |is: fn(&LinkError) -> bool| found.iter().filter(|error| is(error)).count();
+    assert_eq!(count(|e| matches!(e, LinkError::NeverActive { .. })), 1, "{found:#?}");
+    assert_eq!(count(|e| matches!(e, LinkError::Foreign { .. })), 1);
+    assert_eq!(count(|e| matches!(e, LinkError::Connection { .. })), 3);
+    assert_eq!(count(|e| matches!(e, LinkError::Twice { .. })), 1);
+    assert_eq!(count(|e| matches!(e, LinkError::NoCell { .. })), 1);
+    assert_eq!(count(|e| matches!(e, LinkError::Unbound { .. })), 2);
+}
+
+#[test]
+fn barriers_are_chosen_by_cost_and_capacity() {
+    let (app, root) = star(64, &[(0, 1)]);
+    let of = |target: &Target, barrier| {
+        let image = link_with(&app, root, target, &Options { barrier, ..Options::default() });
+        image.map(|image| image.report().barriers[0].clone())
+    };
+    // One sender to a cell: rings only, in two dimensions as it is the whole machine.
+    let iwarp = Target::iwarp(8, 8);
+    let chosen = of(&iwarp, None).unwrap();
+    assert_eq!(chosen.algorithm, "8x8 rings");
+    assert!((chosen.clocks / 448.0 - 1.0).abs() < 0.01, "{chosen:?}");
+    let ring = of(&iwarp, Some(Algorithm::Ring)).unwrap();
+    assert!((ring.clocks / 800.0 - 1.0).abs() < 0.01, "{ring:?}");
+    let refused = of(&iwarp, Some(Algorithm::Hypercube)).unwrap_err();
+    assert!(matches!(refused.all(), [LinkError::Algorithm { members: 64, .. }]), "{refused}");
+    // Without that limit a logarithm wins; with a barrier of its own, the machine.
+    let free = of(&Target::crossbar(64), None).unwrap();
+    assert!(["hypercube", "dissemination"].contains(&free.algorithm.as_str()), "{free:?}");
+    let native = Target { native_barrier: Some(1.0), ..Target::crossbar(64) };
+    assert_eq!(of(&native, None).unwrap().algorithm, "native");
+    assert!(of(&iwarp, Some(Algorithm::Native)).is_err());
+}
+
+#[test]
+fn the_report_is_text_json_and_pictures() {
+    let (mut app, root) = star(9, &[(6, 1), (7, 1), (8, 1)]);
+    app[root].connect::<u8, More>(0, 8);
+    app[root].set::<Both>();
+    let image = link(&app, root, &mesh(3, 3)).unwrap();
+    let report = image.report();
+    let text = report.to_string();
+    assert!(text.contains("task root on cells 0-8") && text.contains("set Both: 4 connections"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["tasks"][0]["sets"][0]["connections"][0]["hops"], 3);
+    assert_eq!(json["barriers"][0]["cells"].as_array().unwrap().len(), 9);
+    for svg in [report.svg(None), report.svg(Some(("root", "Go")))] {
+        let svg = svg.unwrap();
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.matches("<rect").count() == 10);
+    }
+    assert_eq!(report.svg(Some(("root", "Nothing"))), None);
+}
+
+proptest! {
+    /// Whatever is described: no panic; and what is granted keeps to the machine.
+    #[test]
+    fn anything_links_or_is_refused(
+        cells in 0usize..10,
+        pairs in prop::collection::vec((0usize..10, 0usize..10, 0usize..3, prop::option::of(-1e6..3e7f64)), 0..30),
+        slots in 1usize..12,
+        split in any::<bool>(),
+        wide in any::<bool>(),
+    ) {
+        let mut app = App::new("any");
+        let root = app.task("root", cells);
+        for (from, to, network, rate) in pairs {
+            match network {
+                0 => { let c = app[root].connect::<u8, Data>(from, to); rate.inspect(|r| app[root].reserve(c, *r)); }
+                1 => { let c = app[root].connect::<u64, More>(from, to); rate.inspect(|r| app[root].reserve(c, *r)); }
+                _ => { let c = app[root].connect_in::<u64, More>(from, to, 1); rate.inspect(|r| app[root].reserve(c, *r)); }
+            }
+        }
+        app[root].set::<Go>();
+        app[root].set::<Both>();
+        for phase in 0..10 {
+            app[root].set_in::<Other>(phase);
+        }
+        let target = Target { slots: Some(slots), ..if wide { Target::iwarp(9, 1) } else { Target::iwarp(3, 3) } };
+        if let Ok(image) = link_with(&app, root, &target, &Options { split, ..Options::default() }) {
+            for set in &image.report().tasks[0].sets {
+                let mut at = [0; 9];
+                set.connections.iter().flat_map(|c| &c.cells).for_each(|cell| at[*cell] += 1);
+                prop_assert!(at.iter().all(|need| *need <= slots));
+                let total = target.link_bandwidth() * (1.0 + 1e-6);
+                for connection in &set.connections {
+                    prop_assert!(connection.rate > 0.0 && connection.rate <= total);
+                }
+            }
+        }
+    }
+}

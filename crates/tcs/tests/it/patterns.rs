@@ -1,0 +1,124 @@
+//! The all-to-all: on every number of cells, and without shared links on a torus.
+
+use strata_runtime::Machine;
+use strata_tcs::patterns::{AllToAll, ReduceBroadcast, ScatterGather, phases};
+use strata_tcs::switch::Mode;
+use strata_tcs::{App, Cell, Cost, Image, Options, Shape, Target, TaskId, link_with, run, simulate};
+
+fn described(cells: usize, phases: &[phases::Phase], depth: usize) -> (App, TaskId, AllToAll<u16>) {
+    let mut app = App::new("exchange");
+    let root = app.task("root", cells);
+    let pattern = AllToAll::new(&mut app, root, phases, depth);
+    (app, root, pattern)
+}
+
+/// Blocks of different lengths, some empty.
+fn block(from: usize, to: usize) -> Vec<u16> {
+    vec![(100 * from + to) as u16; (from * 7 + to * 3) % 20]
+}
+
+fn check(pattern: &AllToAll<u16>, cell: &mut Cell<'_>) -> Result<bool, strata_runtime::Error> {
+    let (me, cells) = (cell.id(), cell.cells());
+    let came = pattern.exchange(cell, (0..cells).map(|to| block(me, to)).collect())?;
+    Ok(came == (0..cells).map(|from| block(from, me)).collect::<Vec<_>>())
+}
+
+fn linked(app: &App, root: TaskId, target: &Target, switch: Mode) -> Image {
+    link_with(app, root, target, &Options { switch, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn every_block_arrives() {
+    for cells in [1, 2, 3, 4, 5, 8] {
+        let schedules = [Some(phases::shift(cells)), phases::exclusive_or(cells)];
+        for (schedule, mode) in schedules.into_iter().flatten().zip(Mode::ALL) {
+            let (app, root, pattern) = described(cells, &schedule, 16);
+            let image = linked(&app, root, &Target::crossbar(cells), mode);
+            let threads = Machine::threads(cells).unwrap();
+            let found = threads.run(|node| run(node, &image, |cell| check(&pattern, cell))).unwrap();
+            assert_eq!(found, vec![Some(true); cells]);
+            let simulated = simulate(&image, |cell| check(&pattern, cell)).unwrap();
+            assert_eq!(simulated.results, vec![true; cells]);
+        }
+    }
+}
+
+#[test]
+fn on_a_torus_no_two_blocks_of_a_phase_share_a_link() {
+    for (width, height) in [(2, 2), (4, 2), (4, 4), (8, 8)] {
+        let schedule = phases::best(Shape::Torus { width, height }, width * height);
+        let (app, root, pattern) = described(width * height, &schedule, 64);
+        let image = linked(&app, root, &Target::iwarp(width, height), Mode::Single);
+        assert!(image.report().connections().all(|connection| connection.congestion == 1));
+        let run = simulate(&image, |cell| check(&pattern, cell)).unwrap();
+        assert!(run.results.iter().all(|right| *right));
+    }
+}
+
+#[test]
+fn the_wrong_number_of_blocks_is_refused() {
+    let (app, root, pattern) = described(2, &phases::shift(2), 64);
+    let image = linked(&app, root, &Target::crossbar(2), Mode::Single);
+    let error = simulate(&image, |cell| pattern.exchange(cell, vec![vec![1]])).unwrap_err().to_string();
+    assert!(error.contains("1 blocks for 2 cells"), "{error}");
+}
+
+/// The two ways to predict: the algebra of parts, and the program in simulated time.
+#[test]
+fn composition_and_simulation_agree() {
+    for bytes in [2, 256, 4096] {
+        let cells = 16;
+        let schedule = phases::best(Shape::Torus { width: 4, height: 4 }, cells);
+        let (app, root, pattern) = described(cells, &schedule, bytes);
+        let image = linked(&app, root, &Target::iwarp(4, 4), Mode::Triple);
+        let block = vec![1u16; bytes / 2];
+        let run =
+            simulate(&image, |cell| pattern.exchange(cell, vec![block.clone(); cells]).map(drop)).unwrap();
+        let report = image.report();
+        let switch = report.task("root").unwrap().switch;
+        // In each phase the longest of all transfers, at the full rate.
+        let phase = |part: &strata_tcs::report::SetReport| {
+            let longest = part.connections.iter().map(|c| c.latency).fold(0.0, f64::max);
+            Cost::Sequence(vec![switch.into(), (longest + (bytes as f64 / 1.998).floor()).into()])
+        };
+        let parts = report.task("root").unwrap().sets.iter().map(phase).collect();
+        let composed = Cost::Sequence(parts).estimate().mean;
+        // Cells that have nothing far to send wait less: the bound is from above.
+        let ratio = composed / run.time();
+        assert!(
+            (0.99..1.04).contains(&ratio),
+            "{bytes} bytes: composed {composed}, simulated {}",
+            run.time()
+        );
+    }
+}
+
+#[test]
+fn rooted_patterns_on_any_number_of_cells() {
+    for cells in [1, 2, 3, 5, 8] {
+        let mut app = App::new("rooted");
+        let root = app.task("root", cells);
+        let rooted = ScatterGather::<u16>::new(&mut app, root, 64);
+        let tree = ReduceBroadcast::<u64>::new(&mut app, root, 64);
+        // Slots for 4 of a root's connections in a part, but for more of the tree's.
+        let target = Target { slots: Some(6), ..Target::crossbar(cells) };
+        let image = link_with(&app, root, &target, &Options { split: true, ..Options::default() }).unwrap();
+        let program = |cell: &mut Cell<'_>| {
+            let me = cell.id();
+            let blocks = if me == 0 { (0..cells).map(|to| block(0, to)).collect() } else { Vec::new() };
+            let mine = rooted.scatter(cell, blocks)?;
+            assert_eq!(mine, block(0, me));
+            let all = rooted.gather(cell, mine)?;
+            let expected: Vec<_> = (0..if me == 0 { cells } else { 0 }).map(|from| block(0, from)).collect();
+            assert_eq!(all, expected);
+            let mut values = [me as u64, 1];
+            tree.reduce(cell, &mut values, |a, b| a + b)?;
+            Ok(values)
+        };
+        let sum = (cells * (cells - 1) / 2) as u64;
+        let threads = Machine::threads(cells).unwrap();
+        let found = threads.run(|node| run(node, &image, program)).unwrap();
+        assert_eq!(found, vec![Some([sum, cells as u64]); cells]);
+        assert_eq!(simulate(&image, program).unwrap().results, vec![[sum, cells as u64]; cells]);
+    }
+}

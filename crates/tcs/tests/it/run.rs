@@ -1,0 +1,419 @@
+//! Applications that run: on threads, by messages on a simulated machine, and in simulated time.
+
+use crate::common::{Tree, shifts};
+use std::time::Duration;
+use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::{Development, Machine, prelude::*};
+use strata_tcs::barrier::Algorithm;
+use strata_tcs::switch::Mode;
+use strata_tcs::{
+    App, Cell, Connection, Image, Options, RunOptions, Target, link, link_with, run, run_with, simulate,
+};
+
+strata_tcs::communication! {
+    networks { pub Data, pub Back }
+    sets { pub Go: Data; pub Return: Back; pub Both: Data, Back; }
+}
+
+/// Two cells and a connection from the first to the second.
+fn pair(depth: usize) -> (Image, Connection<u64, Data>, Connection<u64, Back>) {
+    let mut app = App::new("pair");
+    let root = app.task("pair", 2);
+    let there = app[root].connect::<u64, Data>(0, 1);
+    let back = app[root].connect::<u64, Back>(1, 0);
+    app[root].depth(there, depth);
+    app[root].set::<Go>();
+    app[root].set::<Return>();
+    app[root].set::<Both>();
+    (link(&app, root, &Target::crossbar(2)).unwrap(), there, back)
+}
+
+/// What `program` returns on every node, by all three ways.
+fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
+    image: &Image,
+    program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
+) -> Vec<T> {
+    let nodes = image.cells();
+    let checked = RunOptions { check: true, simulated: false };
+    let threads = Machine::threads(nodes).unwrap();
+    let on_threads = threads.run(|node| run_with(node, image, checked, &program)).unwrap();
+    let cm5 = SimulatedMachine::find("ethernet-25g").unwrap();
+    let by_messages = Machine::sim(&cm5, nodes).unwrap().run(|node| run_with(node, image, checked, &program));
+    let simulated = simulate(image, &program).unwrap().results;
+    let all: Vec<T> = on_threads.into_iter().flatten().collect();
+    assert_eq!(by_messages.unwrap().results.into_iter().flatten().collect::<Vec<_>>(), all);
+    assert_eq!(simulated, all);
+    all
+}
+
+#[test]
+fn every_mode_carries_every_set() {
+    for cells in [1, 2, 3, 5, 8] {
+        for mode in Mode::ALL {
+            let (image, program) = shifts(cells, mode, None);
+            let found = everywhere(&image, |cell| program.body(cell, 7));
+            assert_eq!(found, (0..cells).map(|cell| program.expected(cell, 7)).collect::<Vec<_>>(), "{mode}");
+        }
+        for algorithm in Algorithm::all(None) {
+            let (image, program) = shifts(cells, Mode::Triple, Some(algorithm));
+            let found = everywhere(&image, |cell| program.body(cell, 3));
+            assert_eq!(found, (0..cells).map(|cell| program.expected(cell, 3)).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn the_machines_own_barrier_takes_all_nodes() {
+    let mut app = App::new("native");
+    let root = app.task("native", 3);
+    let next: Vec<_> = (0..3).map(|cell| app[root].connect::<u64, Data>(cell, (cell + 1) % 3)).collect();
+    app[root].connect::<u64, Back>(1, 0);
+    app[root].set::<Go>();
+    app[root].set::<Return>();
+    let target = Target { native_barrier: Some(1.0), ..Target::crossbar(3) };
+    let image = link(&app, root, &target).unwrap();
+    assert_eq!(image.report().barriers[0].algorithm, "native");
+    let program = |cell: &mut Cell<'_>| {
+        let me = cell.id();
+        let mut value = [me as u64];
+        for _ in 0..10 {
+            cell.phase::<Go, _>(|net| {
+                net.send(next[me], &value);
+                net.receive(next[(me + 2) % 3], &mut value);
+                Ok(())
+            })?;
+            cell.phase::<Return, _>(|_| Ok(()))?;
+        }
+        Ok(value[0])
+    };
+    assert_eq!(everywhere(&image, program), [2, 0, 1]);
+    // Whoever comes first waits for the last.
+    let late = simulate(&image, |cell| {
+        cell.work(100.0 * cell.id() as f64, || ());
+        cell.sync();
+        Ok(cell.clocks())
+    });
+    assert_eq!(late.unwrap().results, [201.0; 3]);
+    let error = Machine::threads(4).unwrap().run(|node| run(node, &image, program)).unwrap_err();
+    assert!(error.to_string().contains("own barrier of 3 cells, and there are 4 nodes"), "{error}");
+}
+
+#[test]
+fn a_tree_of_tasks_with_wires_and_inherited_ports() {
+    for values in [0, 1, 9] {
+        let tree = Tree::new();
+        let found = everywhere(&tree.image, |cell| tree.body(cell, values));
+        assert_eq!(found, tree.expected(values));
+    }
+}
+
+#[test]
+fn messages_of_any_length_pass_any_depth() {
+    for depth in [1, 56, 100, 4096] {
+        let (image, there, back) = pair(depth);
+        let lengths = [0, 1, 6, 7, 8, 100, 254, 255, 3000];
+        let found = everywhere(&image, |cell| {
+            cell.phase::<Go, _>(|net| {
+                for length in lengths {
+                    let values: Vec<u64> = (0..length).map(|at| at * length).collect();
+                    if net.id() == 0 {
+                        net.send(there, &values);
+                    } else {
+                        assert_eq!(net.receive_vec(there), values);
+                    }
+                }
+                Ok(())
+            })?;
+            // Afterwards the other set, the other way.
+            cell.phase::<Return, _>(|net| {
+                let mut value = [41];
+                if net.id() == 1 {
+                    net.send(back, &value);
+                } else {
+                    net.receive(back, &mut value);
+                }
+                Ok(value[0])
+            })
+        });
+        assert_eq!(found, [41, 41]);
+    }
+}
+
+/// The sender is at most a connection's depth ahead of a receiver that takes its time.
+#[test]
+fn a_full_connection_holds_its_sender() {
+    let (image, there, back) = pair(560);
+    let found = Machine::threads(2).unwrap().run(|node| {
+        run(node, &image, |cell| {
+            cell.phase::<Both, _>(|net| {
+                if net.id() == 1 {
+                    // Nothing is taken until the sender has had all the time it needs.
+                    std::thread::sleep(Duration::from_millis(30));
+                    let mut value = [0];
+                    (0..1000).for_each(|at| {
+                        net.receive(there, &mut value);
+                        assert_eq!(value, [at]);
+                    });
+                    net.send(back, &[1]);
+                    return Ok(0.0);
+                }
+                let start = net.clocks();
+                (0..1000u64).for_each(|at| net.send(there, &[at]));
+                let clocks = net.clocks() - start;
+                net.receive(back, &mut [0]);
+                Ok(clocks)
+            })
+        })
+    });
+    // Lines of 56 bytes: 16 of 1000 fit. The rest had to wait for the receiver.
+    assert!(found.unwrap()[0].unwrap() > 10e6, "the sender did not wait");
+}
+
+#[test]
+fn a_peer_that_never_reads_is_found() {
+    let (image, there, _) = pair(64);
+    let program = |node: &mut Node| {
+        run(node, &image, |cell| {
+            cell.phase::<Go, _>(|net| {
+                if net.id() == 0 {
+                    (0..1000u64).for_each(|at| net.send(there, &[at]));
+                }
+                Ok(())
+            })
+        })
+    };
+    let watched = Development::default().watchdog(Duration::from_millis(300));
+    let error = Machine::threads(2).unwrap().run_with(&watched, program).unwrap_err().to_string();
+    assert!(error.contains("node 0") && error.contains("run.rs"), "{error}");
+    let cm5 = SimulatedMachine::find("cm5").unwrap();
+    let error = Machine::sim(&cm5, 2).unwrap().run(program).unwrap_err().to_string();
+    assert!(error.contains("node 0") && error.contains("run.rs"), "{error}");
+}
+
+/// What went wrong, and where.
+fn fails(image: &Image, program: impl Fn(&mut Cell<'_>) -> Result<(), Error> + Sync) -> String {
+    let nodes = image.cells();
+    let checked = RunOptions { check: true, simulated: false };
+    let machine = Machine::threads(nodes).unwrap();
+    machine.run(|node| run_with(node, image, checked, &program)).unwrap_err().to_string()
+}
+
+#[test]
+fn errors_and_panics_end_the_whole_job() {
+    let (image, there, back) = pair(4096);
+    let error = fails(&image, |cell| {
+        cell.phase::<Go, _>(|net| {
+            if net.id() == 1 {
+                return Err(Error::program("no more paper"));
+            }
+            net.send(there, &[1]);
+            Ok(())
+        })?;
+        // Cell 0 waits for ever in the switch, were it not for the failure of cell 1.
+        cell.phase::<Return, _>(|net| {
+            net.receive(back, &mut [0]);
+            Ok(())
+        })
+    });
+    assert!(error.starts_with("node 1: task pair, cell 1: no more paper"), "{error}");
+    let error = fails(&image, |cell| {
+        assert!(cell.id() != 0, "a bug of cell 0");
+        cell.sync();
+        Ok(())
+    });
+    assert!(error.contains("node 0") && error.contains("a bug of cell 0"), "{error}");
+    let tree = Tree::new();
+    let error = fails(&tree.image, |cell| tree.failing(cell));
+    assert!(error.contains("task root/middle/deep, cell 0: deep trouble"), "{error}");
+}
+
+#[test]
+fn misuse_is_named() {
+    let (image, there, back) = pair(4096);
+    let go = |f: fn(&mut strata_tcs::Net<'_, '_, Go>, Connection<u64, Data>)| {
+        fails(&image, move |cell| {
+            cell.phase::<Go, _>(|net| {
+                f(net, there);
+                Ok(())
+            })?;
+            cell.sync();
+            cell.phase::<Return, _>(|_| Ok(()))
+        })
+    };
+    // Both cells send; only one of them is the source.
+    let error = go(|net, there| net.send(there, &[1]));
+    assert!(error.contains("from cell 0 to cell 1") && error.contains("cell 1"), "{error}");
+    let error = go(|net, there| {
+        if net.id() == 0 {
+            net.send(there, &[1]);
+        } else {
+            net.receive(there, &mut [0; 2]);
+        }
+    });
+    assert!(error.contains("a message of 8 bytes came where 16 were to be received"), "{error}");
+    let error = go(|net, there| {
+        if net.id() == 0 {
+            net.send(there, &[1]);
+        }
+    });
+    assert!(error.contains("was not received before the switch"), "{error}");
+    let error = fails(&image, |cell| cell.phase_in::<Go, _>(3, |_| Ok(())));
+    assert!(error.contains("the task has no set `Go[3]`"), "{error}");
+    // A connection of another task.
+    let (other, _, _) = pair(1);
+    let mut app = App::new("more");
+    let (_, second) = (app.task("first", 1), app.task("second", 2));
+    let strange = app[second].connect::<u64, Data>(0, 1);
+    app[second].set::<Go>();
+    let error = fails(&other, |cell| {
+        cell.phase::<Go, _>(|net| {
+            net.send(strange, &[1]);
+            Ok(())
+        })
+    });
+    assert!(error.contains("the connection is one of another task"), "{error}");
+    // Too few nodes.
+    let error = Machine::threads(1).unwrap().run(|node| run(node, &image, |_| Ok(()))).unwrap_err();
+    assert!(error.to_string().contains("there are 1 nodes; start 2"), "{error}");
+    let _ = back;
+}
+
+/// Handlers are kept from run to run, and installed again after they were removed.
+#[test]
+fn many_runs_by_messages_leave_nothing_behind() {
+    let (image, program) = shifts(3, Mode::Neighbour, None);
+    let cm5 = SimulatedMachine::find("cm5").unwrap();
+    let found = Machine::sim(&cm5, 3).unwrap().run(|node| {
+        let mut seen = Vec::new();
+        for time in 0..50 {
+            if time % 20 == 10 {
+                node.uninstall();
+            }
+            seen.push(run(node, &image, |cell| program.body(cell, 2))?);
+        }
+        Ok(seen)
+    });
+    for (cell, seen) in found.unwrap().results.into_iter().enumerate() {
+        assert_eq!(seen, vec![Some(program.expected(cell, 2)); 50]);
+    }
+}
+
+#[test]
+fn split_sets_run_part_by_part() {
+    let mut app = App::new("scatter");
+    let root = app.task("scatter", 6);
+    let out: Vec<_> = (1..6).map(|cell| app[root].connect::<u64, Data>(0, cell)).collect();
+    app[root].set::<Go>();
+    let target = Target { slots: Some(2), ..Target::crossbar(6) };
+    let image = link_with(&app, root, &target, &Options { split: true, ..Options::default() }).unwrap();
+    let found = everywhere(&image, |cell| {
+        let mut mine = [0];
+        cell.phases::<Go>(|net| {
+            for (to, connection) in out.iter().enumerate().filter(|(_, c)| net.has(**c)).collect::<Vec<_>>() {
+                match net.id() {
+                    0 => net.send(*connection, &[to as u64 + 101]),
+                    id if id == to + 1 => net.receive(*connection, &mut mine),
+                    _ => {}
+                }
+            }
+            Ok(())
+        })?;
+        Ok(mine[0])
+    });
+    assert_eq!(found, [0, 101, 102, 103, 104, 105]);
+    let error = fails(&image, |cell| cell.phase::<Go, _>(|_| Ok(())));
+    assert!(error.contains("split set `Go` into 3 parts"), "{error}");
+}
+
+/// Figs 4.22, 5.1, 5.3 and 5.4: the rows of 4 and 64 cells gave the constants, those between judge.
+#[test]
+fn simulated_iwarp_takes_what_iwarp_took() {
+    let rows = [
+        ((2, 2), [97.0, 444.0, 575.0, 165.0]),
+        ((4, 2), [146.0, 598.0, 725.0, 216.0]),
+        ((4, 4), [242.0, 872.0, 1000.0, 310.0]),
+        ((8, 4), [423.0, 1425.0, 1550.0, 489.0]),
+        ((8, 8), [800.0, 2551.0, 2681.0, 870.0]),
+    ];
+    for ((width, height), measured) in rows {
+        let cells = width * height;
+        let mut app = App::new("primitives");
+        let (root, task) = (app.task("root", cells), app.task("task", cells));
+        app[root].connect::<u64, Data>(0, 1);
+        app[root].connect::<u64, Back>(1, 0);
+        app[root].set::<Go>();
+        app[root].set::<Return>();
+        let child = app[root].child("child", task, &(0..cells).collect::<Vec<_>>());
+        let options = Options { barrier: Some(Algorithm::Ring), ..Options::default() };
+        let image = link_with(&app, root, &Target::iwarp(width, height), &options).unwrap();
+        let run = simulate(&image, |cell| {
+            let mut clocks = vec![cell.clocks()];
+            cell.sync();
+            clocks.push(cell.clocks());
+            cell.phase::<Go, _>(|_| Ok(()))?;
+            clocks.push(cell.clocks());
+            let inside = cell.start(child, |cell| Ok(cell.clocks()))?;
+            clocks.extend([inside, cell.clocks()]);
+            Ok(clocks.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>())
+        });
+        for ours in run.unwrap().results {
+            for (ours, measured) in ours.iter().zip(measured) {
+                assert!((ours / measured - 1.0).abs() <= 0.03, "{cells} cells: {ours}, measured {measured}");
+            }
+        }
+        let report = image.report().task("root/child").unwrap().clone();
+        assert!((report.start.unwrap() / measured[2] - 1.0).abs() <= 0.03);
+        assert!((report.end.unwrap() / measured[3] - 1.0).abs() <= 0.03);
+    }
+}
+
+/// §3.2.1: what the linker promises is what a transfer takes.
+#[test]
+fn a_simulated_transfer_takes_what_figure_3_7_predicts() {
+    let mut app = App::new("line");
+    let root = app.task("line", 8);
+    let to: Vec<_> = (1..4).map(|cell| app[root].connect::<u8, Data>(0, cell)).collect();
+    app[root].set::<Go>();
+    let image = link(
+        &app,
+        root,
+        &Target { shape: strata_tcs::Shape::Mesh { width: 8, height: 1 }, ..Target::iwarp(8, 1) },
+    );
+    let image = image.unwrap();
+    // Three connections share the first link: each has a third of it, though the others are idle.
+    for (cell, connection) in to.into_iter().enumerate().map(|(at, connection)| (at + 1, connection)) {
+        for bytes in [4, 64, 4096] {
+            let run = simulate(&image, |me| {
+                me.phase::<Go, _>(|net| {
+                    let start = net.clocks();
+                    if net.id() == 0 {
+                        net.send(connection, &vec![7; bytes]);
+                    } else if net.id() == cell {
+                        net.receive(connection, &mut vec![0; bytes]);
+                    }
+                    Ok(net.clocks() - start)
+                })
+            });
+            // All leave the switch within the ring's skew.
+            let expected = 36.0 + 5.0 * cell as f64 + (bytes as f64 / (1.998 / 3.0)).floor();
+            let found = run.unwrap().results[cell];
+            assert!((found - expected).abs() < 15.0, "{bytes} bytes to cell {cell}: {found}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn simulated_time_does_not_depend_on_the_transport() {
+    let (image, program) = shifts(5, Mode::Double, None);
+    let options = RunOptions { simulated: true, check: true };
+    let times = |nodes: Vec<Option<f64>>| nodes.into_iter().flatten().collect::<Vec<_>>();
+    let clocks = |cell: &mut Cell<'_>| {
+        program.body(cell, 5)?;
+        Ok(cell.clocks())
+    };
+    let threads = Machine::threads(5).unwrap().run(|node| run_with(node, &image, options, clocks)).unwrap();
+    let here = simulate(&image, clocks).unwrap();
+    assert_eq!(times(threads), here.results);
+    assert_eq!(here, simulate(&image, clocks).unwrap());
+    assert!(here.time() > 0.0);
+}
