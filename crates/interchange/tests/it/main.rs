@@ -4,3 +4,4 @@
 
 mod emitted_plain;
 mod interchange;
+mod results;

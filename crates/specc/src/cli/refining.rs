@@ -207,7 +207,8 @@ impl Machine for Real<'_> {
         let samples =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
         self.samples = Some(path);
-        Ok(Some(samples))
+        // Further samples would not tell what a quiet machine takes.
+        Ok(Some(Samples { busy: 0.0, ..samples }))
     }
 
     fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet {

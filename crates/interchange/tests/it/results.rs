@@ -1,6 +1,5 @@
 //! Results of benchmark programs: one file of each form as the program writes it, and one that is
 //! poisoned: an aggregate, a rate, a number that is none, a missing number of ranks, the run before.
-#![allow(clippy::unwrap_used, reason = "a test may")]
 
 use strata_interchange::{Format, Imported, Selection, read, read_criterion};
 
