@@ -15,6 +15,7 @@ fn comet(arguments: &[&str]) -> (Option<i32>, String, String) {
         .arg("comet")
         .args(arguments)
         .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
         .output()
         .expect("specc starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

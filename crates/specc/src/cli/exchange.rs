@@ -9,11 +9,11 @@ use strata_interchange::emit;
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
 use strata_model::{ModelSet, Samples, write_atomically};
-use strata_select::say;
 
 use super::args::{Export, Form, Reading};
 use super::choosing;
 use super::failure::{Failure, print};
+use crate::screen::tell;
 
 /// Samples in whatever format, with the bytes they were read from.
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
@@ -79,7 +79,7 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
         }
     })?;
     for note in &imported.notes {
-        say!("warning: {note}");
+        tell!("warning: {note}");
     }
     let shown = source.display();
     if args.to == Form::JsonLines {

@@ -66,7 +66,7 @@ pub(crate) fn is_as_shown(shown: &str, text: &str) -> Result<(), String> {
 
 /// The text in the form in which it is compared.
 fn plain(text: &str) -> String {
-    let number = Regex::new(r"(^|\W)\d[\d.]*(e[+-]?\d+)?( ?([nµm]?s\b|%))?").expect("a pattern");
+    let number = Regex::new(r"(^|\W)\d[\d.]*(,\d{3})*(e[+-]?\d+)?( ?([nµm]?s\b|%))?").expect("a pattern");
     let is_rule = |c: char| ('─'..='╿').contains(&c);
     let lines = text.lines().map(|line| {
         let row = line.strip_prefix(is_rule);
@@ -94,5 +94,6 @@ fn numbers_may_differ_and_words_may_not() {
     ] {
         assert!(is_as_shown(shown, text).is_err(), "{shown}");
     }
+    assert_eq!(plain("a < 61,000 < b, 12, 3"), "a < # < b, #, #");
     assert_eq!(plain("in 45 s, log2(n) and 262.9ms."), "in #, log2(n) and #.");
 }
