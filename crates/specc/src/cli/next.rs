@@ -30,7 +30,7 @@ pub(super) fn steps(set: &ModelSet, folder: &Path, width: usize) -> String {
         let head = if place == 0 { "next:" } else { "" };
         let line = format!("{head:5} {label}   {command}");
         let fits = columns_of(&line) <= width;
-        if fits { line } else { format!("{head:5} {label}\n{}", continued(&command, width)) }
+        if fits { line } else { format!("{head:5} {label}\n{}", continued(command, width)) }
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -247,7 +247,11 @@ impl CheckErrors {
 
     fn draw(&self, colour: bool, width: usize) -> String {
         let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_width(width)
+            .with_links(false)
+            .with_break_words(false)
+            .with_word_splitter(textwrap::WordSplitter::NoHyphenation);
         let mut text = String::new();
         for error in self.errors.iter().take(DRAWN) {
             if handler.render_report(&mut text, error).is_err() {
