@@ -7,7 +7,8 @@ use strata_model::{ModelSet, number_text};
 use crate::competition::Competition;
 use crate::screen::{columns_of, wrapped};
 
-/// The next steps with the models in `folder`: a line each, or several where that would be too wide.
+/// The next steps with the models in `folder`: a line each, or several where that would be too
+/// wide.
 pub(super) fn steps(set: &ModelSet, folder: &Path, width: usize) -> String {
     let folder = nearest(folder);
     let models = folder.join("models.toml");

@@ -215,8 +215,8 @@ enum Screen {
     Json,
 }
 
-/// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints it; the
-/// models.
+/// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints it;
+/// the models.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,

@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn values_of_a_parameter_are_one_segment_as_long_as_one_of_them_serves_all_of_it() {
         let line = line(|_| vec![9.0, 9.0, 1.0]);
-        // The best value is each octave's, and those beside it tie: three octaves have one in common.
+        // The best value is each octave's, those beside it tie: three octaves have one in common.
         let first = &line.segments[0].way;
         assert_eq!((first.values.as_slice(), first.taken.as_slice()), (&[(2, 2)][..], &[2][..]));
         assert_eq!(line.segments[1].from, 8.0);
