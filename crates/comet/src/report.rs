@@ -56,34 +56,35 @@ fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
     let others = kernel.points.first().map_or(0, |point| point.at.len().saturating_sub(1));
     let unit = if kernel.unit.is_empty() { "" } else { kernel.unit.as_str() };
     let size = |point: &PointResult| point.at.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
-    let head = if others == 0 { unit.to_owned() } else { format!("{unit} and others") };
+    let head = if others == 0 { unit.to_owned() } else { format!("{unit}, …") };
     if simulated {
-        let _ = writeln!(text, "{head:>18} {:>12}", "time");
+        let _ = writeln!(text, "{head:>14} {:>9}", "time");
     } else {
         let _ = writeln!(
             text,
-            "{head:>18} {:>12} {:>27} {:>5} {:>27}  notes",
+            "{head:>14} {:>9} {:>21} {:>5} {:>22}",
             "median", "95 % interval", "n", "5 % to 95 % of timings"
         );
     }
     for point in &kernel.points {
         let belief = &point.belief;
-        let _ = write!(text, "{:>18} {:>12}", size(point), time(belief.median));
+        let _ = write!(text, "{:>14} {:>9}", size(point), time(belief.median));
         if !simulated {
             let range = |a: f64, b: f64| format!("{} to {}", time(a), time(b));
             let _ = write!(
                 text,
-                " {:>27} {:>5} {:>27}  {}",
+                " {:>21} {:>5} {:>22}",
                 range(belief.low, belief.high),
                 belief.timings,
-                range(belief.quantiles[1], belief.quantiles[4]),
-                notes(point).join(", ")
+                range(belief.quantiles[1], belief.quantiles[4])
             );
         }
-        while text.ends_with(' ') {
-            text.pop();
-        }
         text.push('\n');
+        let notes = if simulated { Vec::new() } else { notes(point) };
+        if !notes.is_empty() {
+            // Under the median that they are of.
+            let _ = writeln!(text, "{:>14} {}", "", notes.join(", "));
+        }
     }
     push_curve(text, kernel);
 }

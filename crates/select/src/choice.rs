@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::wrapping::{Printed, Wrapped};
 use crate::{Parameter, Parameters, Prediction, Seconds, Verdict};
 
 /// Why a candidate was taken or not.
@@ -162,9 +163,14 @@ impl fmt::Display for Named {
     }
 }
 
-impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
-    /// Several lines, without a newline after the last.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<R: AsRef<[Row]>> Choice<R> {
+    /// What was chosen and how long it takes, without why the others were not; on several lines
+    /// where it is wider than 80 columns.
+    pub fn summary(&self) -> impl fmt::Display {
+        Wrapped(Printed(|f: &mut fmt::Formatter<'_>| self.head(f)))
+    }
+
+    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let declared = self.declared(self.index);
         write!(f, "{}: {}", self.library, Named(self.name, declared, self.parameters))?;
         match self.predicted {
@@ -188,6 +194,11 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
         if self.pinned {
             f.write_str(" (pinned)")?;
         }
+        Ok(())
+    }
+
+    fn all(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.head(f)?;
         match self.kept {
             Some(gain) if gain >= 1.0 => {
                 f.write_str("\n  always taken: nothing else was faster on average")?
@@ -213,9 +224,7 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
         }
         Ok(())
     }
-}
 
-impl<R: AsRef<[Row]>> Choice<R> {
     fn time(
         &self,
         index: usize,
@@ -236,5 +245,12 @@ impl<R: AsRef<[Row]>> Choice<R> {
             Some(ratio) if ratio.is_finite() => write!(f, ", {ratio:.2} times as long"),
             _ => Ok(()),
         }
+    }
+}
+
+impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
+    /// Several lines of at most 80 columns, without a newline after the last.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Wrapped(Printed(|f: &mut fmt::Formatter<'_>| self.all(f))).fmt(f)
     }
 }

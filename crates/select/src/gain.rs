@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::wrapping::Wrapped;
 use crate::{Library, MAX_INPUTS, Models, Table};
 
 /// A candidate has to be faster than the default with this probability, as so many standard
@@ -100,15 +101,14 @@ pub fn better_than<T>(
         match &best {
             Some((gain, deviation, name, _)) => {
                 let (gain, least) = (gain.exp(), (gain - SURE * deviation).exp());
-                crate::say!(
-                    "{what}: {name}, {gain:.2} times as fast as {default}, at least {least:.2} with 95 %\n  \
-                     by the models {by}"
-                );
+                let faster = format_args!("{name}, {gain:.2} times as fast as {default}");
+                let text =
+                    format_args!("{what}: {faster}, at least {least:.2} with 95 %\n  by the models {by}");
+                crate::say!("{}", Wrapped(text));
             }
             None => {
-                crate::say!(
-                    "{what}: {default}, as nothing else is significantly faster\n  by the models {by}"
-                );
+                let why = "as nothing else is significantly faster";
+                crate::say!("{}", Wrapped(format_args!("{what}: {default}, {why}\n  by the models {by}")));
             }
         }
     }

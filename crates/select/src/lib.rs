@@ -76,6 +76,7 @@ mod table;
 #[cfg(feature = "std")]
 mod values;
 mod verdict;
+mod wrapping;
 
 pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
 pub use closest::closest;

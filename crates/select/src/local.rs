@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{fmt, format};
 
 use crate::library::choose_from;
+use crate::wrapping::Wrapped;
 use crate::{
     Choice, ChooseError, ChooseResult, Fault, Library, Machine, Note, Pin, Pins, Question, Row, Rows, Source,
     Table, closest,
@@ -121,7 +122,7 @@ impl Models<'_> {
         let tied = choice.tied(self.source, nodes, inputs).unwrap_or_default();
         let tied = choice.ties_text(&tied).map_or(String::new(), |ties| format!("\n  {ties}"));
         let odds = odds.map_or(String::new(), |odds| format!("\n  {odds}"));
-        format!("{choice}\n  by the models {by}{tied}{odds}")
+        format!("{choice}\n{}", Wrapped(format_args!("  by the models {by}{tied}{odds}")))
     }
 }
 

@@ -21,6 +21,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("quantity", include_str!("quantity.rs")),
     ("table", include_str!("table.rs")),
     ("verdict", include_str!("verdict.rs")),
+    ("wrapping", include_str!("wrapping.rs")),
 ];
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub struct Competition {
     spec: &'static str,
     rows: Vec<Row>,
     nodes: usize,
+    /// For each input whether it takes whole numbers only.
+    whole: Vec<bool>,
 }
 
 impl Competition {
@@ -37,7 +39,8 @@ impl Competition {
         let candidates = models.candidates().iter().enumerate();
         let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();
         let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
-        Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), models })
+        let whole = models.inputs().iter().map(|input| is_whole(set, &models, input)).collect();
+        Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), whole, models })
     }
 
     /// The same on this number of nodes, if one is given.
@@ -70,6 +73,11 @@ impl Competition {
     /// limits it.
     pub fn range(&self, input: usize) -> (f64, f64) {
         self.models.domain().inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
+    }
+
+    /// Whether an input takes whole numbers only.
+    pub fn is_whole(&self, input: usize) -> bool {
+        self.whole.get(input).is_some_and(|whole| *whole)
     }
 
     /// How sure a choice is; see [`Choice::odds`](strata_select::Choice::odds).
@@ -130,6 +138,22 @@ impl Competition {
         let question = Question { pin, ..Question::new(self.nodes, inputs) };
         choose_among((self.name, self.spec), self.rows.clone(), &self.models, question, &|_| true)
     }
+}
+
+/// Whether a library's input takes whole numbers only: every model does that is given it as it is,
+/// and without one the ends of its range are whole.
+fn is_whole(set: &ModelSet, models: &LibraryModels, name: &str) -> bool {
+    let given = models.candidates().iter().filter_map(|candidate| {
+        let model = set.model(&candidate.model)?;
+        let place = candidate.arguments.iter().position(|argument| argument == name)?;
+        Some(model.inputs.get(place)?.integer)
+    });
+    let given: Vec<bool> = given.collect();
+    let ends = || {
+        let input = models.inputs().iter().position(|input| input == name)?;
+        models.domain().inputs.get(input).map(|(low, high)| low.fract() == 0.0 && high.fract() == 0.0)
+    };
+    if given.is_empty() { ends().unwrap_or(false) } else { given.into_iter().all(|integer| integer) }
 }
 
 fn leak(text: &str) -> &'static str {

@@ -105,6 +105,8 @@ pub struct Fitting {
     pub failures: Vec<String>,
     /// What the user should know though the fit went through.
     pub warnings: Vec<String>,
+    /// Which models are not verified, and why, one message each.
+    pub untrusted: Vec<String>,
 }
 
 /// Fits every model of `samples`: by the spec where there is one, else by the columns.
@@ -134,13 +136,12 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
     }
     let untrusted =
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
-    let said: Vec<String> =
+    fitting.untrusted =
         untrusted.map(|m| format!("model `{}` is {}: {}", m.name, m.verdict, m.reason)).collect();
     let of_models = of_several(
         fitting.fitted.iter().flat_map(|f| f.warnings.iter().map(|warning| (&*f.model.name, &**warning))),
     );
     fitting.warnings.extend(of_models);
-    fitting.warnings.extend(said);
     fitting
 }
 

@@ -2,9 +2,8 @@
 //!
 //! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the
 //! profiling program, [`drive`] builds and runs it, [`fitting`] turns samples into model sets,
-//! [`competition`], [`map`] and [`curves`] ask the models who wins, [`advise`] which samples they
-//! lack,
-//! [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did, and [`cli`] is the
+//! [`competition`], [`crossings`], [`map`] and [`curves`] ask the models who wins, [`advise`] which
+//! samples they lack, [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did, and [`cli`] is the
 //! command line over all of them.
 
 #![forbid(unsafe_code)]
@@ -13,6 +12,7 @@ pub mod advise;
 pub mod cli;
 pub mod competition;
 mod coverage;
+pub mod crossings;
 pub mod curves;
 pub mod decisions;
 pub mod drive;
@@ -24,4 +24,5 @@ mod otherwise;
 mod parameters;
 pub mod points;
 pub mod refine;
+mod screen;
 pub mod trace;

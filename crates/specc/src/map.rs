@@ -34,10 +34,7 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
     let axis = |input: usize| {
         let (low, high) = competition.range(input);
         if !(low.is_finite() && high.is_finite() && low <= high) {
-            return Err(format!(
-                "no model limits `{}`, so there is no range to draw; hold it fixed",
-                names[input]
-            ));
+            return Err(no_range(&names[input]));
         }
         Ok(Axis { name: names[input].clone(), values: grid(low, high) })
     };
@@ -81,6 +78,11 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
         parameters,
         cells,
     })
+}
+
+/// Why nothing can be drawn along an input.
+pub(crate) fn no_range(input: &str) -> String {
+    format!("no model limits `{input}`, so there is no range to draw; hold it fixed")
 }
 
 /// Values from `low` to `high`: powers of two where the range spans several, else evenly spaced

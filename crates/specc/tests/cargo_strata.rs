@@ -25,6 +25,7 @@ fn command(folder: &Path, program: &str, arguments: &[&str]) -> (Option<i32>, St
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target())
         .env("CARGO_NET_OFFLINE", "true")
+        .env("COLUMNS", "1000")
         .env_remove("STRATA_PIN")
         .output()
         .unwrap();
@@ -52,9 +53,19 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
 
     let (status, out, told) = strata(&package, &["calibrate", "--nodes", "1", "--budget", "3s"]);
     assert_eq!(status, Some(0), "{out}\n{told}");
-    assert!(["Sorted", "Tree", "Hashed"].iter().all(|model| out.contains(model)), "{out}");
     // What choices lose comes first, and a fit of the same samples keeps it.
-    assert!(out.starts_with("`distinct`: choices lose "), "{out}");
+    let lines: Vec<&str> = out.lines().map(str::trim_start).collect();
+    assert!(
+        lines[0].starts_with("distinct on 1 node, this machine") && lines[1].starts_with("choices lose "),
+        "{out}"
+    );
+    assert!(lines.iter().any(|line| line.starts_with("by n ")) && out.contains("3 models: "), "{out}");
+    assert!(told.trim_end().ends_with("PROGRAM") && told.contains("next: see it"), "{told}");
+    let (status, out, _) = strata(&package, &["show"]);
+    assert!(
+        status == Some(0) && ["Sorted", "Tree", "Hashed"].iter().all(|model| out.contains(model)),
+        "{out}"
+    );
     let made = target().join("strata/count-them");
     let fitted = folder.path().join("fitted");
     let of = |path: &Path| {

@@ -15,6 +15,7 @@ fn comet(arguments: &[&str]) -> (Option<i32>, String, String) {
         .arg("comet")
         .args(arguments)
         .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
         .output()
         .expect("specc starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -82,6 +83,9 @@ fn results_print_in_the_forms_of_other_benchmarks() {
     };
     let table = show("table");
     assert!(table.contains("t_startup 1.004 µs") && table.contains("n½ 1000 bytes"), "{table}");
+    // Rows have no notes here, and fit as they are; all else wraps.
+    let is_row = |line: &&str| line.starts_with("   ") || line.starts_with("  t_");
+    assert!(table.lines().filter(is_row).all(|line| line.chars().count() <= 80), "{table}");
     let osu = show("osu");
     let rows: Vec<Vec<&str>> = osu.lines().map(|line| line.split_whitespace().collect()).collect();
     assert!(osu.contains("# OSU MPI Latency Test") && rows.contains(&vec!["1024", "2.03"]), "{osu}");

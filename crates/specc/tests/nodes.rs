@@ -22,6 +22,7 @@ fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
         .args(arguments)
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
         .output()
         .expect("specc starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

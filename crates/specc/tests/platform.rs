@@ -13,6 +13,7 @@ fn specc(arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(HERE)
         .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
         .output()
         .expect("specc starts")
 }

@@ -356,8 +356,12 @@ fn a_candidate_that_is_left_alone_is_refined_for_its_model() {
 
 /// Runs specc and gives standard output and standard error of what must succeed.
 fn specc(arguments: &[&str]) -> (String, String) {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_specc")).args(arguments).env("NO_COLOR", "1").output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
+        .output()
+        .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "specc {arguments:?}\n{out}\n{err}");

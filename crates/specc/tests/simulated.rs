@@ -16,6 +16,7 @@ fn fit(machine: &str) -> (Option<i32>, String, String) {
         .args(["fit", "samples.txt"])
         .current_dir(folder.path())
         .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
         .output()
         .expect("specc starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -44,7 +44,12 @@ impl To {
 /// Runs `specc` in a folder.
 fn specc(arguments: &[&str], folder: &Path, out: To, err: To) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("STRATA_MODELS");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
+        .env_remove("STRATA_MODELS");
     command.stdin(Stdio::null()).stdout(out.open()).stderr(err.open());
     command.spawn().and_then(Child::wait_with_output).unwrap()
 }

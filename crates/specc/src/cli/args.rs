@@ -22,7 +22,7 @@ pub(super) use super::values::{Binding, Outliers, duration, percentage};
 /// spec, the platform file, the samples or the fit is at fault; 2 wrong usage; 3 the machine failed
 /// (disk, cargo, mpirun); 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "specc", version, arg_required_else_help = true, help_expected = true, max_term_width = 100)]
+#[command(name = "specc", version, arg_required_else_help = true, help_expected = true, max_term_width = 80)]
 pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -136,22 +136,23 @@ pub(super) enum Command {
     },
     /// Write models as Rust, C, Python or LaTeX, or samples as JSON lines for Extra-P.
     Export(Export),
-    /// Draw who wins where, over two inputs of a library; `?` marks choices that are not sure.
+    /// Show models: a line each, or all about one.
+    ///
+    /// Of one: its terms with their coefficients, how well it fits and predicts, why it has its
+    /// verdict, and where it holds.
+    Show {
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        models: PathBuf,
+        /// The model's name; a line for each model where it is left out.
+        model: Option<String>,
+    },
+    /// Say who wins where: at which values of an input the choice changes, at a few values of a
+    /// second one.
     Map {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
-        /// The library's name; may be left out where there is one.
-        library: Option<String>,
-        /// Inputs that are held fixed (the first two that are free become the axes).
-        #[arg(value_name = "INPUT=VALUE")]
-        inputs: Vec<Binding>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of
-        /// several.
-        #[arg(long, value_parser = node_count())]
-        nodes: Option<u32>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        map: MapOf,
     },
     /// Measure how this machine communicates, by Ganapati's CoMet and what is expected today.
     ///
@@ -255,6 +256,30 @@ pub(super) enum PlatformCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Of what a map is, and how it looks.
+#[derive(Debug, Args)]
+pub(super) struct MapOf {
+    /// The library's name; may be left out where there is one.
+    pub(super) library: Option<String>,
+    /// Inputs that are held fixed. Of others beyond two the choice is that in the middle of their
+    /// range; a grid needs all beyond two.
+    #[arg(value_name = "INPUT=VALUE")]
+    pub(super) inputs: Vec<Binding>,
+    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = node_count())]
+    pub(super) nodes: Option<u32>,
+    /// The input along which the choice is followed; where it is left out, the one with the widest
+    /// range.
+    #[arg(long, value_name = "INPUT", conflicts_with = "grid")]
+    pub(super) by: Option<String>,
+    /// Draw a grid over the first two inputs that are free.
+    #[arg(long)]
+    pub(super) grid: bool,
+    /// Print JSON: the grid and the crossings.
+    #[arg(long, conflicts_with = "grid")]
+    pub(super) json: bool,
 }
 
 /// The specs to read.

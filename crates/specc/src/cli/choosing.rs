@@ -1,17 +1,16 @@
-//! Commands that ask a model set: `predict`, `choose` and `map`.
+//! Commands that ask a model set: `predict` and `choose`.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, Prediction, did_you_mean};
-use strata_select::{Outcome, Pin, say};
+use strata_select::{Outcome, Pin};
 
 use super::args::Binding;
 use super::failure::{Failure, print};
-use super::tables::map_table;
 use crate::competition::{Choice, Competition};
-use crate::map;
+use crate::screen::{self, tell, wrapped};
 
 pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
@@ -33,7 +32,7 @@ fn values(what: &str, names: &[String], given: &[Binding]) -> Result<Vec<f64>, F
 }
 
 /// Refuses names that are not there and names given twice.
-fn known(what: &str, names: &[String], given: &[Binding]) -> Result<(), Failure> {
+pub(super) fn known(what: &str, names: &[String], given: &[Binding]) -> Result<(), Failure> {
     for (at, binding) in given.iter().enumerate() {
         if !names.contains(&binding.name) {
             return Err(Failure::Usage(format!(
@@ -111,16 +110,16 @@ pub(super) fn predict(
         print(prediction)?;
     }
     if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
-        say!("specc: `{name}` is {}: {}", model.verdict, model.reason);
+        tell!("specc: `{name}` is {}: {}", model.verdict, model.reason);
     }
     if resolved.extrapolates(name, nodes, &inputs) == Some(true) {
-        say!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
+        tell!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
     }
     Ok(())
 }
 
 /// The models of one library of a set, competing.
-fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Result<Competition, Failure> {
+pub(super) fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Result<Competition, Failure> {
     let all = || set.libraries.iter().map(|l| l.name.as_str());
     let library = match (name, set.libraries.as_slice()) {
         (Some(name), _) => set.library(name).ok_or_else(|| no_such(path, "library", name, all()))?,
@@ -162,18 +161,16 @@ pub(super) fn choose(
         value["expected_loss_seconds"] = json!(odds.map(|odds| odds.loss));
         value["tied"] = json!(competition.tied(&inputs, &choice));
         print(value)?;
-    } else if explain {
-        print(&choice)?;
-        if let Some(ties) = choice.ties_text(&competition.tied(&inputs, &choice)) {
-            print(format_args!("  {ties}"))?;
-        }
-        if let Some(odds) = odds {
-            print(format_args!("  {odds}"))?;
-        }
-    } else if let Some(first) = choice.to_string().lines().next() {
-        print(first)?;
+        return Ok(());
     }
-    Ok(())
+    let mut text = if explain { choice.to_string() } else { choice.summary().to_string() };
+    if explain {
+        let ties = choice.ties_text(&competition.tied(&inputs, &choice));
+        for line in ties.into_iter().chain(odds.map(|odds| odds.to_string())) {
+            text += &format!("\n  {line}");
+        }
+    }
+    print(wrapped(&text, screen::width(), "  "))
 }
 
 fn choice_json(choice: &Choice) -> Value {
@@ -205,41 +202,4 @@ fn choice_json(choice: &Choice) -> Value {
         "note": choice.note.map(|note| note.to_string()),
         "outcomes": outcomes,
     })
-}
-
-/// `specc map`.
-pub(super) fn map(
-    path: &Path,
-    library: Option<&str>,
-    given: &[Binding],
-    nodes: Option<usize>,
-    as_json: bool,
-) -> Result<(), Failure> {
-    let set = read(path)?;
-    let competition = competition(&set, path, library)?.on(nodes);
-    known(&format!("library `{}`", competition.name()), competition.inputs(), given)?;
-    let fixed: Vec<(String, f64)> = given.iter().map(|b| (b.name.clone(), b.value)).collect();
-    let map = map::compute(&competition, &fixed).map_err(Failure::Usage)?;
-    if as_json {
-        let cells: Vec<Value> = (map.cells.iter())
-            .map(|row| {
-                let cell = |c: &strata_report::Cell| {
-                    json!({
-                        "candidate": map.candidates[c.winner],
-                        "parameters": c.parameters,
-                        "tied": c.tied,
-                        "seconds": c.seconds.as_ref().ok(),
-                        "note": c.seconds.as_ref().err(),
-                        "probability_fastest": c.odds.map(|odds| odds.fastest),
-                    })
-                };
-                row.iter().map(cell).collect()
-            })
-            .collect();
-        let axis = |a: &strata_report::Axis| json!({ "name": a.name, "values": a.values });
-        print(json!({ "library": map.library, "x": axis(&map.x), "y": axis(&map.y), "cells": cells }))?;
-    } else {
-        print(map_table(&map))?;
-    }
-    Ok(())
 }

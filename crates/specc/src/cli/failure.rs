@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use strata_select::say;
+use crate::screen::tell;
 
 /// Why a command failed; each kind has an exit status of its own.
 #[derive(Debug)]
@@ -21,10 +21,11 @@ pub(super) enum Failure {
     Stage(u8, String),
 }
 
-/// Prints a result on standard output. Whoever reads it may stop reading: `specc map … | head` is
-/// no failure.
+/// Prints a result on standard output, without the styles in it where that is no terminal or has
+/// none (`NO_COLOR`, `CLICOLOR`, `TERM`). Whoever reads it may stop reading: `specc map … | head`
+/// is no failure.
 pub(super) fn print(text: impl fmt::Display) -> Result<(), Failure> {
-    match writeln!(std::io::stdout(), "{text}") {
+    match writeln!(anstream::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::Machine(format!("cannot write to standard output: {error}")))
         }
@@ -48,9 +49,9 @@ impl Failure {
         };
         // Rendered diagnostics carry their own head; one-line messages get ours.
         if message.contains('\n') {
-            say!("{}", message.trim_end());
+            tell!("{}", message.trim_end());
         } else if !message.is_empty() {
-            say!("specc: {message}");
+            tell!("specc: {message}");
         }
         ExitCode::from(status)
     }

@@ -8,10 +8,10 @@ use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing};
 use strata_develop::trace::Trace;
 use strata_model::{Seconds, count, write_atomically};
-use strata_select::say;
 use strata_tune::{TuneError, Tuner};
 
 use super::failure::{Failure, print};
+use crate::screen::{self, tell, wrapped};
 use crate::trace::{Timeline, perfetto};
 
 fn failure(error: FolderError) -> Failure {
@@ -49,7 +49,7 @@ pub(super) fn log(folder: &Path, last: usize) -> Result<(), Failure> {
         let _ = writeln!(text, "of {missing} there is no log");
     }
     let _ = write!(text, "\n{}", Report(&Standing::of_logs(&logs)));
-    print(text.trim_start())
+    print(wrapped(text.trim(), screen::width(), "      "))
 }
 
 /// Draws traces, or tells how long nodes were in each state.
@@ -62,7 +62,7 @@ pub(super) fn trace(
     let traces = Trace::read_folder(folder).map_err(failure)?;
     let timeline = Timeline::new(&traces);
     if !timeline.torn.is_empty() {
-        say!(
+        tell!(
             "warning: the trace of {} has no end: the program was killed, or its disk was full",
             strata_develop::log::standing::nodes(&timeline.torn)
         );
@@ -80,7 +80,7 @@ pub(super) fn trace(
         write(file, &perfetto(&timeline))?;
     }
     if svg.or(flight).or(json).is_none() {
-        print(summary(&timeline).trim_end())?;
+        print(wrapped(summary(&timeline).trim_end(), screen::width(), "  "))?;
     }
     Ok(())
 }
@@ -117,6 +117,6 @@ pub(super) fn tuned(file: &Path, json: bool, svg: Option<&Path>) -> Result<(), F
     match svg {
         Some(to) => write(to, &tuner.graph_svg()),
         None if json => print(report.json()),
-        None => print(report.to_string().trim_end()),
+        None => print(wrapped(report.to_string().trim_end(), screen::width(), "  ")),
     }
 }

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use strata_model::count;
-use strata_select::say;
 
 use crate::drive::{self, On};
+use crate::screen::tell;
 
 /// For how long others are watched.
 const WATCH: Duration = Duration::from_millis(300);
@@ -62,12 +62,12 @@ pub(super) fn announce(on: &On, nodes: usize) {
         return;
     }
     if *on == On::Mpi {
-        say!("nodes are started by {}", drive::mpi_launcher());
+        tell!("nodes are started by {}", drive::mpi_launcher());
     }
     let cores = cores();
     let remarks = remarks(nodes, cores, load());
     if !remarks.is_empty() {
-        say!("{}", remarks.trim_end());
+        tell!("{}", remarks.trim_end());
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use strata_model::set::Model;
 use strata_model::{ModelSet, Plan, Points, Samples, Seconds, write_atomically};
-use strata_select::say;
 
 use super::args::Target;
 use super::failure::Failure;
@@ -16,6 +15,7 @@ use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
+use crate::screen::tell;
 
 /// Relative noise of a sample that more time need not lower.
 const NOTABLE: f64 = 0.01;
@@ -198,7 +198,7 @@ pub(super) fn plan(
     for site in sites {
         let (run, notes) =
             points::plan(spec, site, seed, given).map_err(|faults| Failure::Fault(faults.join("\n")))?;
-        notes.iter().for_each(|note| say!("{note}"));
+        notes.iter().for_each(|note| tell!("{note}"));
         plan.runs.push(run);
     }
     Ok(plan)

@@ -8,7 +8,10 @@ mod failure;
 mod folder;
 mod jobs;
 mod machine;
+mod mapping;
 mod measuring;
+mod models;
+mod next;
 mod package;
 mod platforms;
 mod refining;
@@ -16,6 +19,7 @@ mod specs;
 mod stages;
 mod tables;
 mod values;
+mod winners;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,9 +50,8 @@ pub fn run() -> ExitCode {
             choosing::choose(&models, &library, &inputs, nodes, pin.as_deref(), explain, json)
         }
         Command::Export(export) => exchange::export(&export),
-        Command::Map { models, library, inputs, nodes, json } => {
-            choosing::map(&models, library.as_deref(), &inputs, nodes.map(|n| n as usize), json)
-        }
+        Command::Show { models, model } => models::show(&models, model.as_deref()),
+        Command::Map { models, map } => mapping::map(&models, &map),
         Command::Comet(given) => comet::comet(&given),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),

@@ -8,16 +8,16 @@ use std::process::Command as Process;
 use clap::{Args, Parser, Subcommand};
 
 use strata_model::codegen::toml_string;
-use strata_select::say;
 
-use super::args::{self, Binding, How, Output, Refining, Specs, Target};
+use super::args::{self, How, MapOf, Output, Refining, Specs, Target};
 use super::failure::{Failure, print};
-use super::{choosing, stages};
+use super::{mapping, models, stages};
 use crate::emit::Workspace;
+use crate::screen::tell;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
 #[derive(Debug, Parser)]
-#[command(name = "cargo", bin_name = "cargo", help_expected = true, max_term_width = 100)]
+#[command(name = "cargo", bin_name = "cargo", help_expected = true, max_term_width = 80)]
 pub(super) enum Cargo {
     /// Measure the implementations that a package has of an operation, and see which wins where.
     ///
@@ -36,20 +36,12 @@ pub(super) enum Command {
     New(New),
     /// Measure the specs of this package, fit and verify models, and say who wins where.
     Calibrate(Box<Calibrate>),
-    /// Draw who wins where by the last calibration; `?` marks choices that are not sure.
-    Map {
-        /// The library's name; may be left out where there is one.
-        library: Option<String>,
-        /// Inputs that are held fixed (the first two that are free become the axes).
-        #[arg(value_name = "INPUT=VALUE")]
-        inputs: Vec<Binding>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of
-        /// several.
-        #[arg(long, value_parser = args::node_count())]
-        nodes: Option<u32>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+    /// Say who wins where by the last calibration.
+    Map(MapOf),
+    /// Show the models of the last calibration: a line each, or all about one.
+    Show {
+        /// The model's name; a line for each model where it is left out.
+        model: Option<String>,
     },
     /// Say where the report of the last calibration is.
     Report {
@@ -108,10 +100,8 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
             let specs = Specs { specs };
             stages::calibrate(&args::Calibrate { specs, target, refining, how, output, install, json })
         }
-        Command::Map { library, inputs, nodes, json } => {
-            let models = last("models.toml")?;
-            choosing::map(&models, library.as_deref(), &inputs, nodes.map(|n| n as usize), json)
-        }
+        Command::Map(asked) => mapping::map(&last("models.toml")?, &asked),
+        Command::Show { model } => models::show(&last("models.toml")?, model.as_deref()),
         Command::Report { open } => {
             let page = last("report.html")?;
             if open {
@@ -148,7 +138,7 @@ fn make(new: &New) -> Result<(), Failure> {
         let path = new.path.join(path);
         fs::write(&path, text).map_err(|error| Failure::file(&path, error))?;
     }
-    say!(
+    tell!(
         "made {0}: three ways to count, and distinct.spec, which measures them; next\n\n    cd {0}\n    \
          cargo strata calibrate --nodes 1\n    cargo strata map\n    cargo strata report --open\n\nthen see \
          src/lib.rs for how to choose",

@@ -14,6 +14,7 @@ use strata_sim::platform::{Barrier, Faults, Figures, MachineError, SimulatedMach
 use super::failure::{Failure, print};
 use super::tables;
 use crate::lang::{CheckError, CheckErrors, ErrorCode};
+use crate::screen::{self, wrapped};
 
 impl From<MachineError> for Failure {
     fn from(error: MachineError) -> Self {
@@ -39,7 +40,7 @@ fn drawn(faults: Faults) -> Vec<CheckError> {
 
 /// `specc platform list`.
 pub(super) fn list() -> Result<(), Failure> {
-    let mut table = tables::new();
+    let mut table = tables::new(screen::width());
     table.set_header(["platform", "what it is"]);
     for name in SimulatedMachine::built_in() {
         table.add_row([name.to_owned(), SimulatedMachine::named(name)?.summary]);
@@ -70,10 +71,11 @@ pub(super) fn show(name_or_path: &str, nodes: usize, as_json: bool) -> Result<()
     }
     let megahertz = round(platform.cpu.frequency / 1e6);
     let factor = round(platform.cpu.kernel_factor);
-    print(format_args!("{}: {}", platform.name, platform.summary))?;
+    print(wrapped(&format!("{}: {}", platform.name, platform.summary), screen::width(), "  "))?;
     print(format_args!("processor of {megahertz} MHz, kernel factor {factor}"))?;
     print(costs_table(&platform))?;
-    print(format_args!("{} on a {}", count(nodes, "node", "nodes"), topology_text(&platform.topology)))?;
+    let network = format!("{} on a {}", count(nodes, "node", "nodes"), topology_text(&platform.topology));
+    print(wrapped(&network, screen::width(), "  "))?;
     print(figures_table(&platform, &figures))
 }
 
@@ -123,7 +125,7 @@ fn costs(platform: &SimulatedMachine) -> Vec<(String, Time)> {
 }
 
 fn costs_table(platform: &SimulatedMachine) -> Table {
-    let mut table = tables::new();
+    let mut table = tables::new(screen::width());
     table.set_header(["cost", "ns", "cycles"]);
     for (name, time) in costs(platform) {
         table.add_row([name, nanoseconds(time), cycles(platform, time)]);
@@ -133,7 +135,7 @@ fn costs_table(platform: &SimulatedMachine) -> Table {
 }
 
 fn figures_table(platform: &SimulatedMachine, figures: &Figures) -> Table {
-    let mut table = tables::new();
+    let mut table = tables::new(screen::width());
     table.set_header(["what follows", "value", "cycles"]);
     let mut time = |what: &str, time: Time| {
         table.add_row([what.to_owned(), format!("{} ns", nanoseconds(time)), cycles(platform, time)]);

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use strata_model::{ModelSet, Points, Samples, write_atomically};
-use strata_select::say;
 
 use super::args::{Advise, Reading, Refining, Target as On};
 use super::failure::{Failure, print};
@@ -19,6 +18,7 @@ use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
 use crate::refine::{self, End, Goals, Machine, Round};
+use crate::screen::{self, tell};
 
 /// `specc advise`.
 pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     if let (Some(given), Some(fitted)) = (&identity, &set.spec)
         && given.sha256 != fitted.sha256
     {
-        say!(
+        tell!(
             "warning: {} was fitted to another text of {}; if more than terms and options has changed, calibrate again",
             args.models.display(),
             fitted.path
@@ -49,20 +49,24 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     let advice = advise::advise(&set, None, &spaces, &targets, &measured, &limits)
         .map_err(|why| Failure::Fault(format!("{}: {why}", args.models.display())))?;
     for note in &advice.notes {
-        say!("warning: {note}");
+        tell!("warning: {note}");
     }
     if let Some(path) = &args.output {
         let points = advice.points().with_spec(identity);
         write_atomically(path, |out| out.write_all(points.to_text().as_bytes()))
             .map_err(|e| Failure::Machine(e.to_string()))?;
-        say!(
+        tell!(
             "wrote {} points to {}; measure them with `specc calibrate --points {} --resume`",
             points.len(),
             path.display(),
             path.display()
         );
     }
-    if args.json { print(advice_json(&advice)) } else { print(tables::advice_table(&advice)) }
+    if args.json {
+        print(advice_json(&advice))
+    } else {
+        print(tables::advice_table(&advice, screen::width()))
+    }
 }
 
 /// What was named; where nothing is, all libraries, or all models where there is none.
@@ -151,7 +155,7 @@ pub(super) fn refine<'a>(
     let Some(path) = real.samples else {
         return Err(Failure::Usage("the budget is too short to measure anything".into()));
     };
-    say!("{why}; the loops have {loops} points");
+    tell!("{why}; the loops have {loops} points");
     Ok((path, campaign))
 }
 
@@ -225,9 +229,9 @@ impl Machine for Real<'_> {
             };
             text.push_str(&format!("; {what} {:.3} % (goal {:.3} %)", 100.0 * loss, 100.0 * goal));
         }
-        say!("{text}");
+        tell!("{text}");
         for note in &round.notes {
-            say!("warning: {note}");
+            tell!("warning: {note}");
         }
     }
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use strata_model::{count, write_atomically};
-use strata_select::say;
 
 use super::failure::{Failure, print};
 use crate::lang::{self, CheckErrors, CheckedSpec};
+use crate::screen::tell;
 
 impl From<CheckErrors> for Failure {
     fn from(errors: CheckErrors) -> Self {
@@ -55,7 +55,7 @@ pub(super) fn format(paths: &[PathBuf], only_check: bool) -> Result<(), Failure>
                 Ok(formatted) => {
                     write_atomically(&file, |out| out.write_all(formatted.as_bytes()))
                         .map_err(|e| Failure::Machine(e.to_string()))?;
-                    say!("formatted {name}");
+                    tell!("formatted {name}");
                 }
             }
         }

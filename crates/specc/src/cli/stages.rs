@@ -16,14 +16,14 @@ use super::exchange;
 use super::failure::{Failure, print};
 use super::folder::Lock;
 use super::measuring::Campaign;
-use super::tables::{fit_table, map_table, regrets};
-use super::{choosing, machine, measuring, refining, specs};
+use super::{choosing, machine, measuring, models, next, refining, specs, winners};
 use crate::competition::Competition;
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::Library;
+use crate::screen::{self, tell, wrapped};
 use crate::{curves, map, otherwise};
 
 impl From<DriveError> for Failure {
@@ -104,7 +104,15 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
         (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set),
         _ => Ok(()),
     };
-    finish(source, spec.as_ref(), &how, decide, args.output.as_deref(), args.json).map(drop)
+    finish(
+        source,
+        spec.as_ref(),
+        &how,
+        decide,
+        args.output.as_deref(),
+        if args.json { Screen::Json } else { Screen::Models },
+    )
+    .map(drop)
 }
 
 /// `specc calibrate`.
@@ -140,8 +148,9 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
+    let screen = if json { Screen::Json } else { Screen::Decision };
     let set =
-        finish(source, Some(&spec), &how, decide, Some(output), json).map_err(|failure| match failure {
+        finish(source, Some(&spec), &how, decide, Some(output), screen).map_err(|failure| match failure {
             Failure::Fault(message) => {
                 let more = measuring::longer(target, output).filter(|_| !refining.refine);
                 Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
@@ -150,7 +159,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         })?;
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
-            say!("installed {}", file.display());
+            tell!("installed {}", file.display());
         }
     }
     Ok(())
@@ -192,18 +201,33 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
             "no choice could be timed: there is one way alone, the spec measures none, or the budget is short",
         );
     }
-    if *json { print(fit_json(&set)) } else { print(regrets(&set).trim_end()) }
+    if *json {
+        return print(fit_json(&set));
+    }
+    let blocks = set.libraries.iter().map(|library| winners::block(&set, library, None, screen::width()));
+    print(blocks.collect::<Vec<_>>().join("\n\n"))
 }
 
-/// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints tables
-/// or JSON; the models.
+/// What is printed of a fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Screen {
+    /// The libraries, and a line a model.
+    Models,
+    /// The libraries, and a line on the models.
+    Decision,
+    /// All for programs.
+    Json,
+}
+
+/// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints it;
+/// the models.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
     decide: Decide<'_>,
     output: Option<&Path>,
-    json: bool,
+    screen: Screen,
 ) -> Result<ModelSet, Failure> {
     let start = Instant::now();
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
@@ -240,38 +264,33 @@ fn finish(
         let curves = competitions(&fitting).flat_map(|c| curves::compute(&c, &fitting.fitted)).collect();
         write(folder, &fitting, &samples, (&maps, curves))?;
     }
-    if json {
-        print(fit_json(&fitting.set))?;
-    } else if !fitting.set.models.is_empty() {
-        let regrets = regrets(&fitting.set);
-        if !regrets.is_empty() {
-            print(&regrets)?;
-        }
-        print(fit_table(&fitting.set))?;
-        for map in &maps {
-            print(format_args!("\n{}", map_table(map)))?;
-        }
-    }
     for warning in &fitting.warnings {
-        say!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     for note in fitting.fitted.iter().flat_map(|fitted| &fitted.notes) {
-        say!("note: {note}");
+        tell!("note: {note}");
+    }
+    show(&fitting, output, screen)?;
+    if screen != Screen::Decision {
+        fitting.untrusted.iter().for_each(|reason| tell!("warning: {reason}"));
     }
     if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
-        say!("{advice}");
+        tell!("{advice}");
     }
     // What `specc` measures has samples for verification; what others measured has them if asked.
     let nothing_held_out = samples.models.iter().flat_map(|m| &m.rows).all(|row| !row.verify);
     if samples.spec.is_none() && nothing_held_out && !fitting.set.models.is_empty() {
-        say!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
+        tell!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
     }
     if let Some(folder) = output {
-        say!(
+        tell!(
             "fitted in {:.1?}; wrote models.toml, models.rs, residuals.txt and report.html to {}",
             took,
             folder.display()
         );
+        if screen != Screen::Json && !fitting.set.models.is_empty() {
+            say!("{}", next::steps(&fitting.set, folder, screen::width_of_stderr()));
+        }
     }
     decided?;
     if fitting.failures.is_empty() {
@@ -279,6 +298,27 @@ fn finish(
     } else {
         Err(Failure::Fault(fitting.failures.join("\n")))
     }
+}
+
+/// Prints the decisions first, then how far the models can be trusted.
+fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), Failure> {
+    let (set, width) = (&fitting.set, screen::width());
+    if screen == Screen::Json {
+        return print(fit_json(set));
+    }
+    let libraries = winners::libraries(set, width);
+    if !libraries.is_empty() {
+        print(&libraries)?;
+    }
+    if set.models.is_empty() {
+        return Ok(());
+    }
+    if screen == Screen::Decision {
+        let file = output.map(|folder| folder.join("models.toml"));
+        return print(wrapped(&models::summary(set, file.as_deref()), width, "  "));
+    }
+    let between = if libraries.is_empty() { "" } else { "\n" };
+    print(format_args!("{between}{}", models::lines(set, width)))
 }
 
 /// The libraries of the set.

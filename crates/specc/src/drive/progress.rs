@@ -1,19 +1,17 @@
-//! What the user sees on stderr meanwhile: a bar on a terminal, else a line now and then.
+//! What the user sees on stderr meanwhile: one line that is drawn anew on a terminal, and nothing
+//! where there is none, or one that cannot draw anew (`TERM=dumb`).
 
 use std::io::IsTerminal as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use strata_select::say;
 
-/// Between two lines where there is no terminal.
-const EVERY: Duration = Duration::from_secs(5);
+use crate::screen::tell;
 
 /// Progress of one stage.
 pub(super) struct Status {
     bar: Option<ProgressBar>,
     title: String,
-    last: Instant,
 }
 
 impl Status {
@@ -27,32 +25,29 @@ impl Status {
     }
 
     fn new(title: &str) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let can_redraw =
+            std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let bar = can_redraw.then(|| {
             let bar = ProgressBar::new_spinner();
+            restyle(&bar, "{spinner} {wide_msg}");
             bar.set_message(title.to_owned());
             bar
         });
-        if bar.is_none() {
-            say!("{title}");
-        }
-        Self { bar, title: title.to_owned(), last: Instant::now() }
+        Self { bar, title: title.to_owned() }
     }
 
     /// What is at work within the stage.
-    pub(super) fn detail(&mut self, text: &str) {
+    pub(super) fn detail(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{}: {text}", self.title));
-        } else if self.last.elapsed() >= EVERY {
-            self.last = Instant::now();
-            say!("{}: {text}", self.title);
         }
     }
 
     /// A line that stays.
     pub(super) fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| say!("{text}")),
-            None => say!("{text}"),
+            Some(bar) => bar.suspend(|| tell!("{text}")),
+            None => tell!("{text}"),
         }
     }
 
@@ -62,7 +57,7 @@ impl Status {
             bar.finish_and_clear();
         }
         if !text.is_empty() {
-            say!("{text}");
+            tell!("{text}");
         }
     }
 
@@ -93,25 +88,23 @@ impl Status {
             (field("begun"), field("points"), field("elapsed"), field("remaining"))
         {
             let model = line.split_once("model=").map_or("", |(_, model)| model);
-            if let Some(bar) = &self.bar
-                && bar.length().is_none()
-                && let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
-            {
-                bar.set_style(style);
-            }
             if let Some(bar) = &self.bar {
+                if bar.length().is_none() {
+                    // What does not fit the line is cut off.
+                    restyle(bar, "{bar:24} {wide_msg}");
+                }
                 bar.set_length(((elapsed + remaining) * 1000.0) as u64);
                 bar.set_position((elapsed * 1000.0) as u64);
                 bar.set_message(format!("{begun} of {points} points, {} left: {model}", human(remaining)));
-            } else {
-                let left = human(remaining);
-                self.detail(&format!(
-                    "{begun} of {points} points, {} gone, about {left} left",
-                    human(elapsed)
-                ));
             }
         }
         true
+    }
+}
+
+fn restyle(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 

@@ -10,6 +10,8 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Na
 use strata_model::expr::Span;
 use strata_sim::platform::FaultKind;
 
+use crate::screen;
+
 /// The kinds of error, as shown in brackets: stable names to search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorCode {
@@ -237,11 +239,19 @@ impl CheckErrors {
     /// The text for people: every error with its place drawn, then their number. Ends with a line
     /// feed.
     ///
-    /// Without `colour` the text is the same on every machine.
+    /// The text is the same on every machine: notes wrap at 80 columns.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
+        self.draw(colour, screen::USUAL)
+    }
+
+    fn draw(&self, colour: bool, width: usize) -> String {
         let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_width(width)
+            .with_links(false)
+            .with_break_words(false)
+            .with_word_splitter(textwrap::WordSplitter::NoHyphenation);
         let mut text = String::new();
         for error in self.errors.iter().take(DRAWN) {
             if handler.render_report(&mut text, error).is_err() {
@@ -257,12 +267,11 @@ impl CheckErrors {
         text
     }
 
-    /// [`render`](Self::render) for standard error: in colour on a terminal, unless `NO_COLOR` is
-    /// set.
+    /// [`render`](Self::render) for standard error: as wide as that is, and in colour on a terminal
+    /// that has some, unless `NO_COLOR` is set.
     #[must_use]
     pub fn render_for_terminal(&self) -> String {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        self.render(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        self.draw(screen::has_colours(), screen::width_of_stderr())
     }
 }
 

@@ -5,6 +5,7 @@ mod busy;
 mod fitting;
 mod foreign;
 mod observing;
+mod screens;
 mod trusted;
 
 use std::fmt::Write as _;
@@ -19,6 +20,8 @@ fn specc(arguments: &[&str], folder: &Path) -> Output {
         .args(arguments)
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        // Messages that are looked for stand on one line; tests/cli/screens.rs wraps them.
+        .env("COLUMNS", "1000")
         .output()
         .expect("specc starts")
 }
@@ -86,7 +89,7 @@ fn without_arguments_it_shows_how_it_is_used() {
     let (_, err) = expect(2, &[], Path::new("."));
     assert!(err.contains("Usage: specc"), "{err}");
     let (out, _) = expect(0, &["--help"], Path::new("."));
-    assert!(out.contains("Exit status: 0 done"), "{out}");
+    assert!(out.contains("130\ninterrupted."), "{out}");
     expect(2, &["calibrate", "x.spec", "--nodes", "0", "-o", "out"], Path::new("."));
     expect(2, &["calibrate", "x.spec", "--budget", "soon", "-o", "out"], Path::new("."));
     expect(2, &["sing"], Path::new("."));
@@ -133,7 +136,7 @@ fn fitted_models_are_written_and_the_candidates_chosen_as_the_formulas_say() {
     let at = folder.path();
     let (out, err) = expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
     assert!(
-        out.contains("verified") && out.contains("Twice") && out.contains("who wins in `job`"),
+        out.contains("verified") && out.contains("Twice") && out.contains("job on 2 nodes"),
         "{out}\n{err}"
     );
     for file in ["models.toml", "models.rs", "residuals.txt", "report.html"] {

@@ -72,6 +72,8 @@ impl Player {
             .env("CARGO_NET_OFFLINE", self.offline)
             .env("CARGO_TERM_COLOR", "never")
             .env("NO_COLOR", "1")
+            // As wide as what the pages show.
+            .env("COLUMNS", "80")
             .env_remove("RUSTFLAGS")
             .output()
             .expect("sh starts");

@@ -11,7 +11,6 @@ use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Kernel};
 use strata_comet::{Results, ResultsError, compare, machine_file, report};
 use strata_model::{Points, Samples, count};
-use strata_select::say;
 
 use super::args::{Features, Target};
 use super::failure::{Failure, print};
@@ -21,6 +20,7 @@ use super::{machine, specs, stages};
 use crate::drive::{Interrupt, On};
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
+use crate::screen::{self, tell, wrapped};
 use args::{Comet, CometForm};
 
 /// The most timings of a point: enough for its 5 and 95 % quantiles.
@@ -66,9 +66,11 @@ pub(super) fn comet(given: &Comet) -> Result<(), Failure> {
         (None, Some(output)) => measure(given, output)?,
         (None, None) => return Err(Failure::Usage("name a folder, -o DIR".into())),
     };
-    print(shown(&results, given.format).trim_end())?;
+    let fits = |text: &str| wrapped(text.trim_end(), screen::width(), "  ");
+    let text = shown(&results, given.format);
+    print(if given.format == CometForm::Table { fits(&text) } else { text.trim_end().to_owned() })?;
     if let Some(folder) = &given.compare {
-        print(format_args!("\n{}", compare::compare(&read(folder)?, &results).to_text().trim_end()))?;
+        print(format_args!("\n{}", fits(&compare::compare(&read(folder)?, &results).to_text())))?;
     }
     Ok(())
 }
@@ -115,7 +117,7 @@ fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, 
     let mut kernels = Vec::new();
     for kernel in suite::KERNELS.iter().filter(wanted) {
         match kernel.refuses(nodes, *on == On::Mpi) {
-            Some(why) => say!("{} is left out: {why}", kernel.name),
+            Some(why) => tell!("{} is left out: {why}", kernel.name),
             None => kernels.push(kernel),
         }
     }
@@ -212,9 +214,9 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     }
     keep(&spec, (&samples, &bytes), &results, output)?;
     if let Some(longer) = measuring::longer(&target, output) {
-        say!("{longer}");
+        tell!("{longer}");
     }
-    say!(
+    tell!(
         "measured in {:.1?}; wrote comet.txt, comet.json, comet.csv, rules.txt, curves, here.toml and models to {}",
         start.elapsed(),
         output.display()
@@ -297,7 +299,7 @@ fn keep(
     let mut fitting = fitting::fit(samples, bytes, Some(spec), &Overrides::default());
     // The benchmark's own figures do not depend on the models; what could not be fitted is told.
     for failure in std::mem::take(&mut fitting.failures) {
-        say!("note: {failure}");
+        tell!("note: {failure}");
     }
     stages::write(output, &fitting, samples, (&[], Vec::new()))
 }

@@ -1,0 +1,109 @@
+//! `specc map`: who wins where, by the places where the choice changes, or as a grid.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use strata_report::{Axis, Cell, Map};
+
+use super::args::{Binding, MapOf};
+use super::choosing::{competition, known, read};
+use super::failure::{Failure, print};
+use super::tables::map_table;
+use super::winners;
+use crate::crossings::{self, Crossing, Crossings, Segment};
+use crate::{map, screen};
+
+/// `specc map`.
+pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
+    let MapOf { library, inputs, nodes, by, grid, json } = asked;
+    let set = read(path)?;
+    // Where the library is left out its place is that of an input.
+    let mut inputs = inputs.clone();
+    let library = library.as_deref().filter(|text| match text.parse::<Binding>() {
+        Ok(binding) => {
+            inputs.push(binding);
+            false
+        }
+        Err(_) => true,
+    });
+    let competition = competition(&set, path, library)?.on(nodes.map(|n| n as usize));
+    let what = format!("library `{}`", competition.name());
+    known(&what, competition.inputs(), &inputs)?;
+    let fixed: Vec<(String, f64)> = inputs.iter().map(|b| (b.name.clone(), b.value)).collect();
+    let usage = Failure::Usage;
+    if let Some(by) = by
+        && !competition.inputs().contains(by)
+    {
+        let meant = strata_model::did_you_mean(by, competition.inputs().iter().map(String::as_str));
+        let all = competition.inputs().join(", ");
+        return Err(usage(format!("--by: {what} has no input `{by}`{meant}; it has {all}")));
+    }
+    let along = || crossings::compute(&competition, &fixed, by.as_deref()).map_err(usage);
+    if *json {
+        let grid = map::compute(&competition, &fixed).map_err(usage)?;
+        print(json_of(&grid, &along()?))
+    } else if *grid {
+        print(map_table(&map::compute(&competition, &fixed).map_err(usage)?, screen::width()))
+    } else {
+        let Some(library) = set.library(competition.name()) else { return Ok(()) };
+        print(winners::block(&set, library, Some(&along()?), screen::width()))
+    }
+}
+
+fn json_of(map: &Map, crossings: &Crossings) -> Value {
+    let cell = |cell: &Cell| {
+        json!({
+            "candidate": map.candidates[cell.winner],
+            "parameters": cell.parameters,
+            "tied": cell.tied,
+            "seconds": cell.seconds.as_ref().ok(),
+            "note": cell.seconds.as_ref().err(),
+            "probability_fastest": cell.odds.map(|odds| odds.fastest),
+        })
+    };
+    let cells: Vec<Vec<Value>> = map.cells.iter().map(|row| row.iter().map(cell).collect()).collect();
+    let axis = |axis: &Axis| json!({ "name": axis.name, "values": axis.values });
+    json!({
+        "library": map.library,
+        "x": axis(&map.x),
+        "y": axis(&map.y),
+        "cells": cells,
+        "crossings": crossings_json(crossings),
+    })
+}
+
+fn crossings_json(crossings: &Crossings) -> Value {
+    let segment = |segment: &Segment| {
+        json!({
+            "from": segment.from,
+            "to": segment.to,
+            "candidate": crossings.candidates.get(segment.way.candidate),
+            "parameters": segment.way.taken,
+            "tied": segment.way.values,
+            "note": segment.way.beyond,
+            "probability_fastest": segment.fastest,
+        })
+    };
+    let crossing = |crossing: Crossing<'_>| {
+        json!({
+            "at": crossing.at,
+            "from": crossings.name(crossing.from),
+            "to": crossings.name(crossing.to),
+        })
+    };
+    let line = |line: &crossings::Line| {
+        json!({
+            "at": line.at,
+            "segments": line.segments.iter().map(segment).collect::<Vec<_>>(),
+            "crossings": line.crossings().map(crossing).collect::<Vec<_>>(),
+        })
+    };
+    let held: serde_json::Map<String, Value> =
+        crossings.held.iter().map(|(input, value)| (input.clone(), json!(value))).collect();
+    json!({
+        "by": crossings.by,
+        "across": crossings.across,
+        "held": held,
+        "lines": crossings.lines.iter().map(line).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,64 @@
+//! What to do with models that have just been written.
+
+use std::path::{Path, PathBuf};
+
+use strata_model::{ModelSet, number_text};
+
+use crate::competition::Competition;
+use crate::screen::{columns_of, wrapped};
+
+/// The next steps with the models in `folder`: a line each, or several where that would be too
+/// wide.
+pub(super) fn steps(set: &ModelSet, folder: &Path, width: usize) -> String {
+    let folder = nearest(folder);
+    let models = folder.join("models.toml");
+    let models = models.display();
+    let mut steps = vec![("see it", format!("open {}", folder.join("report.html").display()))];
+    let library = set.libraries.iter().find(|library| !library.candidates.is_empty());
+    match library.and_then(|library| Competition::new(set, &library.name).ok()) {
+        Some(competition) => {
+            let inputs = middle(&competition);
+            let name = competition.name();
+            steps.push(("ask it", format!("specc choose {models} {name}{inputs}")));
+            steps.push(("use it", format!("STRATA_MODELS={models} PROGRAM")));
+        }
+        None => {
+            let name = set.models.first().map_or("MODEL", |model| model.name.as_str());
+            steps.push(("ask it", format!("specc show {models} {name}")));
+        }
+    }
+    let lines = steps.iter().enumerate().map(|(place, (label, command))| {
+        let head = if place == 0 { "next:" } else { "" };
+        let line = format!("{head:5} {label}   {command}");
+        let fits = columns_of(&line) <= width;
+        if fits { line } else { format!("{head:5} {label}\n{}", continued(command, width)) }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A command on several lines, as a shell takes it.
+fn continued(command: &str, width: usize) -> String {
+    wrapped(&format!("        {command}"), width.saturating_sub(2), "  ").replace('\n', " \\\n")
+}
+
+/// The shorter of a path and the way to it from here.
+fn nearest(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    let relative = here.filter(|_| path.is_absolute()).and_then(|here| pathdiff::diff_paths(path, here));
+    match relative {
+        Some(relative) if relative.as_os_str().len() < path.as_os_str().len() => relative,
+        _ => path.to_owned(),
+    }
+}
+
+/// ` keys=2896 width=16`: inputs in the middle of their ranges.
+fn middle(competition: &Competition) -> String {
+    let value = |input: usize| {
+        let (low, high) = competition.range(input);
+        let middle = if low > 0.0 { (low * high).sqrt() } else { 0.5 * (low + high) };
+        let middle = if competition.is_whole(input) { middle.round() } else { middle };
+        if middle.is_finite() { number_text(middle) } else { "VALUE".to_owned() }
+    };
+    let names = competition.inputs().iter().enumerate();
+    names.map(|(input, name)| format!(" {name}={}", value(input))).collect()
+}

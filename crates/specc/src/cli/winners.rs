@@ -1,0 +1,220 @@
+//! What one came for: what choices of a library lose, and which candidate wins where.
+
+use anstyle::Style;
+use strata_model::set::{Library, ModelSet};
+use strata_model::{Platform, count, number_text, percent};
+use strata_report::SURE;
+use strata_select::Machine;
+
+use crate::competition::Competition;
+use crate::crossings::{Crossings, Line, Segment, compute};
+use crate::screen::{JOINED, columns_of, shortened, styled, wrapped};
+
+/// What segments may lose that are left out so that a line fits the screen; beyond that the line
+/// wraps.
+const SMALL: f64 = 0.02;
+/// The most rows that a line takes, whatever that loses.
+const ROWS: usize = 3;
+
+/// A block for each library of the set, with a blank line between; empty where there is none.
+pub(super) fn libraries(set: &ModelSet, width: usize) -> String {
+    let competing = set.libraries.iter().filter(|library| !library.candidates.is_empty());
+    let block = |library: &Library| {
+        let competition = Competition::new(set, &library.name).map_err(|error| error.to_string());
+        let crossings = competition.and_then(|competition| compute(&competition, &[], None));
+        let text = block(set, library, crossings.as_ref().ok(), width);
+        // It has no map for a reason.
+        let why = crossings.err().map(|why| wrapped(&format!("\n  no map: {why}"), width, "  "));
+        text + &why.unwrap_or_default()
+    };
+    competing.map(block).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Where it is, what its choices lose, and who wins where.
+pub(super) fn block(
+    set: &ModelSet,
+    library: &Library,
+    crossings: Option<&Crossings>,
+    width: usize,
+) -> String {
+    let nodes = crossings.map_or_else(|| set.nodes(), |crossings| crossings.nodes);
+    let place = set.platform.as_ref().map_or(String::new(), |platform| format!(", {}", place(platform)));
+    let head = format!("{} on {}{place}", library.name, count(nodes, "node", "nodes"));
+    let mut text = wrapped(&head, width, "    ");
+    if let Some(regret) = &library.regret {
+        // The second line begins with where it was measured.
+        let told = regret.to_string().replace(", measured at ", "\n  measured at ");
+        text += &format!("\n{}", wrapped(&format!("  {told}"), width, "  "));
+        if let Some(kept) = &library.incumbent {
+            text += &format!("\n{}", wrapped(&format!("  {kept}"), width, "  "));
+        }
+    }
+    if let Some(crossings) = crossings {
+        text += &format!("\n{}", winners(crossings, width));
+    }
+    text
+}
+
+/// `this machine (AMD EPYC, 2 cores)`.
+fn place(platform: &Platform) -> String {
+    if let Some(name) = platform.transport.strip_prefix("sim:") {
+        return format!("simulated {name}");
+    }
+    let here = if platform.host() == *Machine::here() { "this machine" } else { "another machine" };
+    let mpi = if platform.has_processes() { ", MPI" } else { "" };
+    let cpu = if platform.cpu.is_empty() { String::new() } else { format!("{}, ", platform.cpu) };
+    format!("{here} ({cpu}{}{mpi})", count(platform.cores, "core", "cores"))
+}
+
+/// The ways along an input with the places where they change, a line for each value of the second
+/// input, and what the signs mean.
+pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
+    let value = |line: &Line| line.at.map(number).unwrap_or_default();
+    let widest = crossings.lines.iter().map(|line| value(line).len()).max().unwrap_or(0);
+    let input = match &crossings.across {
+        Some(input) => format!("{} ", shortened(input, width / 4)),
+        None => format!("by {}", shortened(&crossings.by, width / 4)),
+    };
+    let margin = columns_of(&input) + widest + 5;
+    let (mut text, mut lost, mut shown) = (String::new(), 0.0_f64, Vec::new());
+    for line in &crossings.lines {
+        let (rows, segments, loss) = fitted(crossings, line, width.saturating_sub(margin).max(20));
+        lost = lost.max(loss);
+        shown.extend(segments);
+        let rows = rows.replace('\n', &format!("\n{}", " ".repeat(margin)));
+        text += &format!("  {input}{:>widest$}   {rows}\n", value(line));
+    }
+    let legend = legend(crossings, &shown, lost);
+    text += &wrapped(&format!("  {legend}"), width, "  ");
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// As many segments as fit, or as must be shown; the text, the segments, and what those left out
+/// lose.
+fn fitted(crossings: &Crossings, line: &Line, width: usize) -> (String, Vec<Segment>, f64) {
+    let mut most = line.segments.len();
+    loop {
+        let (segments, loss) = line.most_important(most);
+        let text = ways(crossings, &segments, width);
+        let rows = text.lines().count();
+        let fewer = most.saturating_sub(1);
+        let (less, more_loss) = line.most_important(fewer);
+        let is_enough = rows <= 1 || rows <= ROWS && more_loss > SMALL;
+        if is_enough || less.len() == segments.len() {
+            return (text, segments, loss);
+        }
+        most = less.len();
+    }
+}
+
+/// `gather < 190 < radix:4`, wrapped before a crossing.
+fn ways(crossings: &Crossings, segments: &[Segment], width: usize) -> String {
+    let places = places(segments);
+    let mut text = String::new();
+    for (segment, place) in segments.iter().zip(std::iter::once(None).chain(places.iter().map(Some))) {
+        if let Some(place) = place {
+            text += &format!(" <{JOINED}{place}{JOINED}<{JOINED}");
+        }
+        text += &way(crossings, segment, width.saturating_sub(16));
+    }
+    wrapped(&text, width, "")
+}
+
+/// A way's name in its style, with `?` where it is not sure, in parentheses where no model covers
+/// it.
+fn way(crossings: &Crossings, segment: &Segment, most: usize) -> String {
+    let name = shortened(&crossings.name(&segment.way), most.max(12));
+    match (&segment.way.beyond, segment.is_sure()) {
+        (Some(_), _) => format!("({name})"),
+        (None, true) => styled(name, Style::new().bold()),
+        (None, false) => styled(format!("{name}?"), Style::new().dimmed()),
+    }
+}
+
+/// Where segments begin but the first, with two digits, or as many as it takes to tell neighbours
+/// apart.
+fn places(segments: &[Segment]) -> Vec<String> {
+    let at: Vec<f64> = segments.iter().skip(1).map(|segment| segment.from).collect();
+    let told = |digits: i32| at.iter().map(|value| number(rounded(*value, digits))).collect::<Vec<_>>();
+    let differ = |texts: &Vec<String>| texts.windows(2).all(|pair| pair[0] != pair[1]);
+    (2..=6).map(told).find(differ).unwrap_or_else(|| told(15))
+}
+
+/// A value with this number of digits.
+fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 {
+        return value;
+    }
+    let unit = 10_f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
+    // A power of ten below one is not exact, its inverse is.
+    if unit < 1.0 {
+        (value * (1.0 / unit).round()).round() / (1.0 / unit).round()
+    } else {
+        (value / unit).round() * unit
+    }
+}
+
+/// `61,000`.
+fn number(value: f64) -> String {
+    let text = number_text(value);
+    let (whole, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    if whole.len() < 4 || rest.contains('e') {
+        return text;
+    }
+    let mut grouped = String::new();
+    for (place, digit) in whole.char_indices() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
+/// What the signs of these segments mean.
+fn legend(crossings: &Crossings, shown: &[Segment], lost: f64) -> String {
+    let mut parts = Vec::new();
+    let changes = shown.len() > crossings.lines.len();
+    if crossings.across.is_some() {
+        let what = if changes { "crossings by" } else { "the same for all" };
+        parts.push(format!("{what} {}", crossings.by));
+    }
+    parts.extend(crossings.held.iter().map(|(input, value)| format!("{input} = {}", number(*value))));
+    if shown.iter().any(|segment| segment.way.beyond.is_none() && !segment.is_sure()) {
+        parts.push(format!("? below {:.0} % sure", 100.0 * SURE));
+    }
+    if shown.iter().any(|segment| segment.way.values.iter().any(|(from, to)| from != to)) {
+        parts.push(".. values that tie".to_owned());
+    }
+    let mut reasons: Vec<&str> = shown.iter().filter_map(|s| s.way.beyond.as_deref()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    parts.extend(reasons.iter().map(|reason| format!("() {reason}")));
+    if lost > 0.0 {
+        parts.push(format!("what is left out would save up to {} where it wins", percent(lost)));
+    }
+    if parts.is_empty() { String::new() } else { format!("({})", parts.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_digits_and_commas() {
+        for (value, text) in [
+            (187.0, "190"),
+            (3_112.0, "3,100"),
+            (61_234.0, "61,000"),
+            (1_048_576.0, "1,000,000"),
+            (65.0, "65"),
+            (7.0, "7"),
+            (0.0123, "0.012"),
+            (0.5, "0.5"),
+        ] {
+            assert_eq!(number(rounded(value, 2)), text);
+        }
+        assert_eq!(number(1e300), "1e300");
+    }
+}

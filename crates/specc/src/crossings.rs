@@ -1,0 +1,123 @@
+//! Where the choice of a library changes along one of its inputs.
+//!
+//! [`compute`] walks along the input with the widest range, or along another, at a few values of a
+//! second one, and finds the places at which another candidate, or other values of its parameters,
+//! are chosen. Values of parameters that tie belong to one [`Way`], as long as one value of them
+//! serves the whole [`Segment`].
+
+use strata_report::SURE;
+
+use crate::competition::Competition;
+use crate::map;
+
+mod along;
+mod segments;
+
+use along::{Along, Scale};
+pub use segments::{Crossing, Line, Segment, Way};
+
+/// At most so many values of the second input.
+const LINES: usize = 4;
+
+/// What is chosen along an input, at some values of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossings {
+    /// The library.
+    pub library: String,
+    /// On how many nodes.
+    pub nodes: usize,
+    /// The input along which the choice was followed.
+    pub by: String,
+    /// The second input; `None` where there is one alone.
+    pub across: Option<String>,
+    /// The other inputs, held fixed at these values.
+    pub held: Vec<(String, f64)>,
+    /// The names of the candidates.
+    pub candidates: Vec<String>,
+    /// A line a value of the second input.
+    pub lines: Vec<Line>,
+}
+
+impl Crossings {
+    /// A way as it is pinned, `radix:11`; with values that tie, `radix:8..11`.
+    #[must_use]
+    pub fn name(&self, way: &Way) -> String {
+        let name = self.candidates.get(way.candidate).map_or("?", String::as_str);
+        let value = |(from, to): &(i64, i64)| {
+            if from == to { format!(":{from}") } else { format!(":{from}..{to}") }
+        };
+        way.values.iter().fold(name.to_owned(), |name, values| name + &value(values))
+    }
+}
+
+/// Follows the choice along the input `by`, or along the one with the widest range of those that
+/// `fixed` leaves free; inputs beyond the second are held in the middle of their range.
+///
+/// # Errors
+/// What stands in the way, in words: no input is free, `by` is held fixed, or one has no range.
+pub fn compute(
+    competition: &Competition,
+    fixed: &[(String, f64)],
+    by: Option<&str>,
+) -> Result<Crossings, String> {
+    let names = competition.inputs();
+    let held = |input: usize| fixed.iter().find(|(name, _)| *name == names[input]).map(|(_, value)| *value);
+    let mut free: Vec<(usize, Scale)> = Vec::new();
+    for input in (0..names.len()).filter(|input| held(*input).is_none()) {
+        free.push((input, scale(competition, input)?));
+    }
+    // Of inputs that are as wide the first named goes first.
+    free.sort_by(|a, b| b.1.width().total_cmp(&a.1.width()));
+    if let Some(by) = by {
+        let Some(place) = free.iter().position(|(input, _)| names[*input] == by) else {
+            return Err(format!("`{by}` is held fixed, so that nothing changes along it"));
+        };
+        free[..=place].rotate_right(1);
+    }
+    let Some(((along, scale), others)) = free.split_first() else {
+        let library = competition.name();
+        return Err(format!("all inputs of `{library}` are held fixed; leave one or two free"));
+    };
+    let mut inputs: Vec<f64> = (0..names.len()).map(|input| held(input).unwrap_or(0.0)).collect();
+    for (input, scale) in others {
+        inputs[*input] = scale.middle();
+    }
+    let across = others.first().filter(|(_, scale)| scale.width() > 0.0);
+    let values = across.map_or(vec![0.0], |(_, scale)| scale.some(LINES));
+    let mut lines = Vec::new();
+    for value in values {
+        if let Some((input, _)) = across {
+            inputs[*input] = value;
+        }
+        let walk = Along::new(competition, inputs.clone(), *along, *scale);
+        lines.push(Line::of(&walk, across.map(|_| value))?);
+    }
+    let is_held = |input: &usize| input != along && across.is_none_or(|(second, _)| second != input);
+    Ok(Crossings {
+        library: competition.name().to_owned(),
+        nodes: competition.nodes(),
+        by: names[*along].clone(),
+        across: across.map(|(input, _)| names[*input].clone()),
+        held: (0..names.len()).filter(is_held).map(|input| (names[input].clone(), inputs[input])).collect(),
+        candidates: competition.candidates().iter().map(|row| row.name.to_owned()).collect(),
+        lines,
+    })
+}
+
+/// The range of an input.
+fn scale(competition: &Competition, input: usize) -> Result<Scale, String> {
+    let (low, high) = competition.range(input);
+    if low.is_finite() && high.is_finite() && low <= high {
+        return Ok(Scale { low, high, whole: competition.is_whole(input) });
+    }
+    Err(map::no_range(&competition.inputs()[input]))
+}
+
+impl Segment {
+    /// Whether the way is the fastest with a probability of at least [`SURE`]; also true where that
+    /// is not known.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.fastest.is_none_or(|fastest| fastest >= SURE)
+    }
+}

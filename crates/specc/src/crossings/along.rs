@@ -1,0 +1,168 @@
+//! The choice along one input, the others held.
+
+use std::cell::RefCell;
+
+use super::segments::{Choices, State};
+use crate::competition::Competition;
+
+/// As many values of the input are tried before places are narrowed down.
+const TRIED: usize = 64;
+/// A place between two values that are as near is known.
+const NEAR: f64 = 1e-4;
+
+/// The range of an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scale {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// It takes whole numbers only.
+    pub(super) whole: bool,
+}
+
+impl Scale {
+    /// Whether values are spread by their logarithms.
+    fn is_wide(&self) -> bool {
+        self.low > 0.0 && self.high >= 4.0 * self.low
+    }
+
+    /// How far the range reaches: octaves, less than one where it is narrow.
+    pub(super) fn width(&self) -> f64 {
+        let low = self.low.max(1.0);
+        if self.high <= self.low { 0.0 } else { (self.high.max(low) / low).log2().max(1e-9) }
+    }
+
+    /// The value at this share of the range.
+    fn at(&self, share: f64) -> f64 {
+        let Self { low, high, .. } = *self;
+        let value = if self.is_wide() { low * (high / low).powf(share) } else { low + share * (high - low) };
+        let value = if self.whole { value.round() } else { value };
+        value.clamp(low, high)
+    }
+
+    /// The share of the range that lies between two values.
+    pub(super) fn share(&self, from: f64, to: f64) -> f64 {
+        let whole = if self.is_wide() { (self.high / self.low).ln() } else { self.high - self.low };
+        let part = if self.is_wide() { (to / from).ln() } else { to - from };
+        if whole > 0.0 { part / whole } else { 1.0 }
+    }
+
+    pub(super) fn middle(&self) -> f64 {
+        self.at(0.5)
+    }
+
+    /// At most so many values from end to end, rising.
+    fn spread(&self, most: usize) -> Vec<f64> {
+        let last = most.saturating_sub(1).max(1) as f64;
+        let mut values: Vec<f64> = (0..most).map(|place| self.at(place as f64 / last)).collect();
+        values.dedup();
+        values
+    }
+
+    /// All values if these are few; else the ends, and one or two between them, powers of two where
+    /// there are some.
+    pub(super) fn some(&self, most: usize) -> Vec<f64> {
+        if self.whole && self.high - self.low < most as f64 {
+            return (0..most).map(|n| self.low + n as f64).filter(|value| *value <= self.high).collect();
+        }
+        let count = if self.width() > 8.0 { most } else { most.min(3) };
+        let mut values = self.spread(count);
+        for value in &mut values {
+            let power = value.log2().round().exp2();
+            if self.is_wide()
+                && *value > self.low
+                && *value < self.high
+                && power > self.low
+                && power < self.high
+            {
+                *value = power;
+            }
+        }
+        values.dedup();
+        values
+    }
+}
+
+/// Asks a competition along one input.
+pub(super) struct Along<'a> {
+    competition: &'a Competition,
+    inputs: RefCell<Vec<f64>>,
+    input: usize,
+    scale: Scale,
+}
+
+impl<'a> Along<'a> {
+    pub(super) fn new(competition: &'a Competition, inputs: Vec<f64>, input: usize, scale: Scale) -> Self {
+        Self { competition, inputs: RefCell::new(inputs), input, scale }
+    }
+
+    fn with<T>(&self, value: f64, ask: impl FnOnce(&[f64]) -> T) -> T {
+        let mut inputs = self.inputs.borrow_mut();
+        inputs[self.input] = value;
+        ask(&inputs)
+    }
+}
+
+impl Choices for Along<'_> {
+    fn state(&self, value: f64) -> Result<State, String> {
+        self.with(value, |inputs| {
+            let choice = self.competition.choose(inputs, None).map_err(|error| error.to_string())?;
+            let taken = choice.parameters.to_vec();
+            let mut tied = self.competition.tied(inputs, &choice);
+            if tied.len() != taken.len() {
+                tied = taken.iter().map(|value| (*value, *value)).collect();
+            }
+            let beyond = choice.predicted.is_none().then(|| choice.reason().to_string());
+            Ok(State { candidate: choice.index, taken, tied, beyond })
+        })
+    }
+
+    fn seconds(&self, value: f64, candidate: usize, parameters: &[i64]) -> Option<f64> {
+        self.with(value, |inputs| self.competition.expected(candidate, inputs, parameters))
+    }
+
+    fn fastest(&self, value: f64) -> Option<f64> {
+        self.with(value, |inputs| {
+            let choice = self.competition.choose(inputs, None).ok()?;
+            Some(self.competition.odds(inputs, &choice)?.fastest)
+        })
+    }
+
+    fn tried(&self) -> Vec<f64> {
+        self.scale.spread(TRIED)
+    }
+
+    fn between(&self, low: f64, high: f64) -> Option<f64> {
+        let Scale { whole, .. } = self.scale;
+        let near = if self.scale.is_wide() {
+            high / low < 1.0 + NEAR
+        } else {
+            high - low < NEAR * (self.scale.high - self.scale.low)
+        };
+        if near || whole && high - low <= 1.0 {
+            return None;
+        }
+        let middle = if self.scale.is_wide() { (low * high).sqrt() } else { 0.5 * (low + high) };
+        let middle = if whole { middle.round() } else { middle };
+        (low < middle && middle < high).then_some(middle)
+    }
+
+    fn share(&self, from: f64, to: f64) -> f64 {
+        self.scale.share(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scale;
+
+    #[test]
+    fn values_of_a_range_are_all_of_a_few_and_else_its_ends_and_powers_between() {
+        let some = |low, high, whole| Scale { low, high, whole }.some(4);
+        assert_eq!(some(1.0, 4.0, true), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(some(7.0, 7.0, true), [7.0]);
+        assert_eq!(some(8.0, 64.0, true), [8.0, 32.0, 64.0]);
+        assert_eq!(some(1.0, 1e6, true), [1.0, 128.0, 8192.0, 1e6]);
+        assert_eq!(some(0.0, 10.0, true), [0.0, 5.0, 10.0]);
+        assert_eq!(some(0.25, 0.5, false), [0.25, 0.375, 0.5]);
+    }
+}
