@@ -88,6 +88,11 @@ const GENERATED: &[Generated] = &[
         folder: "examples/own-library/models",
         source: Some("examples/own-library/src/multiply/models.rs"),
     },
+    Generated {
+        spec: "examples/patterns/patterns.spec",
+        folder: "examples/patterns/models",
+        source: Some("examples/patterns/src/models.rs"),
+    },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi/strata", source: None },
     Generated { spec: "specs/global", folder: "models/epyc-2core-threads2/global", source: None },

@@ -2,6 +2,7 @@
 
 /// A figure of the report on committed samples: the folder of these, the figure's title, the file.
 pub(crate) const PICTURES: &[(&str, &str, &str)] = &[
+    ("examples/patterns/models", "Who wins in patterns", "docs/pictures/patterns.svg"),
     ("examples/own-library/models", "matmul: predicted time against n", "docs/pictures/report-times.svg"),
     ("models/epyc-2core-threads/sort", "Who wins in sort", "docs/pictures/report-map.svg"),
     (
@@ -12,12 +13,18 @@ pub(crate) const PICTURES: &[(&str, &str, &str)] = &[
     ("examples/own-library/models", "Naive: Relative error against n", "docs/pictures/report-errors.svg"),
 ];
 
-/// What the page's style sheet says of figures, for paper.
+/// What the page's style sheet says of figures, for paper and for readers who have it dark.
 const STYLE: &str = "<style>\n\
     text { font: 13px system-ui, sans-serif; fill: #1a1a1a; }\n\
     polyline { fill: none; }\n\
     .fitted { fill: #0072b2; opacity: .6; }\n\
-    </style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+    .page { fill: #fff; }\n\
+    @media (prefers-color-scheme: dark) {\n\
+    .page { fill: #0d1117; }\n\
+    .label { fill: #e6edf3; }\n\
+    polyline[stroke=\"#1A1A1A\"] { stroke: #8b949e; }\n\
+    }\n\
+    </style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
 
 /// The figure of this title in a report, with its colours in it.
 pub(crate) fn picture(report: &str, title: &str) -> Option<String> {

@@ -46,7 +46,7 @@ impl<'a> Taking<'a> {
         Self {
             work,
             bench: instruments(node, job, work.seed),
-            other: between.map(|seconds| OtherWork::new(node, seconds)),
+            other: between.map(OtherWork::new),
             timings: 0,
         }
     }

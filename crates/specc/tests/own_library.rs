@@ -50,7 +50,8 @@ fn it_chooses_by_the_models_and_says_why() {
 
     // 1000 rows were not measured: the ranking at the nearest size holds, not the first candidate
     // that applies.
-    let out = text(&run(None, &["1000"]).stdout);
+    // In one line: explanations are wrapped.
+    let out = text(&run(None, &["1000"]).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let choice = out.split_once("matmul: ").expect(&out).1;
     let by = if here > 0 { "at the nearest point that was" } else { "by models of another machine" };
     assert!(choice.contains(&format!("outside what was measured: ranked {by}")), "{out}");

@@ -107,8 +107,8 @@ fn links_lead_to_files() {
     let root = docs().join("..");
     let crates =
         fs::read_dir(root.join("crates")).expect("crates/").filter_map(|entry| Some(entry.ok()?.path()));
-    let folders =
-        crates.chain([docs(), root.clone(), root.join("benches"), root.join("examples/own-library")]);
+    let folders = crates.chain([docs(), root.clone(), root.join("benches"), root.join("benches/figures")]);
+    let folders = folders.chain(["own-library", "patterns"].map(|name| root.join("examples").join(name)));
     let link = Regex::new(r"\]\(([^)#:]+)(#[^)]*)?\)").expect("a pattern");
     let mut broken = Vec::new();
     for folder in folders {
