@@ -21,7 +21,7 @@ pub(super) struct FatTree {
     nodes: usize,
     arity: u32,
     latency: Time,
-    /// From the nodes' switches to the root.
+    /// The levels, from the nodes' switches to the root.
     levels: Vec<Level>,
     /// The position of each switch.
     places: Vec<Spot>,
@@ -37,16 +37,16 @@ struct Level {
     tops: u32,
     /// Parents of each; 0 at the root.
     parents: u32,
-    /// Of one link to a parent.
+    /// Bandwidth of one link to a parent.
     bandwidth: f64,
     first_switch: u32,
-    /// Of the links to parents; those in the other direction are numbered likewise.
+    /// Index of the first link to a parent; the links in the other direction are numbered alike.
     first_up: u32,
     first_down: u32,
 }
 
 impl Level {
-    /// Links to parents.
+    /// Number of links to parents.
     fn ups(&self) -> u32 {
         self.groups * self.tops * self.parents
     }
