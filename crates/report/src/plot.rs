@@ -44,13 +44,14 @@ pub(crate) struct Point {
     pub(crate) verify: bool,
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// The ends of the interval in which noise alone leaves y nineteen times in twenty.
+    /// The ends of the interval that contains y nineteen times in twenty if there is only noise.
     pub(crate) noise: (f64, f64),
-    /// The model's error here; the greatest are drawn even where others are left out.
+    /// The model's error here; points with the greatest errors are drawn even if others are left
+    /// out.
     pub(crate) error: f64,
 }
 
-/// A drawing, and how many of its points it shows.
+/// A drawing, and the number of its points that it shows.
 #[derive(Debug)]
 pub(crate) struct Plot {
     pub(crate) svg: String,
