@@ -15,7 +15,6 @@ use crate::platform::Link;
 ///
 /// From group `g`, link `r` to group `g + d` (modulo the groups) starts at switch
 /// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
-/// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
 #[derive(Debug)]
 pub(super) struct Dragonfly {
     /// Nodes of a switch.
