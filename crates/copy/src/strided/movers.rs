@@ -208,8 +208,8 @@ unsafe fn by_calls(
     }
 }
 
-/// A call for each block, of a routine that models choose once: a choice for each block would cost as
-/// much as it gains.
+/// A call for each block, of a routine that models choose once: a choice for each block would cost
+/// as much as it gains.
 ///
 /// # Safety
 /// See [`Moves`].
