@@ -35,7 +35,7 @@ impl Estimate {
     }
 }
 
-/// How a program is composed.
+/// The composition of a program from predicted parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cost {
     /// A part whose time is predicted.

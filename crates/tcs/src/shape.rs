@@ -4,7 +4,7 @@
 //! first along its row or first along its column, in either direction around a torus (Warfel 1996,
 //! §3.1).
 
-/// How the cells of a machine are connected.
+/// The interconnection of a machine's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Every cell has one link into and one link out of a network without bottlenecks.

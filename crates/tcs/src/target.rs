@@ -14,7 +14,7 @@ pub struct Target {
     pub name: String,
     /// Its cells.
     pub cells: usize,
-    /// How they are connected.
+    /// Their interconnection.
     pub shape: Shape,
     /// Cycles per microsecond.
     pub mhz: f64,

@@ -36,13 +36,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// From the last arrival to the last exit: the time of a barrier (Warfel 1996, §4.1).
+    /// The time of a barrier: from the last arrival to the last exit (Warfel 1996, §4.1).
     #[must_use]
     pub fn time(&self) -> f64 {
         self.last() - self.entered
     }
 
-    /// From the first exit to the last (§4.2.4).
+    /// The skew of a barrier: from the first exit to the last (§4.2.4).
     #[must_use]
     pub fn skew(&self) -> f64 {
         self.last() - self.exits.iter().copied().fold(f64::INFINITY, f64::min).min(self.last())

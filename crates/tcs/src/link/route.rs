@@ -28,8 +28,8 @@ pub(super) fn route(
     let empty = Load::none(target.links(), target.cells);
     let mut bases: Vec<Load> = Vec::with_capacity(instances.len());
     for at in 0..instances.len() {
-        // The load beside an instance's children: its own base, its external connections and the
-        // greatest of its sets.
+        // The base load for an instance's children: the base of the instance, its external
+        // connections and the greatest of its sets.
         let mut base = instances[at].parent.map_or_else(|| empty.clone(), |parent| bases[parent].clone());
         let wires = instances[at].wires.clone();
         for (wire, path) in paths(target, &base, connections, &wires, options.reroute) {

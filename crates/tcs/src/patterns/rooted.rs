@@ -31,7 +31,7 @@ crate::communication! {
 /// connection to every other cell.
 #[derive(Clone, Debug)]
 pub struct ScatterGather<T> {
-    /// By cell, except the root.
+    /// The connection to each cell, except the root.
     out: Vec<Connection<T, Out>>,
     into: Vec<Connection<T, In>>,
 }

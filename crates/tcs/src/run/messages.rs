@@ -15,7 +15,7 @@ use strata_runtime::{Node, Request, WithBytes};
 /// The most bytes of data in a piece.
 const LARGE: usize = 254 * 8;
 
-/// How items are delivered.
+/// The delivery of items.
 enum Way {
     Packets(Rc<Packets>),
     /// Into the memory of each node; holds the picoseconds of a cycle.
@@ -26,7 +26,7 @@ struct Packets {
     /// A header and the piece's bytes. It carries no time, so that a piece with one number, the
     /// usual case, is one packet even if packets hold four words.
     piece: Request<WithBytes<u64>>,
-    /// The same with a time.
+    /// As `piece`, with the time of arrival.
     timed: Request<WithBytes<[u64; 2]>>,
     taken: Request<[u64; 3]>,
     step: Request<[u64; 3]>,
