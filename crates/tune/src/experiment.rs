@@ -57,7 +57,7 @@ pub enum Phase {
     Default,
 }
 
-/// By how much an adopted configuration is faster, as a share of the default's time.
+/// The gain of an adopted configuration, as a share of the default's time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// The share of the default's time that is saved; negative where it is slower.
@@ -226,7 +226,7 @@ impl Experiment {
             reference += f64::from(*count) * stop.reference;
         }
         self.evaluations += 1;
-        // An execution during which the node was preempted says nothing about the option.
+        // An execution during which the node was preempted carries no information about the option.
         let charged = time.min(PREEMPTED * reference);
         let executions: f64 = batch.iter().map(|(_, count)| f64::from(*count)).sum();
         self.credit += self.rules.loss * charged - self.rules.clock * executions;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// Numbers of pairs after which the comparison is evaluated. Each evaluation has an equal share of
 /// the risk (Bonferroni).
 const LOOKS: [usize; 4] = [30, 60, 120, 240];
-/// Times above this quantile of both sets together are set to that quantile: a preempted execution
-/// says nothing about either configuration, and would hide the difference.
+/// Times above this quantile of both sets together are clipped to the quantile: a preempted
+/// execution carries no information about a configuration, and would hide the difference.
 const CLIPPED: f64 = 0.95;
 
 /// A stop, the mean time of the executions that ended there, and their number.

@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn loops_that_share_their_first_nodes() {
         assert_eq!(texts("^A AB BC CA BD DA").0, ["ABC", "ABD"]);
-        // Of one target, one within the other.
+        // Two loops with the same target, one within the other.
         assert_eq!(texts("^A AB BA BC CA").0, ["AB", "ABC"]);
     }
 

@@ -17,7 +17,7 @@ const LONGEST_WAIT: f64 = 1e6;
 /// again.
 const SHORTEST: f64 = 32.0;
 
-/// When a tuner is idle, and for how long. The program may change, so idle periods end now and
+/// The schedule of a tuner's idle periods. The program may change, so idle periods end now and
 /// then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
@@ -109,7 +109,7 @@ impl Tuner {
             self.rest.settled = self.rest.settled.saturating_mul(2).clamp(shortest, LONGEST * shortest);
             self.rest.settled
         } else {
-            // Until the first search continues.
+            // The idle period ends when the first search continues.
             let visits = self.visits as f64;
             let least =
                 self.experiments.iter().map(|each| each.idle_visits(visits)).fold(f64::INFINITY, f64::min);
