@@ -194,7 +194,7 @@ impl Results {
         let at = |model: &str| self.kernel(model)?.near(8.0);
         let (sent, received, gap) = (at("SendOverhead")?, at("ReceiveOverhead")?, at("Gap")?);
         let one_way = at("Echo")?;
-        // One of the two polls of every reception is in vain.
+        // One of the two polls of every reception finds nothing.
         let poll = self.kernel("Poll").and_then(|poll| poll.near(0.0)).unwrap_or_default();
         let look = Estimate { value: poll.value / 2.0, low: poll.low / 2.0, high: poll.high / 2.0 };
         let o_r = minus(received, look);

@@ -155,7 +155,7 @@ fn interval(sorted: &[f64], independent: f64) -> (f64, f64) {
     let n = sorted.len();
     let worth = (independent.floor() as usize).clamp(1, n);
     let left_out = if worth > 1000 {
-        // For this many the approximation is as good.
+        // For this many values the normal approximation is as good.
         worth as f64 / 2.0 - 0.98 * (worth as f64).sqrt()
     } else {
         let mut tail = 0.5_f64.powi(worth as i32);

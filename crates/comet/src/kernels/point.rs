@@ -132,7 +132,7 @@ pub fn send_overhead(node: &mut Node, bytes: usize) -> f64 {
 }
 
 /// o_r of LogGP: the time in seconds for which receiving an arrived message of `bytes` occupies the
-/// receiver. It includes polling the other queues in vain; [`poll`] measures that.
+/// receiver. It includes polls of the other queues, which are empty; [`poll`] measures these.
 ///
 /// # Participation
 /// As [`echo`].
