@@ -216,7 +216,7 @@ impl fmt::Display for Layout {
 
 /// The points of part `index` of `parts`; the outer two parts have `extra` more than the others.
 fn span(points: usize, parts: usize, extra: usize, index: usize) -> Range<usize> {
-    // With fewer parts all have the same number of neighbours.
+    // With one or two parts all have the same number of neighbours.
     let extra = if parts > 2 { extra.min(points / 2) } else { 0 };
     let (least, more) = ((points - 2 * extra) / parts, (points - 2 * extra) % parts);
     // The points before part `index`: whole parts, the first part's extra points, and the

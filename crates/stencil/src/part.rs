@@ -213,7 +213,7 @@ impl<T: Value> Part<T> {
             let mut differences = vec![T::default(); self.extent(along)];
             let periodic = matches!(edges[2 * along], Edge::Periodic);
             for (at, difference) in differences.iter_mut().enumerate() {
-                // Also in the halo: a wide halo's points are computed, too.
+                // Set in the halo, too: a wide halo's points are computed.
                 let points = grid[along] as isize;
                 let position = (self.origin[along] + at) as isize - halo as isize;
                 if !periodic && !(0..points).contains(&position) {

@@ -186,7 +186,7 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
         let _ = solver.run(node, Limits { iterations, threshold: Some(0.0), every }, &mut |_| ());
         node.reduce_max(node.now().get() - start.get())
     };
-    // Whole numbers of exchanges and of checks.
+    // The number of iterations contains whole numbers of exchanges and of checks.
     let exchanges = (layout.halo as u64 / 2).max(1);
     let unit = exchanges.max(every);
     if node.is_simulated() {
