@@ -32,7 +32,7 @@ pub(crate) fn applies(problem: &Problem) -> bool {
     problem.keys() <= MOST
 }
 
-/// The elements of the blocks of all steps, and of two blocks for merging.
+/// Number of elements of the blocks of all steps, and of two blocks for merging.
 pub(crate) fn memory(problem: &Problem) -> usize {
     let steps = problem.nodes().next_power_of_two().ilog2() as usize;
     2 * problem.most_on_a_node() + (steps * (steps + 1) / 2 + 2) * problem.keys()

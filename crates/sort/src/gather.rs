@@ -15,7 +15,7 @@ use strata_runtime::Node;
 /// From this many elements in all, selecting before sorting is faster.
 const SELECT: usize = 256;
 
-/// All elements, those of this node's share, and the sorted share.
+/// Number of elements in three buffers: all elements, this node's share, and the sorted share.
 pub(crate) fn memory(problem: &Problem) -> usize {
     let rows = problem.nodes().saturating_mul(problem.most_on_a_node());
     problem.layout().total().saturating_add(rows).saturating_add(2 * problem.keys())

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::{cuts, layout, leading, local, pool, work};
 use strata_runtime::{Block, Node};
 
-/// The blocks to send, those received, and a buffer to sort them.
+/// Number of elements of the blocks to send, those received, and a buffer to sort them.
 pub(crate) fn memory(problem: &Problem) -> usize {
     2 * problem.most_on_a_node() + 3 * problem.keys()
 }

@@ -78,8 +78,8 @@ impl Features {
         let keys = items.len();
         let run = match run == keys {
             true if keys < MANY => look::run_of_all(items),
-            // There may be two long runs. Then the keys' bits hardly matter, and a pass to find
-            // them would cost time.
+            // No change of direction was sampled, so there may be two long runs. Then the keys'
+            // bits hardly matter, and a pass to find them would cost time.
             true => return Self { keys, width: 64, run: keys / 2, distinct: keys, skewed: false },
             false => run,
         };
