@@ -100,8 +100,9 @@ impl Space<'_> {
             let time = self.served.marks.as_ref().map(Marks::tick);
             let (under_way, stored) = self.stores_under_way();
             if under_way == 0 || !self.going_on() {
-                // Exactly what was contributed: a node that has left may have stored here already
-                // (Luna 1994, §4.1.1, where setting the counts to zero would lose its bytes).
+                // Subtract exactly the contributed counts: a node that has left the barrier may
+                // have stored here already, and setting the counts to zero (Luna 1994, §4.1.1)
+                // would lose its bytes.
                 self.sent = self.stored_directly().wrapping_neg();
                 self.consumed = self.consumed.wrapping_add(stored);
                 if let (Some(marks), Some(time)) = (&self.served.marks, time) {
