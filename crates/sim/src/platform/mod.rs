@@ -187,7 +187,7 @@ pub struct Link {
 pub struct Control {
     /// From the last node's arrival at a barrier until all leave.
     pub barrier: Time,
-    /// The same for a reduce or scan of one word.
+    /// From the last node's arrival at a reduce or scan of one word until all leave.
     pub combine: Time,
     /// For each further word.
     pub combine_word: Time,

@@ -104,7 +104,7 @@ impl SimulatedMachine {
         };
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut faults: Vec<Fault> = errors.iter().map(|error| toml_fault(error, text.len())).collect();
-        // Missing keys are unknown if a part could not be read.
+        // If a part could not be read, it is unknown which keys are missing.
         if faults.is_empty() {
             let kept = RefCell::new(Vec::new());
             let platform = platform(table.get_ref(), sha256_hex(bytes), &kept);
