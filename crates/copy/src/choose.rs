@@ -95,7 +95,7 @@ impl Hint {
     fn measured(self) -> &'static [Measured] {
         use Measured::{Cold, ColdRead, Exchange, ExchangeUsed, Hot, HotRead};
         match (self.source, self.target) {
-            // Both sides of an exchange: they choose the same, whatever each one's hint.
+            // Both sides of an exchange must choose the same, even if their hints differ.
             (_, Target::Remote) | (Source::Remote, _) => &[Exchange, ExchangeUsed],
             (Source::Unknown, Target::Unknown) => &[Hot, HotRead, Cold, ColdRead],
             (Source::Unknown, Target::Left) => &[Hot, Cold],
