@@ -15,7 +15,7 @@
 //!
 //! Settings are node 0's. The models, pin and options have a fingerprint, [`word`](Selector::word),
 //! which the nodes compare before they choose: nodes that chose differently would deadlock.
-//! [`Node::choose`] compares it itself. A library that exchanges values anyway sends the
+//! [`Node::choose`] makes this comparison. A library that exchanges values anyway sends the
 //! fingerprint with them, as `strata-sort` does, and calls [`Node::must_compare_again`].
 //!
 //! ```

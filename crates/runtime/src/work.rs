@@ -71,10 +71,10 @@ pub enum Computing {
     Skeleton,
 }
 
-/// How a transport handled work.
+/// The transport's answer to a charge for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Charge {
-    /// It was charged.
+    /// The work was charged.
     Charged,
     /// Its time must be measured.
     Measure,

@@ -30,7 +30,7 @@ pub(crate) enum Doing {
 impl Position {
     const START: Self = Self { number: 0, call: None, doing: Doing::Works, since: 0 };
 
-    /// How long the node has waited at `now`; `None` if it does not wait.
+    /// The time for which the node has waited at `now`; `None` if it does not wait.
     pub(crate) fn waited(&self, now: u64) -> Option<u64> {
         matches!(self.doing, Doing::Inside | Doing::Waits(_)).then(|| now.saturating_sub(self.since))
     }

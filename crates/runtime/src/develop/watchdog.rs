@@ -76,7 +76,8 @@ impl Watch {
                 long.then_some(position.since)
             };
             let seen: Vec<Option<u64>> = positions.iter().map(stuck).collect();
-            // Twice in a row, as the first check may come right after the process was suspended.
+            // Two checks in a row are required, because the first may follow a suspension of the
+            // process.
             if seen.iter().zip(&suspects).any(|(now, before)| now.is_some() && now == before) {
                 self.end(&positions, now, &seen);
                 return;

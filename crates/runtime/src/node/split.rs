@@ -79,7 +79,7 @@ impl<T: Number> Payload for T {
         Raw(spare.fill(bytes_of(&self)))
     }
     fn take(raw: Raw, spare: &mut Spare<'_>) -> T {
-        // All of it, except for the zeros of `complete` while a node unwinds.
+        // The block has exactly this size, except for the zeros of `complete` while a node unwinds.
         let value = bytemuck::pod_read_unaligned(&raw.0.as_bytes()[..size_of::<T>()]);
         *spare.0 = raw.0;
         value
@@ -240,7 +240,7 @@ impl Node {
             self.complete_current();
         }
         let at = self.split.results.iter().position(|(number, _)| *number == pending.number);
-        // Without a result only while this node unwinds, because `start` then did nothing.
+        // The result is missing only while this node unwinds, because `start` then did nothing.
         let block = at.map_or_else(|| RawBlock::zeroed(8), |at| self.split.results.swap_remove(at).1);
         R::from_raw(Raw(block), &mut Spare(&mut self.split.spare))
     }

@@ -42,7 +42,7 @@ struct Sending {
     offset: usize,
     block: RawBlock,
     sent: usize,
-    /// Receives the block when all of it was sent.
+    /// The callback that receives the block when all of it was sent.
     then: Option<Then>,
 }
 

@@ -6,7 +6,7 @@ use crate::number;
 /// A collective without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollectiveKind {
-    /// In place, on equal lengths.
+    /// An operation in place, on equal lengths.
     Operation(Operation),
     /// Every node's values to every node.
     Gather,

@@ -93,7 +93,7 @@ impl Credits {
     }
 
     /// Counts a message of packets that is sent to node `to`. Returns the counts that it must
-    /// carry: of requests, and above them of replies.
+    /// carry: that of requests in the low half, that of replies in the high half.
     #[inline]
     pub(crate) fn sent_packet(&mut self, network: usize, to: usize) -> u32 {
         let peer = &mut self.peers[to];

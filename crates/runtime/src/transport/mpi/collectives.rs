@@ -60,7 +60,7 @@ enum Stage {
     Done,
 }
 
-/// The state of one collective at a time.
+/// A state machine that runs one collective at a time.
 pub(super) struct Collectives {
     world: &'static World,
     pub(super) requests: Requests,

@@ -44,7 +44,8 @@ const HEAD: usize = 4;
 const PACKET_WORDS: usize = size_of::<Packet>() / 8;
 const PACKET_HEAD: usize = PACKET_WORDS - PACKET / 8;
 
-/// The most bytes of data in a train of packets: with the header as long as a control message.
+/// The most bytes of data in a train of packets: together with its header it is as long as a
+/// control message.
 const TRAIN: usize = SHORT_PUT / PACKET * PACKET;
 
 /// The position of a train's number of data bytes in its header, above the length of its message;
@@ -332,8 +333,8 @@ impl Connections {
         Traffic { sent, received }
     }
 
-    /// Called when this node waits, in `call` of its program or after the program, and has found no
-    /// work: ends the job if no node can ever continue.
+    /// Called when this node waits and has found no work; `call` is `None` after the program's end.
+    /// Ends the job if no node can ever continue.
     pub(super) fn idle(&mut self, call: Option<&Call>, awaited: Awaited) {
         let has_own = self.own.iter().any(|own| !own.is_empty());
         if has_own || !self.ports.are_quiet() || !self.tells.has_room() {

@@ -76,7 +76,7 @@ struct Sim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     No,
-    /// To be done when the remaining parts of its messages have been sent.
+    /// It leaves when the remaining parts of its messages have been sent.
     Soon,
     Yes,
 }
@@ -360,7 +360,7 @@ impl Endpoint for Sim {
             self.spend(setup);
             let mut state = self.world.sync(self.rank);
             let granted = hop.times(state.network.graph().hops(self.rank, to) as u64);
-            // Without a request it leaves at once.
+            // A block without a request leaves at once.
             let ready = if granted == Time::ZERO { granted } else { self.world.time(self.rank) + granted };
             let moving = Moving { to, port, offset, cargo: all.into(), sent: 0, ready };
             state.nodes[self.rank].moving.push_back(moving);

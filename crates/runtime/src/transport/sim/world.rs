@@ -240,7 +240,7 @@ impl World {
                     state.network.schedule(time, node);
                 }
             }
-            // It may be about to wait, after its last poll.
+            // The node may be about to wait, after its last poll.
             _ => state.nodes[node].woken = true,
         }
     }

@@ -14,7 +14,7 @@ use super::sync::{AtomicUsize, Ordering, fence};
 use std::fmt;
 use std::sync::Arc;
 
-/// On cache lines of its own.
+/// A flag on its own cache lines.
 #[repr(align(128))]
 struct Flag(AtomicUsize);
 

@@ -360,7 +360,7 @@ impl Job {
     #[inline]
     pub(super) fn tell(&self, from: usize, to: usize) {
         if to != from {
-            // With the fence that the doorbell requires.
+            // This call includes the fence that the doorbell requires.
             self.parkers.wake(to);
         }
         self.doorbells[to].ring();
@@ -470,7 +470,7 @@ impl Job {
     pub(super) fn record(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         self.failed.store(true, Ordering::Release);
-        // With the fence that the doorbells require.
+        // This call includes the fence that the doorbells require.
         self.parkers.wake_all();
         self.doorbells.iter().for_each(Doorbell::ring);
     }
