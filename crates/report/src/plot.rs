@@ -216,7 +216,8 @@ fn scatter(points: &[Point], most: usize, x: Named<'_>, y: Named<'_>, line: [(f6
     Some(Plot { svg, drawn: shown.len(), visible: visible.len(), all: points.len() })
 }
 
-/// At most this many points: a quarter of them with the greatest errors, the rest evenly from all.
+/// Selects at most this many points: a quarter of them with the greatest errors, the others evenly
+/// from all.
 fn thin(points: &[Point], most: usize) -> Vec<Point> {
     if points.len() <= most {
         return points.to_vec();

@@ -259,7 +259,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any values there is a label, it is inside, and no two overlap.
+        /// For any range of values there is at least one label, all labels are inside, and no two
+        /// overlap.
         #[test]
         fn labels_never_meet(a in -18.0..18.0f64, span in 0.0..9.0f64, log: bool, across: bool, negative: bool) {
             let low = 10f64.powf(a);
