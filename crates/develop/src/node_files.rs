@@ -123,7 +123,7 @@ pub struct Head {
     pub node: usize,
     /// The number of nodes of its job.
     pub nodes: usize,
-    /// When the node's clock showed zero, in ns since 1970 by the system's clock.
+    /// The time at which the node's clock showed zero, in ns since 1970 by the system's clock.
     pub began: u64,
 }
 

@@ -37,9 +37,9 @@ pub enum Doing {
     Waits(String),
     /// Its program has ended.
     Ended,
-    /// It ended because another node failed.
+    /// The node ended because another node failed.
     Stopped,
-    /// It failed with this message.
+    /// The node failed with this message.
     Failed(String),
 }
 
