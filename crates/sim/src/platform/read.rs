@@ -18,7 +18,7 @@ use crate::Time;
 
 /// The longest file, in bytes; anything longer is not a platform file.
 const LONGEST: usize = 1 << 20;
-/// The largest product of extents.
+/// The most nodes of a grid: the largest extent, and the largest product of extents.
 const NODES: usize = 1 << 20;
 /// The largest packet, data and header each, in bytes.
 const PACKET: usize = 1 << 24;
