@@ -28,13 +28,13 @@
 //! A machine may have two separate networks (`link.networks`): each has all links of the topology,
 //! and carries the packets of the even or of the odd channels.
 //!
-//! A packet to its own node goes from the send queue to the receive queue by a loop in the
-//! interface: it uses no link, has only the interface's latency, and takes the time of its bytes at
-//! the bandwidth of a link; the loop carries one packet at a time.
+//! A packet to its own node goes from the send queue to the receive queue through a loop in the
+//! interface, which carries one packet at a time. It uses no link and has only the interface's
+//! latency; it takes the time of its bytes at the bandwidth of a link.
 //!
 //! # Determinism
-//! Time is in whole picoseconds and the time of a byte is an integer; events are ordered by time,
-//! those of equal time by when they were scheduled; random choices (among equally requested links
+//! Time is in whole picoseconds, and the time of a byte is an integer. Events are ordered by time,
+//! those of equal time by when they were scheduled. Random choices (among equally requested links
 //! up a fat tree) come from one seeded generator. Equal calls give equal events on every host.
 
 mod build;

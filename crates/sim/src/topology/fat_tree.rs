@@ -2,8 +2,8 @@
 //!
 //! A group of level 1 is `arity` nodes at one switch; a group of a higher level is `arity` groups
 //! of the level below. If a group's top switches have `p` parents each, the group above has `p`
-//! times as many top switches: switch `i` of every group is connected to the switches
-//! `i·p .. i·p + p` above, so that each of those has one child in every group and the path down is
+//! times as many top switches. Switch `i` of every group is connected to the switches
+//! `i·p .. i·p + p` above, so that each of those has one child in every group, and the path down is
 //! unique (Leiserson et al., *The Network Architecture of the Connection Machine CM-5*, 1992). The
 //! last group of a level may have fewer children. A packet goes up to the least group that contains
 //! its target, by any parents, and down.
