@@ -1,7 +1,7 @@
 //! Reserved circuits of simulated machines, for libraries that reserve them.
 //!
 //! A simulation's network carries only packets. A configured circuit carries none, and its times
-//! are sums of constants, so a library computes them itself: data are passed between nodes in
+//! are sums of constants, so a library computes them itself. Data are passed between nodes in
 //! memory, with their times of arrival, and the nodes' clocks are advanced accordingly.
 
 use super::Node;

@@ -44,9 +44,9 @@ use transfers::Transfers;
 ///
 /// Every node runs the same function with its own `Node`. Most methods are *collective*: every node
 /// calls them, in the same order, with equal operations and lengths. A collective never fails on
-/// one node alone: where a node panics, returns an error, leaves early or makes a different call,
-/// the job ends on all nodes (waiting nodes unwind quietly), and the caller that started it gets
-/// one [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
+/// one node alone: if a node panics, returns an error, leaves early or makes a different call, the
+/// job ends on all nodes (waiting nodes unwind quietly). The caller that started the job gets one
+/// [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
 ///
 /// Results are equal to the last bit on every node and in every run: values are combined in rank
 /// order. Integers wrap.

@@ -477,8 +477,8 @@ impl Node {
     /// loop than polling both).
     ///
     /// Alternation also keeps nodes in step. Nodes that receive from both networks find the next
-    /// packet whenever they have handled one, send nothing meanwhile, and end up alternating
-    /// between bursts of sending and receiving; the packets of a single network leave gaps.
+    /// packet whenever they have handled one, and send nothing meanwhile. They end up alternating
+    /// between bursts of sending and receiving. The packets of a single network leave gaps.
     fn keep_pace(&mut self, packets: usize) {
         let Some(pacing) = self.transfers.pacing else { return };
         let delay = pacing.delay_in(packets);

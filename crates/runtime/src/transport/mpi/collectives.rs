@@ -2,7 +2,7 @@
 //! *shares*.
 //!
 //! Frames are exchanged as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All
-//! Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node
+//! Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997). In round k a node
 //! sends the 2ᵏ frames that it has gathered to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each
 //! node has all frames. With frames of length zero this is the dissemination barrier (Hensgen,
 //! Finkel and Manber, 1988). Each node combines the frames itself, in rank order, so that

@@ -9,12 +9,12 @@
 //!
 //! Packets and puts go through [`connections`] and end in [`ports`].
 //!
-//! A failure is reported on standard error and aborts the job. A node that has left the program
-//! checks the positions of the others (they publish these in a window of memory, at the cost of a
-//! few stores) until all have left: a node that waits for it would wait forever. If all nodes wait
-//! for messages that are never sent, a token detects it ([`standstill`]). One error is not always
-//! detected without `STRATA_CHECK`: a node is in a barrier, a scan, or a reduce of one number,
-//! while another is in a collective of another kind.
+//! A failure is reported on standard error and aborts the job. Nodes publish their positions in a
+//! window of memory, at the cost of a few stores. A node that has left the program checks the
+//! positions of the others until all have left, because a node that waits for it would wait
+//! forever. If all nodes wait for messages that are never sent, a token detects it
+//! ([`standstill`]). One error is not always detected without `STRATA_CHECK`: a node is in a
+//! barrier, a scan, or a reduce of one number, while another is in a collective of another kind.
 
 mod ffi;
 mod leaving;

@@ -69,8 +69,8 @@ fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<
 /// on, it combines `combined.1` bytes for each child with the values between itself and the child,
 /// which it knows from the way up.
 ///
-/// A node's own values are inserted and its result extracted as if there were one more level, at
-/// the cost of a combination each: Brewer's models of `CombineVector` without a control network
+/// A node's own values are inserted and its result is extracted at the cost of a combination each,
+/// as if there were one more level. Brewer's models of `CombineVector` without a control network
 /// have 76, 78 and 69 cycles a word that depend on neither the network nor its height, twice the
 /// cost of a level's combination (figure 6-6).
 fn tree(

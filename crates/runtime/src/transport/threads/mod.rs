@@ -18,7 +18,7 @@
 //!
 //! All nodes read the same slots at the first rendezvous, so all detect a mismatch together, before
 //! any lent memory is accessed. Between the two rendezvous of a split-phase operation a node runs
-//! its program, which may fail; so the lent memory is owned by the transport, and the job retains
+//! its program, which may fail. So the lent memory is owned by the transport, and the job retains
 //! it if the node does not see the second rendezvous complete. Blocking and split-phase calls do
 //! not match each other: that is a mismatch like any other.
 

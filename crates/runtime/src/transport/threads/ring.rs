@@ -1,10 +1,10 @@
 //! A bounded queue of packets with many producers and one consumer, without locks.
 //!
 //! Each slot has a sequence number that determines the thread that may use the slot: the producer
-//! of element i if it is i, the consumer if it is i + 1; a freed slot has i plus the capacity (D.
-//! Vyukov's bounded queue). Producers claim a slot by advancing `tail`. A producer that is
-//! preempted in between delays the elements behind it, but blocks no poll: to the consumer the
-//! queue looks empty. A single consumer needs no read-modify-write.
+//! of element i if the number is i, the consumer if it is i + 1. A freed slot has i plus the
+//! capacity (D. Vyukov's bounded queue). Producers claim a slot by advancing `tail`. A producer
+//! that is preempted in between delays the elements behind it, but blocks no poll: to the consumer
+//! the queue looks empty. A single consumer needs no read-modify-write.
 //!
 //! Sequence number, header and the first data are on one cache line, the only one that moves
 //! between two cores for a short packet.

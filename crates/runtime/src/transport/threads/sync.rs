@@ -3,9 +3,9 @@
 //!
 //! The cell has loom's interface, which marks the beginning and end of an access.
 //!
-//! Under loom, `Arc`, `Mutex` and `OnceLock` remain those of `std`: loom runs all threads of a
+//! Under loom, `Arc`, `Mutex` and `OnceLock` remain those of `std`. Loom runs all threads of a
 //! model as coroutines of one thread and changes between them only in its own operations, and no
-//! lock of this transport is held during one.
+//! lock of this transport is held during such an operation.
 
 #[cfg(not(all(test, loom)))]
 pub(super) use std::{
