@@ -4,8 +4,8 @@
 //! Each node sorts its elements. Then the nodes find the keys at the bounds of their shares, in
 //! rounds of one reduction each (see [`cuts`](crate::cuts)); equal keys at a bound fill the left
 //! node first, by rank. One exchange follows, and a sort of the received elements (L. V. Kale and
-//! S. Krishnan, ICPP 1993; V. Harsh and others, SPAA 2019, who accept an imbalance of ε for fewer
-//! rounds; here it is zero unless another [`Balance`](crate::Balance) is requested).
+//! S. Krishnan, ICPP 1993). V. Harsh and others (SPAA 2019) accept an imbalance of ε for fewer
+//! rounds; here it is zero unless another [`Balance`](crate::Balance) is requested.
 //!
 //! **Guarantee:** the algorithm is deterministic; each node receives its share as exactly as
 //! requested, whatever the keys, so that a node holds at most twice its share besides its own

@@ -1,6 +1,6 @@
 //! Sorting inside one node: counting, scattering, and a radix sort of the leading bits only.
 //!
-//! A radix sort of n keys need not sort by all their bits: once the leading lg n + 4 bits are in
+//! A radix sort of n keys need not sort by all their bits. Once the leading lg n + 4 bits are in
 //! order, few neighbours can still be out of order, and one pass over the nearly sorted keys
 //! corrects them. So 64-bit keys need two or three passes instead of eight. If many keys share
 //! their leading bits, the final pass sorts the whole group by the range that it spans: skewed keys

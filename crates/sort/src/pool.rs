@@ -5,8 +5,8 @@
 //! thread), up to a limit. Blocks move between nodes: received blocks replace those sent.
 //!
 //! Small blocks are kept for another reason. Memory that one thread allocates and another frees
-//! returns through a lock of the allocator, for which both compete: with 64 keys on each of two
-//! nodes, a pass took six times as long if blocks were returned.
+//! returns through a lock of the allocator, for which both threads compete. With 64 keys on each of
+//! two nodes, a pass took six times as long if blocks were freed.
 //!
 //! Sizes are rounded up to four classes an octave, small ones to powers of two. So a block's length
 //! alone determines its class, and consecutive sorts of slightly different lengths use the same

@@ -45,9 +45,9 @@ const ALGORITHMS: [(&str, Algorithm); 4] = [
 /// The default if models fail.
 const USUAL: usize = 1;
 
-/// The cached algorithm for a class of problems: sizes have class boundaries at quarters of powers
-/// of two, up to 2^32; eight and more digits are one class; numbers of digit values have boundaries
-/// at powers of two.
+/// The cached algorithm for a class of problems. Sizes have class boundaries at quarters of powers
+/// of two, up to 2^32; numbers of digit values have boundaries at powers of two; eight and more
+/// digits are one class.
 fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
     let octave = keys.max(4).ilog2().min(31);
     let quarter = (keys.max(4) >> (octave - 2)) & 3;

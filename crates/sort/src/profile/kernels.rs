@@ -64,8 +64,8 @@ pub fn local_sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, width: u32)
 }
 
 /// Computes for each of `items` the number of ascending `splitters` at or below its bits, and the
-/// frequency of each number: `buckets` is as long as `items`, and `counts` has one entry more than
-/// there are splitters, fewer than 2^16.
+/// frequency of each number. `buckets` is as long as `items`; `counts` has one entry more than
+/// there are splitters, of which there are fewer than 2^16.
 ///
 /// # Participation
 /// Local. Its kernel is `BinarySearch(keys, splitters)`.
