@@ -190,7 +190,7 @@ impl<'a, T: Value> Grid<'a, T> {
     }
 
     /// Gives the nodes at the edges of the grid this many columns and rows more than the inner
-    /// nodes, if there are inner nodes in that direction: nodes at edges have one neighbour less to
+    /// nodes, if there are inner nodes in that direction. Nodes at edges have one neighbour less to
     /// exchange with (Brewer 1994, §5.2). Models predict the best numbers, see
     /// [`Layout::balanced`](crate::Layout::balanced).
     #[must_use]

@@ -170,9 +170,9 @@ impl Layout {
         })
     }
 
-    /// This layout, or the most similar one that suits `nodes` nodes and the grid: first the
-    /// smaller of the numbers of columns and rows of blocks is reduced, then the halo is made
-    /// narrower; the last resort is one node.
+    /// This layout, or the most similar one that suits `nodes` nodes and the grid. The smaller of
+    /// the numbers of columns and rows of blocks is reduced; for each shape the widest fitting halo
+    /// is taken; the last resort is one node.
     pub(crate) fn suited(self, nodes: usize, size: [usize; 2], periodic: [bool; 2]) -> Self {
         let wide = self.columns > self.rows;
         let most = self.columns.min(self.rows);
