@@ -1,10 +1,10 @@
 //! Copies that are as fast as this machine allows, behind one safe call.
 //!
 //! [`copy`] does the same as `copy_from_slice`, with the one of 38 routines that models of this
-//! machine predict to be the fastest for the length: the C library's `memcpy`, `rep movsb`, and
-//! loops that differ in width, direction, streaming, prefetch and order (Borg 2006, §3.2). A
-//! routine is used only if it is *significantly* better than `memcpy`; short copies are always
-//! `memcpy`, inlined.
+//! machine predict to be the fastest for the length. The routines are the C library's `memcpy`,
+//! `rep movsb`, and loops that differ in width, direction, streaming, prefetch and order (Borg
+//! 2006, §3.2). A routine is used only if it is *significantly* better than `memcpy`; short copies
+//! are always `memcpy`, inlined.
 //!
 //! ```
 //! let from = vec![7u8; 100_000];

@@ -23,11 +23,11 @@ use std::arch::x86_64::{
     _mm512_loadu_si512, _mm512_store_si512, _mm512_storeu_si512, _mm512_stream_si512,
 };
 
-/// A kernel copies so many bytes from the second address to the first.
+/// A kernel copies `len` bytes from `from` to `to`.
 ///
 /// # Safety
-/// Both areas are valid for so many bytes, which are at least as many as the routine's
-/// [`least`](crate::Routine::least), and do not overlap; the processor has the routine's features.
+/// Both areas are valid for `len` bytes and do not overlap; `len` is at least the routine's
+/// [`least`](crate::Routine::least); the processor has the routine's features.
 pub(crate) type Kernel = unsafe fn(to: *mut u8, from: *const u8, len: usize);
 
 /// Kinds of stores.

@@ -52,8 +52,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Moves so many blocks from the second address to the first: how far it is from one block to the
-/// next of the target and of the source, the bytes of a block, and their number follow.
+/// Moves blocks from the second address to the first. The other arguments are the distances between
+/// blocks at the target and at the source, the bytes of a block, and the number of blocks.
 ///
 /// # Safety
 /// All blocks lie within areas that are valid and do not overlap; a block is within the mover's
