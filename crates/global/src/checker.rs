@@ -7,7 +7,7 @@
 //! operation may meet atomic changes. The checker detects only races that occur in a run.
 //!
 //! The result of a collective is another hazard, because nodes do not leave a collective at the
-//! same time: a node that reads `x` of another node after `x = scan(x)` may read before the other
+//! same time. A node that reads `x` of another node after `x = scan(x)` may read before the other
 //! has stored its result. The owner marks the bytes into which it writes the result of the last
 //! collective with the number of that collective. It marks the bytes that another node reads with
 //! the number of the last collective that the *reader* had left. Equal numbers on the same bytes

@@ -83,8 +83,8 @@ enum Opening {
     Checked,
 }
 
-/// The view of another node's heap for direct access. Its alignment makes its size a power of two, so
-/// that indexing an array of views takes a shift instead of a multiplication.
+/// The view of another node's heap for direct access. Its alignment makes its size a power of two,
+/// so that indexing an array of views takes a shift instead of a multiplication.
 #[repr(align(128))]
 struct Peer {
     segment: Segment,
