@@ -81,7 +81,7 @@ pub enum LinkError {
     /// There are too many task instances.
     #[error("more than {most} task instances: children of children multiply")]
     TooMany {
-        /// The most that can be linked.
+        /// The limit on task instances.
         most: usize,
     },
     /// A child is given a number of cells that differs from its task's.
