@@ -9,8 +9,8 @@ use crate::transport::Call;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 /// Positions of the lane and of the length in the first word of a message. The word has the call's
-/// action, operation and number type in its low bits, above them the lane, and above that the length
-/// in bytes; in a message that frees slots, their number takes the place of the length.
+/// action, operation and number type in its low bits, above them the lane, and above that the
+/// length in bytes; in a message that frees slots, their number takes the place of the length.
 pub(super) const LANE: u32 = 32;
 pub(super) const LENGTH: u32 = 40;
 

@@ -1,10 +1,11 @@
 //! Waiting: spin, then yield, then sleep.
 //!
-//! A node waits for a condition on shared memory. Spinning notices it soonest, but only if the node
-//! that fulfils it runs on another core; otherwise spinning takes that node's core. This cannot be
-//! known in advance (more nodes than cores, other programs, the scheduler's placement), so each
-//! node adapts: a spin that succeeds doubles the spins of the next, one that fails quarters them.
-//! Long waits end in sleep, so that a node with work to do has the machine to itself.
+//! A node waits for a condition on shared memory, which another node fulfils. Spinning detects the
+//! condition soonest, but only if the other node runs on another core; otherwise spinning occupies
+//! the core that the other node needs. This cannot be known in advance (more nodes than cores,
+//! other programs, the scheduler's placement), so each node adapts: a spin that succeeds doubles
+//! the spins of the next, one that fails quarters them. Long waits end in sleep, so that a node
+//! with work to do has the machine to itself.
 //!
 //! Waking is the classical two-flag handshake: a sleeper sets its flag, then checks the condition
 //! once more; a waker fulfils the condition, then checks the flags. A sequentially consistent fence
