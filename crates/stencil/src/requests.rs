@@ -18,7 +18,7 @@ enum Phase<T> {
     Typed(PreparedPieces<T>),
 }
 
-/// The messages of all exchanges, by turn and phase; a phase without messages has none.
+/// The messages of all exchanges, by turn and phase; `None` for a phase without messages.
 pub(crate) struct Requests<T>([Vec<Option<Phase<T>>>; 2]);
 
 impl<T: Value> Requests<T> {
