@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn of_what_is_irreducible() {
-        // Irreducible between B and C, each of which is entered from A.
+        // B and C form an irreducible part, because each is entered from A.
         assert_eq!(of("ABCBACBCD"), pairs(&[("A", "BC"), ("B", "CA"), ("C", "BD")]));
         assert!(of("ABCDEF").is_empty(), "no loop");
         assert_eq!(of("AAAA"), pairs(&[("A", "A")]), "recursion");
