@@ -92,7 +92,7 @@ fn is_factor(term: &str) -> bool {
     })
 }
 
-/// Its method of fitting and its quality of prediction.
+/// The fit method of a model and the accuracy of its predictions.
 fn quality(page: &mut Page, model: &Model) {
     let mut lines = vec![format!(
         "Fitted to {} samples by {} error: R² {}, mean relative error {}; rank {} of {} terms kept, condition {:.1e}.",
