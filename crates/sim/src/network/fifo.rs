@@ -27,7 +27,8 @@ pub(super) struct Fifo {
     pub(super) waiters: List,
     /// The next queue in the list that this one waits in.
     pub(super) next: u32,
-    /// Free places: those without a packet that is here, leaving, arriving or reserved.
+    /// Free places: those not taken by packets that are here, leaving, arriving, or have a
+    /// reservation.
     pub(super) room: u32,
     /// The link that its head waits for or uses; `NONE` without a head.
     pub(super) link: u32,
