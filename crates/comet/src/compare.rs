@@ -1,4 +1,4 @@
-//! Two runs beside each other: what has changed significantly.
+//! Compares two runs: significant changes.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::results::Results;
 use crate::series::{Belief, PROMISED, quantile};
 
-/// Changes below this share are nobody's concern, however sure.
+/// Smaller changes than this share are not reported, however certain.
 const NOTABLE: f64 = 0.03;
 
 /// A point of both runs whose medians differ significantly.
@@ -23,18 +23,19 @@ pub struct Change {
     pub now: f64,
 }
 
-/// What differs between two runs.
+/// The differences between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Points that both have.
+    /// Number of points that both runs have.
     pub points: usize,
-    /// Those whose medians differ by more than 3 %, and whose intervals do not overlap.
+    /// Points whose medians differ by more than 3 % and whose intervals do not overlap.
     pub changes: Vec<Change>,
-    /// What makes the comparison doubtful.
+    /// Reasons to doubt the comparison.
     pub doubts: Vec<String>,
 }
 
-/// How many times longer the points of both runs take now, in the median; `None` without any.
+/// The median ratio of times, now over before, over the points of both runs; `None` if they share
+/// no point.
 #[must_use]
 pub fn level(before: &Results, now: &Results) -> Option<f64> {
     let mut ratios: Vec<f64> = common(before, now).map(|(_, _, a, b)| b.median / a.median).collect();
@@ -43,7 +44,7 @@ pub fn level(before: &Results, now: &Results) -> Option<f64> {
     (!ratios.is_empty()).then(|| quantile(&ratios, 0.5))
 }
 
-/// The points of both runs: their model and place, and what each run tells of them.
+/// The points of both runs: model, values of the variables, and the results of each run.
 fn common<'a>(
     before: &'a Results,
     now: &'a Results,
@@ -59,7 +60,7 @@ fn common<'a>(
 
 /// Compares two runs point by point.
 ///
-/// Medians differ significantly where their 95 % intervals do not overlap, which is stricter than a
+/// Medians differ significantly if their 95 % intervals do not overlap, which is stricter than a
 /// test at 5 % (Hoefler and Belli, SC'15, rule 7).
 #[must_use]
 pub fn compare(before: &Results, now: &Results) -> Comparison {
@@ -95,7 +96,7 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
 }
 
 impl Comparison {
-    /// For people.
+    /// The comparison as text for people.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!(

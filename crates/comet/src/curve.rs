@@ -1,5 +1,5 @@
-//! Times over sizes as straight pieces: start-up time, time per byte, and where protocols switch
-//! (Ganapati 1993, §5.1).
+//! Times over sizes as piecewise linear curves: start-up time, time per byte, and changes of
+//! protocol (Ganapati 1993, §5.1).
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -30,53 +30,54 @@ pub struct Estimate {
 /// One straight piece: seconds = start + size · per_byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
-    /// The least size measured on it.
+    /// The least measured size on the piece.
     pub from: f64,
-    /// The greatest.
+    /// The greatest measured size on the piece.
     pub to: f64,
-    /// t_startup, s.
+    /// t_startup in s.
     pub start: Estimate,
-    /// t_per_byte, s.
+    /// t_per_byte in s.
     pub per_byte: Estimate,
 }
 
-/// Pieces, ascending.
+/// A piecewise linear curve; pieces in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// At least one.
+    /// The pieces; at least one.
     pub pieces: Vec<Piece>,
     /// The root mean square of relative residuals.
     pub residual: f64,
 }
 
-/// A place where one piece ends and the next begins: the protocol or the path of messages changes.
+/// A boundary between two pieces: the protocol or the path of messages changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Break {
     /// The greatest measured size before it.
     pub after: f64,
     /// The least measured size after it.
     pub before: f64,
-    /// The time at `before` by the piece after it over that by the piece before it.
+    /// The time at `before` predicted by the piece after the break over that predicted by the piece
+    /// before it.
     pub jump: f64,
 }
 
 /// The most pieces of a curve.
 const PIECES: usize = 6;
 
-/// Points of a piece.
+/// The least number of points of a piece.
 const LEAST: usize = 3;
 
-/// Pieces are added only while relative residuals scatter by more than this: the last, partly
-/// filled packet of a message makes steps, too, which are no change of protocol.
+/// Pieces are added only while the scatter of relative residuals exceeds this: the last, partly
+/// filled packet of a message also causes steps, which are not changes of protocol.
 const FLOOR: f64 = 0.015;
 
-/// Bootstrap samples from which intervals are computed.
+/// Number of bootstrap samples for intervals.
 const COPIES: usize = 200;
 
 impl Curve {
-    /// Fits pieces to measured times by least squares of relative residuals; how many, the Bayesian
-    /// information criterion decides, by all ways to cut. `None` for fewer than three sizes, or
-    /// times that are not above zero.
+    /// Fits pieces to measured times by least squares of relative residuals; the Bayesian
+    /// information criterion selects their number, over all possible cuts. `None` for fewer than
+    /// three sizes, or if a time is not above zero.
     #[must_use]
     pub fn fit(points: &[Measured]) -> Option<Self> {
         let mut points: Vec<Measured> =
@@ -114,14 +115,15 @@ impl Curve {
         Some(Self { pieces: pieces.collect(), residual: (squares / points.len() as f64).sqrt() })
     }
 
-    /// The seconds of a size, on the piece that holds it or the nearest one. NaN without pieces.
+    /// The time in seconds for a size, on the piece that contains it or the nearest piece. NaN if
+    /// there are no pieces.
     #[must_use]
     pub fn seconds(&self, size: f64) -> f64 {
         let piece = self.pieces.iter().find(|piece| size <= piece.to).or(self.pieces.last());
         piece.map_or(f64::NAN, |piece| piece.start.value + size * piece.per_byte.value)
     }
 
-    /// Where pieces meet.
+    /// The boundaries between pieces.
     #[must_use]
     pub fn breaks(&self) -> Vec<Break> {
         let pairs = self.pieces.windows(2);
@@ -134,17 +136,16 @@ impl Curve {
             .collect()
     }
 
-    /// r∞: bytes a second of endless messages, by the last piece.
+    /// r∞: the bandwidth of infinitely long messages in bytes a second, by the last piece.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         let last = self.pieces.last()?;
-        // A time that does not grow tells no rate.
+        // Without a time per byte above zero there is no rate.
         let each = last.per_byte.value;
         (each * last.to > 1e-3 * last.start.value.abs() && each > 0.0).then(|| each.recip())
     }
 
-    /// The least size at which `share` of r∞ is reached: n½ for a half. `None` where no such size
-    /// is below 2⁴⁰.
+    /// The least size that reaches `share` of r∞: n½ for a half. `None` if no size below 2⁴⁰ does.
     #[must_use]
     pub fn size_at(&self, share: f64) -> Option<f64> {
         let rate = self.rate()?;
@@ -161,18 +162,18 @@ impl Curve {
     }
 }
 
-/// A measured time and what it counts.
+/// A measured time and its weight.
 #[derive(Clone, Copy, Debug)]
 struct Weighed {
     size: f64,
     seconds: f64,
     error: f64,
-    /// The part of the range that it stands for, relative to the mean: sizes lie close together
-    /// where a break was looked for, and would draw the line to themselves.
+    /// The part of the range that the point represents, relative to the mean: without this weight,
+    /// the many sizes near a break would dominate the line.
     share: f64,
 }
 
-/// The relative standard error from which on a time counts half or less.
+/// The relative standard error at which a time's weight is halved.
 const KNOWN: f64 = 0.02;
 
 /// The least and the greatest share.
@@ -187,7 +188,7 @@ fn weighed(points: &[Measured]) -> Vec<Weighed> {
     };
     let mean = (log(last) - log(0)) / last as f64;
     let one = |(at, p): (usize, &Measured)| {
-        // A time that is known badly tells little.
+        // An uncertain time gets a small weight.
         let known = 1.0 / (1.0 + (p.error / p.seconds / KNOWN).powi(2));
         let share = (apart(at) / mean).clamp(SHARES.0, SHARES.1) * known;
         Weighed { size: p.size, seconds: p.seconds, error: p.error, share }
@@ -195,7 +196,7 @@ fn weighed(points: &[Measured]) -> Vec<Weighed> {
     points.iter().enumerate().map(one).collect()
 }
 
-/// Sums of a relative least-squares line, from which pieces are fitted in constant time.
+/// Sums of a relative least-squares line; they allow fitting any piece in constant time.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     n: f64,
@@ -208,7 +209,7 @@ struct Sums {
 
 impl Sums {
     fn add(self, point: &Weighed, y: f64) -> Self {
-        // Weights make residuals relative to what was measured.
+        // The weights make residuals relative to the measured times.
         let (x, w) = (point.size, point.share / (point.seconds * point.seconds));
         Self {
             n: self.n + 1.0,
@@ -235,8 +236,7 @@ fn line_of(points: &[Weighed], seconds: &[f64]) -> (f64, f64) {
     points.iter().zip(seconds).fold(Sums::default(), |sums, (p, y)| sums.add(p, *y)).line()
 }
 
-/// The least sum of squares, and from where to where pieces reach: dynamic programming over the
-/// last piece.
+/// The cuts with the least sum of squares: dynamic programming over the last piece.
 fn cut(points: &[Weighed]) -> Vec<usize> {
     let n = points.len();
     let seconds: Vec<f64> = points.iter().map(|p| p.seconds).collect();
@@ -248,7 +248,7 @@ fn cut(points: &[Weighed]) -> Vec<usize> {
     let sum = |(from, to)| if to >= from + LEAST { squares(from, to) } else { f64::INFINITY };
     let table: Vec<Vec<f64>> = (0..n).map(|from| row(from).map(sum).collect()).collect();
     let most = PIECES.min(n / LEAST);
-    // best[k][to]: least squares of k pieces up to `to`, and where the last one begins.
+    // best[k][to]: least squares of k pieces up to `to`, and the start of the last piece.
     let mut best = vec![vec![(f64::INFINITY, 0); n + 1]; most + 1];
     best[0][0].0 = 0.0;
     for k in 1..=most {
@@ -261,7 +261,7 @@ fn cut(points: &[Weighed]) -> Vec<usize> {
             }
         }
     }
-    // What single times are known to bounds what pieces may explain.
+    // The precision of single times bounds the improvement that another piece may bring.
     let weights: f64 = points.iter().map(|p| p.share).sum();
     let noise = points.iter().map(|p| p.share * (p.error / p.seconds).powi(2)).sum::<f64>() / weights;
     let least = FLOOR * FLOOR + noise;
@@ -287,8 +287,9 @@ fn lines(points: &[Weighed], seconds: &[f64], cuts: &[usize]) -> Vec<(f64, f64)>
     cuts.windows(2).map(|ends| line_of(&points[ends[0]..ends[1]], &seconds[ends[0]..ends[1]])).collect()
 }
 
-/// Lines of copies of the points, disturbed by what each is uncertain of, and by the residuals with
-/// random signs (Wu's wild bootstrap, 1986, which holds where scatter differs from point to point).
+/// Lines fitted to copies of the points, which are disturbed by the points' standard errors and by
+/// the residuals with random signs (Wu's wild bootstrap, 1986, which allows for scatter that
+/// differs from point to point).
 fn copies(points: &[Weighed], fitted: &[f64], cuts: &[usize]) -> Vec<Vec<(f64, f64)>> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut normal = move || {

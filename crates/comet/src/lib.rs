@@ -1,12 +1,12 @@
-//! CoMet: a communication benchmark whose figures can be believed, and a machine's parameters out
-//! of them.
+//! CoMet: a communication benchmark with reliable figures, from which a machine's parameters are
+//! derived.
 //!
 //! The kernels are those of N. Ganapati, "CoMet: A Synthetic Benchmark for Message-Passing
-//! Architectures" (Oregon Graduate Institute, 1993), and what users expect today. Each is a model
-//! of a spec, which `specc comet` measures on threads, on MPI or on a simulated machine by the
-//! harness of all specs; its body is a function of this crate (feature `kernels`), and verifies its
-//! data. What the samples tell is [`Results`]: distributions, curves with their breaks, the
-//! parameters of LogGP, and whether other programs disturbed the run.
+//! Architectures" (Oregon Graduate Institute, 1993), and others that users expect today. Each is a
+//! model of a spec. `specc comet` measures it on threads, on MPI or on a simulated machine with the
+//! harness of all specs. Its body is a function of this crate (feature `kernels`), which verifies
+//! its data. [`Results`] holds the evaluation of the samples: distributions, curves with their
+//! breaks, the parameters of LogGP, and whether other programs disturbed the run.
 //!
 //! ```no_run
 //! use strata_comet::Results;

@@ -1,24 +1,24 @@
-//! A platform file of the measured machine, so that the simulator becomes it.
+//! Writes a platform file of the measured machine, so that the simulator can reproduce it.
 
 use crate::results::Results;
 
-/// What a message costs, by the straight pieces of curves.
+/// The costs of a message, from the pieces of curves.
 struct Costs {
-    /// Of each byte: the sender's processor, the way, the receiver's processor; s.
+    /// Costs of each byte in s: the sender's processor, the network, the receiver's processor.
     byte: [f64; 3],
 }
 
 impl Costs {
-    /// Each byte's time one way is what a message that is read takes more for it. As much of it as
-    /// keeps the sender and the receiver busy is theirs; the rest passes on the way.
+    /// Each byte's one-way time is its share of the time of a message that is read. The parts that
+    /// occupy the sender and the receiver are theirs; the rest is the network's.
     ///
-    /// Nodes that share memory move the data themselves, when they write or read them, so that all
-    /// of it is their processors': the sender's, as the simulator charges for one of them.
+    /// Nodes that share memory move the data themselves when they write or read them, so the whole
+    /// time is the processors': the sender's, because the simulator charges only one of them.
     fn of(results: &Results) -> Option<Self> {
         let slope = |model: &str| -> Option<f64> {
             let kernel = results.kernel(model)?;
             let mean = || {
-                // Without a curve, between the least and the largest message.
+                // Without a curve, use the line between the least and the largest message.
                 let (first, last) = (kernel.line().next()?, kernel.line().last()?);
                 let more = last.belief.median - first.belief.median;
                 (last.size() > first.size()).then(|| more / (last.size() - first.size()))
@@ -39,13 +39,13 @@ impl Costs {
     }
 }
 
-/// The text of a platform file for `--on sim:FILE`; `None` where LogGP's parameters are missing.
+/// The text of a platform file for `--on sim:FILE`; `None` if LogGP's parameters are missing.
 ///
-/// A packet holds a whole message up to 1 MiB, so that a message pays o_s, L and o_r once, and for
-/// each byte what was measured, at the processor or on the way. Collectives take what they took
-/// here, as a whole. Local work takes what the run-time's models of kernels say, which were
-/// calibrated on one machine (`kernel_factor = 1`), or with the option `computing=measured` what it
-/// takes on this host.
+/// A packet holds a whole message of up to 1 MiB, so that a message pays o_s, L and o_r once, and
+/// each byte the measured cost at the processor or on the network. The times of collectives are the
+/// measured ones. The times of local work are those of the run-time's models of kernels, which were
+/// calibrated on one machine (`kernel_factor = 1`), or with the option `computing=measured` those
+/// measured on this host.
 #[must_use]
 pub fn platform(results: &Results) -> Option<String> {
     let loggp = results.loggp?;
@@ -55,14 +55,14 @@ pub fn platform(results: &Results) -> Option<String> {
     let costs = Costs::of(results)?;
     let ns = |seconds: f64| format!("{:.3}", (1e9 * seconds).clamp(0.001, 1e12));
     let byte_ns = |seconds: f64| format!("{:.6}", (1e9 * seconds).clamp(0.0, 1e9));
-    // A picosecond a byte is the least that a platform file takes.
+    // One picosecond a byte is the least that a platform file accepts.
     let bandwidth = (1.0 / costs.byte[1].max(1e-12) / 1e6).clamp(0.001, 1e6);
     let at = |model: &str, size: f64| results.kernel(model).and_then(|kernel| kernel.near(size));
     let barrier = at("Barrier", 0.0);
     let reduce = at("Reduce", 0.0).or(barrier);
     let broadcast = at("Broadcast", 8.0);
     let poll = at("Poll", 0.0).map_or(1e-9, |poll| poll.value / 2.0);
-    // A message whose parts were measured apart takes as long as one that was measured whole.
+    // The separately measured parts of a message must add up to the time of a whole message.
     let one_way = at("Echo", 8.0).map_or(0.0, |echo| echo.value);
     let parts = loggp.o_s.value + loggp.o_r.value + loggp.latency.value;
     let fits = if parts > one_way && one_way > 0.0 { one_way / parts } else { 1.0 };
@@ -78,7 +78,7 @@ pub fn platform(results: &Results) -> Option<String> {
          Chosen.\nreceive_queue_packets = 16  # Chosen.\n\n\
          [topology]\nkind = \"crossbar\"\n\n[link]\nbandwidth_mb_per_s = {bandwidth:.3}\nlatency_ns = \
          0\nbuffer_packets = 16         # Chosen.\nswitching = \"cut-through\"\n",
-        // A comment has no line ends and no other control characters.
+        // A comment must not contain line ends or other control characters.
         results.platform.replace(char::is_control, " "),
         ns(fits * loggp.o_s.value),
         byte_ns(costs.byte[0]),
@@ -89,7 +89,7 @@ pub fn platform(results: &Results) -> Option<String> {
     );
     if let (Some(barrier), Some(reduce)) = (barrier, reduce) {
         let first = broadcast.map_or(reduce.value, |b| (b.value - barrier.value).max(1e-9));
-        // What words beyond the first add, by the longest vectors that were measured.
+        // The cost of each word beyond the first, from the longest measured vectors.
         let more = |model: &str, words_per_size: f64, first: f64| -> f64 {
             let last = results.kernel(model).and_then(|kernel| kernel.line().last());
             last.filter(|point| point.size() * words_per_size > 1.0).map_or(1e-9, |point| {

@@ -1,4 +1,4 @@
-//! Results as text: tables for people, and the columns of other benchmarks for their scripts.
+//! Results as text: tables for people, and the formats of other benchmarks for their scripts.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use strata_model::number_text;
 use crate::curve::Estimate;
 use crate::results::{KernelResult, LogGp, PointResult, Results};
 
-/// Half widths above which the report says that a median is uncertain.
+/// The half-width above which the report calls a median uncertain.
 const PRECISE: f64 = 0.05;
 
-/// The least drift from the begin to the end of a run that is noted.
+/// The least drift from the start to the end of a run that is reported.
 const DRIFT: f64 = 0.1;
 
-/// The whole report for people.
+/// The whole report as text for people.
 #[must_use]
 pub fn table(results: &Results) -> String {
     let mut text = format!("{}\n", results.platform);
@@ -89,7 +89,7 @@ fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
     push_curve(text, kernel);
 }
 
-/// What has to be known of a point's timings before its median is believed.
+/// Warnings about a point's timings that a reader of its median should know.
 #[must_use]
 pub fn notes(point: &PointResult) -> Vec<String> {
     let belief = &point.belief;
@@ -177,7 +177,7 @@ fn estimate(value: Estimate) -> String {
     format!("{} ({} to {})", time(value.value), time(value.low), time(value.high))
 }
 
-/// A time to four digits with its unit; also below zero.
+/// A time to four digits with its unit; it may be negative.
 fn time(seconds: f64) -> String {
     if seconds < 0.0 {
         return format!("-{}", time(-seconds));
@@ -204,7 +204,7 @@ fn bandwidth(rate: f64) -> String {
     }
 }
 
-/// Comma-separated values: a line a point, times in seconds.
+/// Comma-separated values: one line a point, times in seconds.
 #[must_use]
 pub fn csv(results: &Results) -> String {
     let mut text =
@@ -229,7 +229,7 @@ pub fn csv(results: &Results) -> String {
     text
 }
 
-/// A JSON object a line, a line a point, times in seconds.
+/// JSON lines: one object a point, times in seconds.
 #[must_use]
 pub fn json_lines(results: &Results) -> String {
     let line = |(kernel, point): (&KernelResult, &PointResult)| {
@@ -248,8 +248,8 @@ fn all(results: &Results) -> impl Iterator<Item = (&KernelResult, &PointResult)>
     results.kernels.iter().flat_map(|kernel| kernel.points.iter().map(move |point| (kernel, point)))
 }
 
-/// Names of the kernels that other benchmarks have too: ours, that of OSU's micro-benchmarks with
-/// the title that it prints, that of Intel's.
+/// Kernels that other benchmarks have too: our name, the name and the printed title in the OSU
+/// micro-benchmarks, the name in Intel's.
 const SHARED: [(&str, &str, &str); 8] = [
     ("Echo", "OSU MPI Latency Test", "PingPong"),
     ("Exchange", "OSU MPI Multi Latency Test", "PingPing"),
@@ -261,8 +261,8 @@ const SHARED: [(&str, &str, &str); 8] = [
     ("Put", "OSU MPI_Put Latency Test", "Unidir_put"),
 ];
 
-/// Kernels that time the MPI library itself, for those of [`SHARED`] where they were measured
-/// alone.
+/// Kernels that time the MPI library itself; used for the kernels of [`SHARED`] if only they were
+/// measured.
 const RAW: [(&str, &str); 6] = [
     ("Echo", "RawEcho"),
     ("Exchange", "RawExchange"),
@@ -272,7 +272,7 @@ const RAW: [(&str, &str); 6] = [
     ("Barrier", "RawBarrier"),
 ];
 
-/// Bytes of a point, as other benchmarks count them.
+/// Bytes of a point, in the other benchmarks' convention.
 fn bytes(kernel: &KernelResult, point: &PointResult) -> f64 {
     if kernel.unit == "elements" { 8.0 * point.size() } else { point.size() }
 }
@@ -289,8 +289,8 @@ fn shared<'a>(results: &'a Results, model: &str) -> Vec<(f64, &'a PointResult)> 
     none.into_iter().chain(kernel.line().map(|point| (bytes(kernel, point), point))).collect()
 }
 
-/// In the columns of the OSU micro-benchmarks (version 7): size and time in µs. Medians stand where
-/// OSU prints means; a comment line says so, and whether the run was contaminated.
+/// The format of the OSU micro-benchmarks (version 7): size and time in µs. Medians take the place
+/// of OSU's means; comment lines state this, and whether the run was contaminated.
 #[must_use]
 pub fn osu(results: &Results) -> String {
     let mut text = String::new();
@@ -317,9 +317,9 @@ pub fn osu(results: &Results) -> String {
     text
 }
 
-/// In the columns of Intel's MPI benchmarks (2021): bytes, repetitions, µs and, between two
-/// processes, MB/s. Medians stand where Intel prints means; of collectives the least and the
-/// greatest are the ends of the interval.
+/// The format of Intel's MPI benchmarks (2021): bytes, repetitions, µs and, between two processes,
+/// MB/s. Medians take the place of Intel's means; for collectives the ends of the interval take the
+/// place of the least and the greatest time.
 #[must_use]
 pub fn imb(results: &Results) -> String {
     let rule = "#".to_owned() + &"-".repeat(51);
@@ -380,7 +380,7 @@ fn push_contaminated(text: &mut String, results: &Results) {
     }
 }
 
-/// The twelve rules of Hoefler and Belli (SC'15), each with how it is kept.
+/// The twelve rules of Hoefler and Belli (SC'15), each with the way in which it is kept.
 #[must_use]
 pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
     let timings = results.timings();

@@ -1,4 +1,4 @@
-//! From samples to results: a distribution of every point, curves, and the machine's parameters.
+//! Evaluates samples: a distribution of every point, curves, and the machine's parameters.
 
 use std::path::Path;
 
@@ -11,61 +11,61 @@ use crate::curve::{Break, Curve, Estimate, Measured};
 use crate::series::{Belief, Contaminated, contaminated, quantile};
 use crate::suite::{Size, model_named};
 
-/// The version of the JSON.
+/// The version of the JSON format.
 pub const VERSION: u32 = 1;
 
-/// What a run of the benchmark has found.
+/// The results of a run of the benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// [`VERSION`].
     pub comet: u32,
     /// The machine, the transport and the number of nodes.
     pub platform: String,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Whether time was simulated: then it is exact.
+    /// True if time was simulated and is therefore exact.
     pub simulated: bool,
-    /// Whether other programs disturbed the run.
+    /// Set if other programs disturbed the run.
     pub contaminated: Option<Contaminated>,
-    /// A kernel's model each.
+    /// The results of each kernel's model.
     pub kernels: Vec<KernelResult>,
-    /// LogGP's parameters, where the kernels that they need were measured.
+    /// LogGP's parameters, if the kernels that they need were measured.
     pub loggp: Option<LogGp>,
 }
 
-/// What was found of one model.
+/// The results of one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelResult {
     /// The name of the model, `Echo`.
     pub model: String,
-    /// What was timed.
+    /// The timed operation.
     pub title: String,
-    /// What sizes are: `bytes`, `elements`, `rows`; empty where there are none.
+    /// The unit of sizes: `bytes`, `elements`, `rows`; empty without a size.
     pub unit: String,
-    /// By size, then by the other variables.
+    /// Points, by size, then by the other variables.
     pub points: Vec<PointResult>,
-    /// Points that the clock is too coarse for, with their values.
+    /// Points that the clock is too coarse to measure, by the values of their variables.
     #[serde(default)]
     pub untold: Vec<Vec<i64>>,
-    /// Pieces over sizes, at the least value of each other variable.
+    /// The curve over sizes, at the least value of each other variable.
     pub curve: Option<Curve>,
-    /// Where the pieces meet.
+    /// The boundaries of its pieces.
     pub breaks: Vec<Break>,
-    /// r∞, bytes a second of endless messages.
+    /// r∞: the bandwidth of infinitely long messages, bytes a second.
     pub rate: Option<f64>,
     /// n½: the size at which half of r∞ is reached.
     pub half_size: Option<f64>,
-    /// The largest bandwidth measured, bytes a second.
+    /// The largest measured bandwidth, bytes a second.
     pub peak: Option<f64>,
     /// N50: the size at which half of the largest bandwidth is reached.
     pub n50: Option<f64>,
     /// N90: the same for nine tenths.
     pub n90: Option<f64>,
-    /// h, what each hop beyond the first adds, for sizes on each piece of the curve; s.
+    /// h: the cost of each hop beyond the first for sizes on each piece of the curve, in s.
     pub per_hop: Vec<PerHop>,
 }
 
-/// What a hop beyond the first adds to messages of some sizes.
+/// The cost of each hop beyond the first for a range of message sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PerHop {
     /// The least size.
@@ -85,20 +85,20 @@ pub struct PointResult {
     pub belief: Belief,
 }
 
-/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995). Seconds; small
-/// messages have 8 bytes.
+/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995). Times in seconds;
+/// small messages have 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogGp {
-    /// L: from the end of sending to the begin of receiving.
+    /// L: from the end of sending to the start of receiving.
     #[serde(rename = "L")]
     pub latency: Estimate,
-    /// o at the sender.
+    /// o of the sender.
     pub o_s: Estimate,
-    /// o at the receiver.
+    /// o of the receiver.
     pub o_r: Estimate,
-    /// g: between small messages in a stream.
+    /// g: the time between small messages in a stream.
     pub g: Estimate,
-    /// G: between bytes of a long message.
+    /// G: the time between bytes of a long message.
     #[serde(rename = "G")]
     pub gap_byte: Estimate,
 }
@@ -111,30 +111,30 @@ pub enum ResultsError {
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// It is not what `specc comet` writes.
+    /// It was not written by `specc comet`.
     #[error("{path}: {reason}; it is no comet.json of this version, measure again with `specc comet -o DIR`")]
     Text {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Results {
-    /// The results in `folder`, or in the file itself where a file is named.
+    /// Reads the results in `folder`, or in the file if `folder` is a file.
     ///
     /// # Errors
-    /// There are none, or they are of another version.
+    /// If there are none, or they have another version.
     pub fn read(folder: &Path) -> Result<Self, ResultsError> {
         let path = if folder.is_dir() { folder.join("comet.json") } else { folder.to_owned() };
         let shown = path.display().to_string();
         let bytes =
             std::fs::read(&path).map_err(|source| ResultsError::File { path: shown.clone(), source })?;
-        // Also refuses what is no text.
+        // Also rejects a file that is not text.
         let results: Self = serde_json::from_slice(&bytes)
             .map_err(|error| ResultsError::Text { path: shown.clone(), reason: error.to_string() })?;
         if results.comet != VERSION {
@@ -144,27 +144,27 @@ impl Results {
         Ok(results)
     }
 
-    /// Their text as JSON.
+    /// The results as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Numbers, texts and lists alone: nothing that JSON could refuse.
+        // Numbers, texts and lists only, so that serialization cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// How many timings the results stand on. Whatever a file claims does not overflow.
+    /// The total number of timings. It cannot overflow, whatever the file contains.
     #[must_use]
     pub fn timings(&self) -> usize {
         let points = self.kernels.iter().flat_map(|kernel| &kernel.points);
         points.fold(0, |sum, point| sum.saturating_add(point.belief.timings))
     }
 
-    /// What was found of a model.
+    /// The results of a model.
     #[must_use]
     pub fn kernel(&self, model: &str) -> Option<&KernelResult> {
         self.kernels.iter().find(|kernel| kernel.model == model)
     }
 
-    /// The results of samples of the benchmark's specs; models of other specs are passed over.
+    /// The results of samples of the benchmark's specs; models of other specs are skipped.
     #[must_use]
     pub fn of(samples: &Samples) -> Self {
         let platform = samples.platform.as_ref();
@@ -188,13 +188,13 @@ impl Results {
         results
     }
 
-    /// LogGP's parameters, by small messages of 8 bytes, and long ones by the last piece of the
-    /// gaps' curve.
+    /// LogGP's parameters: from small messages of 8 bytes, and for long ones from the last piece of
+    /// the gaps' curve.
     fn parameters(&self) -> Option<LogGp> {
         let at = |model: &str| self.kernel(model)?.near(8.0);
         let (sent, received, gap) = (at("SendOverhead")?, at("ReceiveOverhead")?, at("Gap")?);
         let one_way = at("Echo")?;
-        // One of the two looks of a poll is in vain in every reception.
+        // One of the two polls of every reception finds nothing.
         let poll = self.kernel("Poll").and_then(|poll| poll.near(0.0)).unwrap_or_default();
         let look = Estimate { value: poll.value / 2.0, low: poll.low / 2.0, high: poll.high / 2.0 };
         let o_r = minus(received, look);
@@ -204,12 +204,12 @@ impl Results {
     }
 }
 
-/// Timings that are numbers: a kernel reports none where its clock is too coarse.
+/// The timings that are numbers: a kernel returns NaN if its clock is too coarse.
 fn told(timings: &[Timing]) -> Vec<Timing> {
     timings.iter().copied().filter(|timing| timing.seconds.is_finite()).collect()
 }
 
-/// A difference of two independent values, not below zero.
+/// The difference of two independent values, not below zero.
 fn minus(a: Estimate, b: Estimate) -> Estimate {
     let value = a.value - b.value;
     let down = ((a.value - a.low).powi(2) + (b.high - b.value).powi(2)).sqrt();
@@ -222,7 +222,7 @@ impl KernelResult {
         let (_, measured) = model_named(&model.name)?;
         let mut points: Vec<(Vec<i64>, Vec<Timing>)> = Vec::new();
         for row in &model.rows {
-            // A simulated machine is timed once, and keeps no single timings.
+            // A point on a simulated machine is timed once, and has no list of timings.
             let timings = match &row.notes.timings[..] {
                 [] => vec![Timing { seconds: row.seconds, moment: 0.0 }],
                 timings => timings.to_vec(),
@@ -254,13 +254,13 @@ impl KernelResult {
         Some(result)
     }
 
-    /// The points whose other variables have their least values, by size.
+    /// The points with the least values of the other variables, by size.
     pub fn line(&self) -> impl Iterator<Item = &PointResult> {
         let least = self.points.iter().map(PointResult::others).min();
         self.points.iter().filter(move |point| Some(point.others()) == least)
     }
 
-    /// The time of the point nearest to a size, of those along the line.
+    /// The time of the point nearest to a size, among those of [`line`](Self::line).
     #[must_use]
     pub fn near(&self, size: f64) -> Option<Estimate> {
         let apart = |point: &&PointResult| (point.size().max(0.5) / size.max(0.5)).ln().abs();
@@ -281,7 +281,7 @@ impl KernelResult {
         let Some(curve) = Curve::fit(&measured) else { return };
         self.breaks = curve.breaks();
         if matches!(self.model.as_str(), "SendOverhead" | "ReceiveOverhead") {
-            // What a processor pays is no bandwidth.
+            // Overheads of a processor are not a bandwidth.
             self.curve = Some(curve);
             return;
         }
@@ -291,7 +291,7 @@ impl KernelResult {
         let peak = measured.iter().map(bandwidth).fold(0.0, f64::max);
         if peak > 0.0 {
             self.peak = Some(peak);
-            // On the straight line between the sizes on both sides.
+            // By linear interpolation between the neighbouring sizes.
             let reaches = |share: f64| {
                 let at = measured.iter().position(|m| bandwidth(m) >= share * peak)?;
                 let Some(before) = at.checked_sub(1) else { return Some(measured[at].size) };
@@ -307,12 +307,13 @@ impl KernelResult {
         self.curve = Some(curve);
     }
 
-    /// What hops beyond the first add, by the points that differ in nothing else, on each piece.
+    /// The cost of hops beyond the first, on each piece, from points that differ only in their
+    /// hops.
     fn hops(&self, curve: &Curve) -> Vec<PerHop> {
         let piece = |piece: &crate::curve::Piece| {
             let mut values: Vec<f64> = Vec::new();
             for far in self.points.iter().filter(|point| point.at.get(1).is_some_and(|hops| *hops > 1)) {
-                // Points that verify models have no neighbour.
+                // Points for verification have no such partner.
                 let Some(near) = self.line().find(|point| point.at[0] == far.at[0]) else { continue };
                 if (piece.from..=piece.to).contains(&far.size()) {
                     let more = (far.at[1] - 1) as f64;
@@ -332,12 +333,12 @@ impl KernelResult {
 }
 
 impl PointResult {
-    /// The values of its variables but the size.
+    /// The values of the variables other than the size.
     fn others(&self) -> &[i64] {
         self.at.get(1..).unwrap_or_default()
     }
 
-    /// Its size; 0 where it has none.
+    /// The size; 0 without one.
     #[must_use]
     pub fn size(&self) -> f64 {
         self.at.first().map_or(0.0, |size| *size as f64)

@@ -1,7 +1,7 @@
-//! What the timings of a point tell, and whether a whole run can be believed.
+//! Statistics of a point's timings, and a test whether a whole run was disturbed.
 //!
-//! Everything is derived from order statistics, as timings are skewed and have long tails (Hoefler
-//! and Belli, *Scientific Benchmarking of Parallel Computing Systems*, SC'15, rules 5 to 8).
+//! All are based on order statistics, because timings are skewed and have long tails (Hoefler and
+//! Belli, *Scientific Benchmarking of Parallel Computing Systems*, SC'15, rules 5 to 8).
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng as _;
@@ -12,74 +12,76 @@ use strata_model::samples::Timing;
 /// The distribution of a point's timings. Times in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Belief {
-    /// Timings.
+    /// Number of timings.
     pub timings: usize,
-    /// The middle one.
+    /// The median.
     pub median: f64,
-    /// The ends of the 95 % interval of the median, wider where timings depend on those before
-    /// them; of few timings their range.
+    /// The lower end of the 95 % interval of the median, which is wider if timings depend on
+    /// earlier ones; with few timings the least one.
     pub low: f64,
-    /// See `low`.
+    /// The upper end; see `low`.
     pub high: f64,
     /// The quantiles 0, 5, 25, 75, 95 and 100 %.
     pub quantiles: [f64; 6],
     /// Timings beyond three times the distance between the quartiles (Tukey's outer fences).
     pub outliers: usize,
-    /// By how much the last third of the timings is slower than the first, relative to the median.
+    /// The relative slowdown from the first to the last third of the timings, as a share of the
+    /// median.
     pub drift: f64,
-    /// Where timings fall in two groups: the slower group's median over the faster one's, and the
-    /// share of the slower.
+    /// If timings fall into two groups: the slower group's median over the faster one's, and the
+    /// share of the slower group.
     pub two_speeds: Option<(f64, f64)>,
 }
 
 /// A run that other programs disturbed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contaminated {
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
-    /// How many times slower the slow periods are than the medians that are reported, or those than
-    /// the fast periods; under a load that never changed, by how much it divides the machine.
+    /// The ratio of slow periods to the reported medians, or of those to fast periods; under a
+    /// constant load, the factor by which it slows the machine.
     pub slowdown: f64,
 }
 
-/// A difference of speeds that is nobody's noise.
+/// The least ratio of speeds that is not attributed to noise.
 const NOTABLE: f64 = 1.08;
 
-/// How far from the reported medians the machine may be in nine tenths of a run's periods: runs
-/// whose medians are promised to agree so well.
+/// The largest ratio between the machine's speed and the reported medians in nine tenths of a run's
+/// periods: the promised agreement of medians between runs.
 pub(crate) const PROMISED: f64 = 1.10;
 
 /// Timings of one period.
 const PERIODS: [usize; 2] = [15, 5];
 
-/// Periods have to scatter this many times as much as those of any shuffled copy.
+/// Factor by which the scatter of periods must exceed that of every shuffled copy.
 const MARGIN: f64 = 1.25;
 
-/// Shuffled copies of the run to which its order is compared.
+/// Number of shuffled copies with which the run's order is compared.
 const SHUFFLES: usize = 99;
 
-/// A timing above this many times the first quartile of its point is *far*. Where only system
-/// services run besides, about one timing in fifty is.
+/// A timing above this multiple of the first quartile of its point is *far*. If only system
+/// services run besides, about one timing in fifty is far.
 const FAR: f64 = 1.5;
 
-/// A run is marked where a greater share of its timings than this is far.
+/// A run is contaminated if more than this share of its timings is far.
 const MANY_FAR: f64 = 0.1;
 
-/// Timings whose range holds the median with 95 % probability: 1 - 2/2^n.
+/// The least number of timings whose range contains the median with 95 % probability: 1 - 2/2^n.
 const KNOWN: usize = 6;
 
-/// Timings below which nothing is told of how they depend on each other.
+/// The least number of timings from which their dependence is estimated.
 const FEW: usize = 12;
 
 /// The least number of blocks.
 const PARTS: usize = 6;
 
-/// The scatter of blocks, over that of independent values, which is taken for more than chance:
-/// of six blocks exceeded in one series of five (χ² with five degrees of freedom, over five).
+/// The least ratio of the scatter of blocks to that of independent values that is not attributed to
+/// chance: with six blocks one series in five exceeds it (χ² with five degrees of freedom, over
+/// five).
 const CHANCE: f64 = 2.2;
 
 impl Belief {
-    /// What these timings tell, in the order in which they were taken; nothing where there is none.
+    /// Evaluates timings in the order in which they were taken; `None` if there are none.
     #[must_use]
     pub fn of(timings: &[Timing]) -> Option<Self> {
         let mut ordered = timings.to_vec();
@@ -110,20 +112,20 @@ impl Belief {
         })
     }
 
-    /// Whether the median is known so well, as a share of it: fewer than six timings have no
-    /// interval of 95 %, but a range.
+    /// True if the half-width of the median's interval is at most `precision`, a share of the
+    /// median. Fewer than six timings have a range but no interval of 95 %.
     #[must_use]
     pub fn is_known(&self, precision: f64) -> bool {
         self.has_interval() && self.half_width() <= precision
     }
 
-    /// Whether there are timings enough for an interval of 95 %.
+    /// True if there are enough timings for an interval of 95 %.
     #[must_use]
     pub fn has_interval(&self) -> bool {
         self.timings >= KNOWN
     }
 
-    /// Half of the interval of the median over the median.
+    /// Half-width of the median's interval, as a share of the median.
     #[must_use]
     pub fn half_width(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;
@@ -131,7 +133,7 @@ impl Belief {
     }
 }
 
-/// The quantile of sorted values, linear between two of them (Hyndman and Fan 1996, definition 7).
+/// A quantile of sorted values, with linear interpolation (Hyndman and Fan 1996, definition 7).
 pub(crate) fn quantile(sorted: &[f64], at: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = at * last as f64;
@@ -147,19 +149,19 @@ fn middle(values: &[f64]) -> f64 {
 
 /// The order statistics between which the median lies with at least 95 % probability, whatever the
 /// distribution (Conover, *Practical Nonparametric Statistics*, §3.2: the binomial distribution,
-/// not its approximation), where so many of the values are worth an independent one. Of five or
-/// fewer such values the range of all.
+/// not its approximation). `independent` is the effective number of independent values. For five or
+/// fewer independent values, the range of all values.
 fn interval(sorted: &[f64], independent: f64) -> (f64, f64) {
     let n = sorted.len();
     let worth = (independent.floor() as usize).clamp(1, n);
     let left_out = if worth > 1000 {
-        // Of so many the approximation is as good.
+        // For this many values the normal approximation is as good.
         worth as f64 / 2.0 - 0.98 * (worth as f64).sqrt()
     } else {
         let mut tail = 0.5_f64.powi(worth as i32);
         let mut below = tail;
         let mut k = 0;
-        // The most that can be left out at each end with 2.5 % each.
+        // The most values that can be left out at each end with a probability of 2.5 % each.
         while below <= 0.025 && k < worth / 2 {
             k += 1;
             tail *= (worth - k + 1) as f64 / k as f64;
@@ -172,13 +174,13 @@ fn interval(sorted: &[f64], independent: f64) -> (f64, f64) {
     (sorted[k], sorted[n - 1 - k])
 }
 
-/// How many independent values tell as much of the median as these, which were taken one after the
-/// other: neighbours in time share what the machine does then.
+/// The number of independent values that determine the median as precisely as these consecutive
+/// values: neighbours in time share the state of the machine.
 ///
-/// By how much more means of blocks of ranks scatter than those of independent values would, and by
-/// their correlation with the blocks next to them, as of a first-order autoregression with the bias
-/// of short series taken off (Kendall 1954; Marriott and Pope 1954); for the length of blocks that
-/// tells most.
+/// It is derived from two estimates: by how much the means of blocks of ranks scatter more than
+/// those of independent values would, and their correlation with the neighbouring blocks. The
+/// correlation is that of a first-order autoregression, corrected for the bias of short series
+/// (Kendall 1954; Marriott and Pope 1954). The block length with the strongest dependence counts.
 fn independent(in_order: &[f64]) -> f64 {
     let n = in_order.len();
     if n < FEW {
@@ -191,7 +193,7 @@ fn independent(in_order: &[f64]) -> f64 {
         return n as f64;
     }
     let variance = squares / n as f64;
-    // Slow changes below noise show in means of several timings, not in neighbours.
+    // Slow changes below the noise show in means of several timings, not in neighbouring timings.
     let of_blocks = |length: usize| -> f64 {
         let means: Vec<f64> = ranks
             .chunks_exact(length)
@@ -201,7 +203,7 @@ fn independent(in_order: &[f64]) -> f64 {
         let squares: f64 = means.iter().map(|block| block * block).sum();
         let more = length as f64 * squares / (count - 1.0) / variance;
         let found = means.iter().zip(&means[1..]).map(|(a, b)| a * b).sum::<f64>() / squares;
-        // What chance makes of independent values mostly counts for nothing.
+        // A correlation that independent values could have by chance counts as zero.
         let next = if found > 0.5 / count.sqrt() { found + (1.0 + 3.0 * found) / count } else { 0.0 };
         let next = next.min(0.98);
         let all = more * (1.0 + next) / (1.0 - next);
@@ -227,14 +229,15 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Whether sorted values fall in two groups, by the cut that leaves least scatter (in logarithms).
+/// Tests whether sorted values fall into two groups, with the cut that leaves the least scatter (in
+/// logarithms).
 fn two_speeds(sorted: &[f64]) -> Option<(f64, f64)> {
     let logs: Vec<f64> = sorted.iter().filter(|time| **time > 0.0).map(|time| time.ln()).collect();
     let n = logs.len();
     if n < 12 {
         return None;
     }
-    // Each group has at least a sixth: fewer are outliers.
+    // Each group has at least a sixth of the values; fewer are outliers.
     let least = n.div_ceil(6);
     let sums: Vec<(f64, f64)> = std::iter::once((0.0, 0.0))
         .chain(logs.iter().scan((0.0, 0.0), |sums, log| {
@@ -250,13 +253,13 @@ fn two_speeds(sorted: &[f64]) -> Option<(f64, f64)> {
         .min_by(|a, b| (scatter(0, *a) + scatter(*a, n)).total_cmp(&(scatter(0, *b) + scatter(*b, n))))?;
     let within = ((scatter(0, cut) + scatter(cut, n)) / n as f64).sqrt();
     let apart = quantile(&logs[cut..], 0.5) - quantile(&logs[..cut], 0.5);
-    // Between the groups is a gap: cut in half, one bell has none.
+    // The groups must be separated by a gap: one bell-shaped group cut in half has none.
     let gap = logs[cut] - logs[cut - 1];
     let two = apart > NOTABLE.ln() && apart > 5.0 * within && gap > within;
     two.then(|| (apart.exp(), (n - cut) as f64 / n as f64))
 }
 
-/// The medians of consecutive values, so many each.
+/// The medians of consecutive periods of `length` values.
 fn periods(ratios: &[f64], length: usize) -> Vec<f64> {
     let median = |chunk: &[f64]| {
         let mut sorted = chunk.to_vec();
@@ -266,8 +269,8 @@ fn periods(ratios: &[f64], length: usize) -> Vec<f64> {
     ratios.chunks_exact(length).map(median).collect()
 }
 
-/// How periods differ: the variance of their levels (logarithms over the points' medians), and how
-/// far the slow and the fast ones are from the middle.
+/// The differences between periods: the variance of their levels (logarithms relative to the
+/// points' medians), and the distances of the slow and the fast periods from the middle.
 struct Levels {
     spread: f64,
     slower: f64,
@@ -286,17 +289,17 @@ impl Levels {
     }
 }
 
-/// Whether a load that comes and goes has disturbed a run, of which these are the timings of all
+/// Tests whether an intermittent load has disturbed a run; `points` holds the timings of all
 /// points.
 ///
-/// Every timing is divided by its point's median; then periods of the run are compared with each
-/// other. If their order meant nothing, shuffled timings would scatter as much from period to
-/// period: the run is contaminated where 99 shuffled copies all scatter less, and the twentieth of
-/// slow (or of fast) periods is more than 10 % from the middle, without what the shuffled copies
-/// have of that. Virtual machines change their speed by a tenth by themselves: their medians hold
-/// for all of the run within what is promised. A load that comes and goes faster than periods, or
-/// never goes, shows in single timings: more than a tenth of them take half as long again as their
-/// points' fastest quarter.
+/// Every timing is divided by its point's median, and periods of the run are compared with each
+/// other. If the order of timings had no effect, shuffled timings would scatter as much from period
+/// to period. The run is contaminated if 99 shuffled copies all scatter less and the slowest (or
+/// fastest) twentieth of the periods is more than 10 % from the middle, after subtracting the
+/// scatter of the shuffled copies. Virtual machines vary in speed by a tenth without a load; their
+/// medians still hold for the whole run within the promised precision. A load that is constant, or
+/// changes faster than periods, shows in single timings: more than a tenth of them take half as
+/// long again as the fastest quarter of their point.
 #[must_use]
 pub fn contaminated(points: &[Vec<Timing>]) -> Option<Contaminated> {
     let mut all: Vec<(f64, f64)> = Vec::new();
@@ -318,7 +321,7 @@ pub fn contaminated(points: &[Vec<Timing>]) -> Option<Contaminated> {
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let ratios: Vec<f64> = all.into_iter().map(|(_, ratio)| ratio).collect();
     let count = ratios.len();
-    // Long periods show small slowdowns, short ones a load that goes soon.
+    // Long periods show small slowdowns, short ones a load that soon ends.
     for period in PERIODS {
         let here = Levels::of(&ratios, period);
         if here.slower.max(here.faster) <= PROMISED.ln() {
@@ -334,11 +337,11 @@ pub fn contaminated(points: &[Vec<Timing>]) -> Option<Contaminated> {
             noise[0] += chance.slower / SHUFFLES as f64;
             noise[1] += chance.faster / SHUFFLES as f64;
         }
-        // What noise and periods add is independent of each other.
+        // The scatter of noise and that of periods are independent.
         let without = |all: f64, noise: f64| (all * all - noise * noise).max(0.0).sqrt();
         let (slower, faster) = (without(here.slower, noise[0]), without(here.faster, noise[1]));
         let slowdown = slower.max(faster).exp();
-        // A margin, as the largest of 99 is exceeded by chance once in a hundred runs.
+        // The margin is needed because by chance one run in a hundred exceeds the largest of 99.
         if slowdown > PROMISED && here.spread > MARGIN * largest {
             let than = if slower > faster { "slower" } else { "faster" };
             let reason = format!(

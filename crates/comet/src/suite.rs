@@ -1,24 +1,24 @@
-//! The kernels of the benchmark: their specs, what each needs, and at which sizes it is measured.
+//! The kernels of the benchmark: their specs, requirements and sizes.
 
 use strata_model::Points;
 
-/// What the size of a model is.
+/// The meaning of a model's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// It has none.
+    /// No size.
     None,
     /// Bytes of one message.
     Bytes,
     /// Elements of 8 bytes of a vector.
     Elements,
-    /// Rows and columns of a node's block.
+    /// Rows or columns of a node's block.
     Rows,
     /// Microseconds between nodes.
     Skew,
 }
 
 impl Size {
-    /// Its name for people.
+    /// The unit as text.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
@@ -36,34 +36,34 @@ impl Size {
 pub struct Measured {
     /// Its name in the spec.
     pub model: &'static str,
-    /// What its first variable is.
+    /// The meaning of its first variable.
     pub size: Size,
     /// The least and the greatest size of its loops.
     pub range: (i64, i64),
-    /// One line on what is timed.
+    /// One line about the timed operation.
     pub title: &'static str,
 }
 
 /// A spec of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its name on the command line, and of its file without `.spec`.
+    /// Its name on the command line, and the name of its file without `.spec`.
     pub name: &'static str,
     /// The text of the spec.
     pub spec: &'static str,
     /// The least number of nodes.
     pub nodes: usize,
-    /// Whether the mesh of nodes has to be square.
+    /// True if the mesh of nodes must be square.
     pub square: bool,
-    /// Whether it needs an MPI.
+    /// True if it needs MPI.
     pub mpi: bool,
-    /// Whether it is measured unless others are named.
+    /// True if it is measured by default.
     pub usual: bool,
     /// Its models.
     pub models: &'static [Measured],
 }
 
-/// Sizes up to which the usual run measures.
+/// The largest size of a default run.
 const USUAL: i64 = 262_144;
 
 const fn bytes(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
@@ -257,8 +257,8 @@ pub fn model_named(name: &str) -> Option<(&'static Kernel, &'static Measured)> {
 }
 
 impl Kernel {
-    /// Why it cannot be measured on so many nodes, which are processes of an MPI job or not, in
-    /// words; `None` where it can.
+    /// The reason why it cannot be measured on this many nodes, with or without MPI; `None` if it
+    /// can.
     #[must_use]
     pub fn refuses(&self, nodes: usize, mpi: bool) -> Option<String> {
         if self.mpi && !mpi {
@@ -273,8 +273,8 @@ impl Kernel {
     }
 }
 
-/// Message sizes of the usual run: one and a half octaves apart at most, with those beside powers
-/// of two where protocols tend to switch.
+/// Message sizes of a default run: at most one and a half octaves apart, with additional ones
+/// beside powers of two, where protocols tend to switch.
 #[must_use]
 pub fn usual_sizes() -> Vec<i64> {
     let mut sizes: Vec<i64> =
@@ -287,12 +287,12 @@ pub fn usual_sizes() -> Vec<i64> {
     sizes
 }
 
-/// The points of these kernels at these sizes of messages on so many nodes.
+/// The points of these kernels for these message sizes and this number of nodes.
 #[must_use]
 pub fn points(kernels: &[&Kernel], sizes: &[i64], nodes: usize) -> Points {
     let mut points = Points::default();
     let hops = (nodes.max(2) as f64).log2().floor() as i64;
-    // Every second size is enough for what has no protocol of its own.
+    // Kernels without their own protocol are measured at every second size.
     let coarse: Vec<i64> = sizes.iter().copied().filter(|size| size.count_ones() == 1).collect();
     let some: Vec<i64> =
         coarse.iter().copied().filter(|size| size.trailing_zeros().is_multiple_of(3)).collect();

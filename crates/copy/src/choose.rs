@@ -1,4 +1,4 @@
-//! Which routine a copy takes.
+//! Chooses the routine of a copy.
 
 use std::sync::OnceLock;
 
@@ -9,57 +9,57 @@ use crate::models::{CopyCold, CopyColdRead, CopyHot, CopyHotRead};
 use crate::routine::Place;
 use crate::{DEFAULT, Direction, Routine, SHORT, routines, strided};
 
-/// What a program knows about the caches, as far as it does.
+/// What a program knows about the caches, if anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// Where the source is.
+    /// The state of the source.
     pub source: Source,
-    /// What becomes of the target.
+    /// The use of the target.
     pub target: Target,
 }
 
-/// Where a source is.
+/// The state of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// In this thread's caches, or in none.
+    /// In this thread's caches, or in no cache.
     #[default]
     Unknown,
-    /// It was just used by this thread.
+    /// Recently used by this thread.
     Hot,
-    /// It was not used for long.
+    /// Not used for a long time.
     Cold,
-    /// Another thread has just written it.
+    /// Just written by another thread.
     Remote,
 }
 
-/// What becomes of a target.
+/// The use of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// It is this thread's, who may read it soon.
+    /// It belongs to this thread, which may read it soon.
     #[default]
     Unknown,
-    /// This thread does not read it soon: it is kept.
+    /// This thread keeps it, and does not read it soon.
     Left,
     /// This thread reads it at once.
     Read,
-    /// Another thread has read what was there before, and reads what is written.
+    /// Another thread has read the old contents, and will read the new ones.
     Remote,
 }
 
 impl Hint {
-    /// To a buffer from which another thread takes it.
+    /// The target is a buffer that another thread empties.
     pub const SEND: Self = Self { source: Source::Unknown, target: Target::Remote };
 
-    /// From a buffer that another thread has filled.
+    /// The source is a buffer that another thread has filled.
     pub const RECEIVE: Self = Self { source: Source::Remote, target: Target::Unknown };
 
-    /// The source was just used.
+    /// The source was recently used.
     #[must_use]
     pub const fn hot(self) -> Self {
         Self { source: Source::Hot, ..self }
     }
 
-    /// The source was not used for long.
+    /// The source was not used for a long time.
     #[must_use]
     pub const fn cold(self) -> Self {
         Self { source: Source::Cold, ..self }
@@ -77,8 +77,8 @@ impl Hint {
         Self { target: Target::Read, ..self }
     }
 
-    /// Its row in the table of choices where source and target are not aligned alike; the next row
-    /// is for those that are.
+    /// Its row in the table of choices if source and target are aligned differently; the next row
+    /// is for equal alignment.
     #[inline]
     pub(crate) const fn row(self) -> usize {
         2 * (self.source as usize * 4 + self.target as usize)
@@ -91,11 +91,11 @@ impl Hint {
         Self { source, target }
     }
 
-    /// The measured situations that it does not exclude.
+    /// The measured situations that are consistent with the hint.
     fn measured(self) -> &'static [Measured] {
         use Measured::{Cold, ColdRead, Exchange, ExchangeUsed, Hot, HotRead};
         match (self.source, self.target) {
-            // Both sides of an exchange: they choose alike, whatever each one knows.
+            // Both sides of an exchange must choose the same, even if their hints differ.
             (_, Target::Remote) | (Source::Remote, _) => &[Exchange, ExchangeUsed],
             (Source::Unknown, Target::Unknown) => &[Hot, HotRead, Cold, ColdRead],
             (Source::Unknown, Target::Left) => &[Hot, Cold],
@@ -110,7 +110,7 @@ impl Hint {
     }
 }
 
-/// The situations that `specs/copy` and `specs/copy-exchange` measure, a library each.
+/// The situations that `specs/copy` and `specs/copy-exchange` measure, one library each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measured {
     Hot,
@@ -125,7 +125,7 @@ impl Measured {
     const ALL: [Self; 6] =
         [Self::Hot, Self::HotRead, Self::Cold, Self::ColdRead, Self::Exchange, Self::ExchangeUsed];
 
-    /// With the models in use.
+    /// The situation with the models in use.
     fn situation(self) -> Situation {
         match self {
             Self::Hot => Situation::of::<CopyHot>(1),
@@ -138,8 +138,8 @@ impl Measured {
     }
 }
 
-/// The routines that are worth trying: the candidates of models of this machine, all [`routines`]
-/// where there are none. The first is [`DEFAULT`].
+/// The routines worth trying: the candidates of this machine's models, or all [`routines`] if there
+/// are no models. The first is [`DEFAULT`].
 #[must_use]
 pub fn candidates() -> Vec<&'static Routine> {
     let situations = Measured::ALL.map(Measured::situation);
@@ -155,11 +155,11 @@ pub fn candidates() -> Vec<&'static Routine> {
     if known.len() > 1 { known } else { routines().to_vec() }
 }
 
-/// The routine that [`copy_hinted`](crate::copy_hinted) takes for so many bytes; `aligned` says
-/// whether source and target lie a multiple of 64 bytes apart.
+/// The routine that [`copy_hinted`](crate::copy_hinted) uses for `bytes` bytes; `aligned` is true
+/// if the addresses of source and target differ by a multiple of 64 bytes.
 ///
-/// The first call for a size and hint evaluates models, which takes some 10 µs; later ones look
-/// the answer up. Answers hold for quarters of a power of two.
+/// The first call for a size and hint evaluates models, which takes some 10 µs; later calls read
+/// the cached choice. Choices hold for quarters of a power of two.
 #[inline]
 #[must_use]
 pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
@@ -172,15 +172,15 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
     }
 }
 
-/// A copy of at least [`SHORT`] bytes. In a function of its own, so that a short one pays for
-/// nothing but a comparison, whose branch it does not take.
+/// A copy of at least [`SHORT`] bytes. It is a separate function, so that a short copy pays only
+/// for a comparison, whose branch it does not take.
 ///
-/// The arguments are few enough for registers alone. To save a register is a store, and `rep
-/// movsb`, by which `memcpy` often copies, waits for earlier stores.
+/// The arguments fit in registers. Saving a register is a store, and `rep movsb`, which `memcpy`
+/// often uses, waits for earlier stores.
 #[cold]
 #[inline(never)]
 pub(crate) fn long(to: &mut [u8], from: &[u8], row: usize) {
-    // A multiple of 64 apart: the last six bits are the same.
+    // The addresses differ by a multiple of 64 if their last six bits are equal.
     let aligned = (to.as_ptr().addr() ^ from.as_ptr().addr()).is_multiple_of(64);
     match place(row, from.len(), aligned).get() {
         Some(routine) => routine.copy(to, from),
@@ -188,7 +188,7 @@ pub(crate) fn long(to: &mut [u8], from: &[u8], row: usize) {
     }
 }
 
-/// The first copy of a place.
+/// The first copy of a place: makes the choice.
 #[cold]
 #[inline(never)]
 fn first(to: &mut [u8], from: &[u8], row: usize) {
@@ -201,7 +201,7 @@ fn place(row: usize, bytes: usize, aligned: bool) -> &'static Place {
     &CHOSEN[(row | usize::from(aligned)) % ROWS][Class::of(bytes).0]
 }
 
-/// Makes and keeps the choice of a place. Threads that do so at once find the same.
+/// Makes and stores the choice of a place. Threads that do so at once choose the same.
 #[cold]
 #[inline(never)]
 fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
@@ -212,13 +212,13 @@ fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
 }
 
 /// Reads the pins of `copy` and `copy_strided` in `STRATA_PIN` and finds the models of copies now,
-/// not at the first copy.
+/// rather than at the first copy.
 ///
-/// A pin whose name this processor has nothing of, or a file of models of another machine, has no
-/// effect, and a line on standard error says so, once in a process: a copy cannot fail. A write to
-/// standard error may wait, for as long as nobody reads a full pipe. A program whose copies stand
-/// where other threads wait calls this before; the run-time system does so when a job starts. Later
-/// calls do nothing.
+/// A pin that names nothing on this processor, or a model file of another machine, has no effect.
+/// It is reported on standard error once in a process, because a copy cannot fail. A write to
+/// standard error may block while nothing reads a full pipe. A program whose copies may delay other
+/// threads calls this function first; the run-time does so when a job starts. Later calls do
+/// nothing.
 pub fn read_settings() {
     pinned_routine();
     strided::pinned_mover();
@@ -232,20 +232,20 @@ fn pinned_routine() -> Option<&'static Routine> {
     *PINNED.get_or_init(|| Some(routines()[pinned("copy", routines().iter().map(|routine| routine.name()))?]))
 }
 
-/// Hints times alignments.
+/// Number of hints times alignments.
 const ROWS: usize = 32;
 
-/// By hint and alignment, and by class.
+/// The choices, by hint and alignment, and by class.
 static CHOSEN: [[Place; Class::COUNT]; ROWS] = [const { [const { Place::empty() }; Class::COUNT] }; ROWS];
 
-/// Lengths from one quarter of a power of two to the next: the exponent of a length as a floating
-/// point number, and the first two bits of its fraction.
+/// A class of lengths from one quarter of a power of two to the next: the exponent of the length as
+/// a floating point number, and the first two bits of its fraction.
 #[derive(Clone, Copy)]
 struct Class(usize);
 
 impl Class {
     const FIRST: usize = key(SHORT);
-    /// The last one is that of seven fourths of 2^27 bytes, and of all longer ones.
+    /// The last class has lengths from seven fourths of 2^27 bytes on.
     const COUNT: usize = key(7 << 25) - Self::FIRST + 1;
 
     /// The class of a length of at least `SHORT`; the longest are in the last class.
@@ -254,21 +254,22 @@ impl Class {
         Self(key(bytes).wrapping_sub(Self::FIRST).min(Self::COUNT - 1))
     }
 
-    /// The lengths at which models are asked: near both ends, and the middle.
+    /// The lengths for which models are evaluated: near both ends, and the middle.
     fn lengths(self) -> [f64; 3] {
         let (power, quarter) = (SHORT << (self.0 / 4), self.0 % 4);
         [0.02, 0.5, 0.98].map(|part| (4.0 + quarter as f64 + part) * power as f64 / 4.0)
     }
 }
 
-/// Quarters of powers of two, counted. A conversion and a shift: less than finding the highest bit.
+/// The number of a quarter of a power of two. A conversion and a shift are cheaper than finding the
+/// highest bit.
 #[inline]
 pub(crate) const fn key(bytes: usize) -> usize {
     ((bytes as isize as f32).to_bits() >> (f32::MANTISSA_DIGITS - 1 - 2)) as usize
 }
 
-/// What a call through a pointer costs a program beyond what a loop that repeats one copy shows:
-/// its branches are predicted worse. About one mispredicted branch.
+/// The cost of a call through a pointer that a loop of one copy does not show: its branches are
+/// predicted less well. The time of about one mispredicted branch.
 const INDIRECT: f64 = 4e-9;
 
 /// The routine that models choose for a class.
@@ -295,8 +296,8 @@ fn decide(
     better_than(what, DEFAULT.name(), situations, &inputs, INDIRECT, named).unwrap_or(&DEFAULT)
 }
 
-/// The names of the routines of both sides of an exchange, the sender's first; both have that of
-/// a candidate unless it is called `ONE_to_OTHER`.
+/// The names of the routines of both sides of an exchange, the sender's first. Both are the
+/// candidate's name unless it has the form `ONE_to_OTHER`.
 pub(crate) fn sides(candidate: &str) -> [&str; 2] {
     candidate.split_once("_to_").map_or([candidate; 2], |(send, receive)| [send, receive])
 }

@@ -1,10 +1,10 @@
 //! Copies that are as fast as this machine allows, behind one safe call.
 //!
-//! [`copy`] does what `copy_from_slice` does, by the routine of 38 that models of this machine
-//! predict to be fastest for so many bytes: the C library's `memcpy`, `rep movsb`, and loops that
-//! differ in width, direction, streaming, prefetch and order (Borg 2006, §3.2). A routine is used
-//! only where it is *significantly* better than `memcpy`; short copies are always `memcpy`,
-//! inlined.
+//! [`copy`] does the same as `copy_from_slice`, with the one of 38 routines that models of this
+//! machine predict to be the fastest for the length. The routines are the C library's `memcpy`,
+//! `rep movsb`, and loops that differ in width, direction, streaming, prefetch and order (Borg
+//! 2006, §3.2). A routine is used only if it is *significantly* better than `memcpy`; short copies
+//! are always `memcpy`, inlined.
 //!
 //! ```
 //! let from = vec![7u8; 100_000];
@@ -13,9 +13,9 @@
 //! assert_eq!(to, from);
 //! ```
 //!
-//! What the program knows about the caches helps: a source that was not used for long, a target
-//! that nobody here reads soon; [`Hint::SEND`] is for a buffer from which another thread takes what
-//! is copied, [`Hint::RECEIVE`] for one that it has filled.
+//! Hints about the caches improve the choice: a source that was not used for a long time, a target
+//! that this thread does not read soon. [`Hint::SEND`] is for a buffer that another thread empties,
+//! [`Hint::RECEIVE`] for one that it has filled.
 //!
 //! ```
 //! use strata_copy::{Hint, copy_hinted};
@@ -23,12 +23,12 @@
 //! copy_hinted(Hint::default().cold().left(), &mut to, &from);
 //! ```
 //!
-//! [`copy_with`] takes one routine, [`routine_for`] tells which one [`copy_hinted`] takes, and
-//! [`pack`] and [`unpack`] move blocks that lie a stride apart, by the [`Mover`] that models predict
-//! to be fastest for them.
+//! [`copy_with`] uses a given routine, and [`routine_for`] returns the one that [`copy_hinted`]
+//! uses. [`pack`] and [`unpack`] move blocks at a stride with the strided kernel ([`Mover`]) of the
+//! least predicted time.
 //!
-//! Slices that overlap cannot be passed: a mutable one overlaps no other. On processors other than
-//! x86_64 every copy is `memcpy`. No dependencies but `strata-select`, which has none.
+//! Overlapping slices cannot be passed: a mutable slice overlaps no other. On processors other than
+//! x86_64 every copy is `memcpy`. The only dependency is `strata-select`, which has none.
 
 #![deny(missing_docs)]
 
@@ -46,26 +46,26 @@ pub use choose::{Hint, Source, Target, candidates, read_settings, routine_for};
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Direction, Mover, Strided, StridedError, mover_for, movers, pack, unpack};
 
-/// Copies of less than so many bytes are `memcpy`: a look at the table would take longer than any
+/// Copies of fewer bytes are `memcpy`: reading the table of choices would take longer than any
 /// routine gains.
 pub const SHORT: usize = 2048;
 
 /// Copies all of `from` to `to`.
 ///
-/// What was written is visible to other threads as after any copy.
+/// The written bytes are visible to other threads as after any copy.
 ///
 /// # Panics
-/// The lengths differ, as with `copy_from_slice`.
+/// If the lengths differ, as with `copy_from_slice`.
 #[inline]
 #[track_caller]
 pub fn copy(to: &mut [u8], from: &[u8]) {
     copy_hinted(Hint::default(), to, from);
 }
 
-/// As [`copy`], with what the program knows about the caches.
+/// As [`copy`], with a hint about the caches.
 ///
 /// # Panics
-/// The lengths differ.
+/// If the lengths differ.
 #[inline]
 #[track_caller]
 pub fn copy_hinted(hint: Hint, to: &mut [u8], from: &[u8]) {
@@ -76,10 +76,10 @@ pub fn copy_hinted(hint: Hint, to: &mut [u8], from: &[u8]) {
     to.copy_from_slice(from);
 }
 
-/// Copies all of `from` to `to` by this routine, whatever the models say.
+/// Copies all of `from` to `to` with this routine, regardless of models.
 ///
 /// # Panics
-/// The lengths differ.
+/// If the lengths differ.
 #[inline]
 #[track_caller]
 pub fn copy_with(routine: &Routine, to: &mut [u8], from: &[u8]) {

@@ -13,11 +13,11 @@ use crate::{DEFAULT, Hint, Routine, routine_for};
 pub use blocks::{BlockCell, Moving, pack, seconds_of_blocks, unpack};
 pub use exchange::exchange;
 
-/// Sources that are cold lie in so many bytes, which no cache holds.
+/// Bytes of memory for cold sources, more than any cache holds.
 const ARENA: usize = 160 << 20;
 
-/// A source and its target begin so far apart within their pages: where they are equally far into
-/// a page, loads wait for stores that only look as if they were to the same place.
+/// Distance within their pages between a source and its target: at equal page offsets, loads wait
+/// for stores that only seem to be to the same address.
 const APART: usize = 2048;
 
 const PAGE: usize = 4096;
@@ -25,21 +25,21 @@ const PAGE: usize = 4096;
 /// The conditions of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// How many bytes are copied.
+    /// Number of bytes copied.
     pub bytes: usize,
-    /// So many bytes after an aligned address the source begins, below 64; the target is aligned.
+    /// The source's distance from an aligned address, below 64 bytes; the target is aligned.
     pub shift: usize,
-    /// Whether the source was not used for long, and is in no cache.
+    /// True if the source was not used for a long time, and is in no cache.
     pub cold: bool,
-    /// Whether the target is read by the same thread right after the copy, which counts.
+    /// True if the same thread reads the target right after the copy; the read is timed, too.
     pub read: bool,
 }
 
-/// What is copied, kept between measurements.
+/// The memory of copies, kept between measurements.
 struct Memory {
     sources: Vec<u8>,
     target: Vec<u8>,
-    /// How many cold sources were copied so far, so that none comes again soon.
+    /// Number of cold sources copied so far, so that none is reused soon.
     turn: usize,
 }
 
@@ -47,15 +47,15 @@ thread_local! {
     static MEMORY: RefCell<Memory> = const { RefCell::new(Memory { sources: Vec::new(), target: Vec::new(), turn: 0 }) };
 }
 
-/// The seconds of one copy by `routine`, the mean of as many as take about 40 µs; `now` returns
-/// seconds since some moment.
+/// The seconds of one copy by `routine`: the mean of a batch of about 40 µs; `now` returns seconds
+/// since an arbitrary moment.
 pub fn seconds(now: impl FnMut() -> f64, routine: &Routine, cell: Cell) -> f64 {
     seconds_of(now, cell, &|to, from| routine.copy(to, from))
 }
 
-/// As [`seconds`] with what choosing it costs, by the routine of this name, or by `memcpy` where
-/// this processor cannot run it: then it never seems to be better. `memcpy` is charged for the
-/// choice too: a copy that looks up what to take pays for it whatever it finds.
+/// As [`seconds`] with the cost of the choice, for the routine of this name. If this processor
+/// cannot run it, `memcpy` is timed, so that it never seems to be better. The cost of the choice is
+/// charged to `memcpy`, too: a copy pays for reading the table whatever it finds there.
 pub fn sample(
     now: impl FnMut() -> f64,
     routine: &str,
@@ -75,8 +75,8 @@ fn named(routine: &str) -> &'static Routine {
     Routine::named(routine).unwrap_or(&DEFAULT)
 }
 
-/// As [`seconds`], of any way to copy. All ways go through the same call, so that how the compiler
-/// happens to place the loop around it plays no part.
+/// As [`seconds`], for any function that copies. All functions are called in the same way, so that
+/// the compiler's placement of the surrounding loop has no effect.
 pub fn seconds_of(mut now: impl FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[u8])) -> f64 {
     in_cell(&mut now, cell, copy)
 }
@@ -85,12 +85,13 @@ pub fn seconds_of(mut now: impl FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [
 fn in_cell(now: &mut dyn FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[u8])) -> f64 {
     let Cell { bytes, shift, cold, read } = cell;
     let shift = shift % 64;
-    // What one copy is at most expected to take, in ns; from it, how many are timed at once.
+    // The greatest expected time of one copy in ns; it determines the number of copies timed at
+    // once.
     let expected = if cold { 60 + bytes / 6 } else { 4 + bytes / 20 };
     let count = (40_000 / expected).max(1);
     MEMORY.with_borrow_mut(|Memory { sources, target, turn }| {
         let step = (bytes + shift).next_multiple_of(64);
-        // A power of two, to which any odd stride is coprime: every slot comes before one comes
+        // A power of two, to which any odd stride is coprime: every slot is used before one is used
         // again.
         let slots = if cold { ((ARENA / step).max(2) + 1).next_power_of_two() / 2 } else { 1 };
         let needed = slots * step + APART + 2 * PAGE;
@@ -101,7 +102,7 @@ fn in_cell(now: &mut dyn FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[
             *target = vec![1; bytes + 2 * PAGE];
         }
         let first = sources.as_ptr().align_offset(PAGE) + APART + shift;
-        // Neighbours in time are no neighbours in memory, or prefetchers would fetch them.
+        // Consecutive slots are not neighbours in memory, or prefetchers would fetch them.
         let stride = (slots as f64 * 0.618) as usize | 1;
         let start = target.as_ptr().align_offset(PAGE);
         let target = &mut target[start..start + bytes];
@@ -117,7 +118,7 @@ fn in_cell(now: &mut dyn FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[
             }
             black_box(sum);
         };
-        // The first copies bring the code, the target and a hot source into the caches.
+        // The first copies load the code, the target and a hot source into the caches.
         run(if cold { 2 } else { count.clamp(1, 100) }, sources);
         let start = now();
         run(count, sources);

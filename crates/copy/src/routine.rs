@@ -1,4 +1,4 @@
-//! The catalogue: every routine that this processor can run, behind one safe call.
+//! The catalogue of all routines that this processor can run, behind one safe call.
 
 #![allow(unsafe_code, reason = "calls the kernels; `Routine::copy` checks what they require")]
 
@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::{fmt, ptr};
 
-/// One way to copy bytes.
+/// A routine that copies bytes.
 ///
-/// Those of [`routines`] can run on this processor; the first is the C library's `memcpy`.
+/// All of [`routines`] can run on this processor; the first is the C library's `memcpy`.
 #[derive(Clone, Copy)]
 pub struct Routine {
     name: &'static str,
@@ -18,7 +18,7 @@ pub struct Routine {
     kernel: Option<crate::x86_64::Kernel>,
 }
 
-/// What a processor needs.
+/// The processor features that a routine needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Features {
     None,
@@ -30,7 +30,7 @@ pub(crate) enum Features {
     Avx512,
 }
 
-/// The routine that every other is compared with: the C library's `memcpy`.
+/// The reference for all other routines: the C library's `memcpy`.
 pub static DEFAULT: Routine = MEMCPY;
 
 const MEMCPY: Routine = Routine {
@@ -42,35 +42,35 @@ const MEMCPY: Routine = Routine {
 };
 
 impl Routine {
-    /// Its name, as models and settings call it, such as `avx512_forward_stream`.
+    /// Its name in models and settings, such as `avx512_forward_stream`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Fewer bytes than these are copied by `memcpy` instead.
+    /// The least number of bytes that it copies; `memcpy` copies fewer.
     #[must_use]
     pub const fn least(&self) -> usize {
         self.least
     }
 
-    /// The routine of this name; `None` where there is none or this processor cannot run it.
+    /// The routine of this name; `None` if there is none or this processor cannot run it.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         routines().iter().copied().find(|routine| routine.name == name)
     }
 
-    /// Whether this is `memcpy`.
+    /// True for `memcpy`.
     #[must_use]
     pub fn is_default(&self) -> bool {
         self.name == DEFAULT.name
     }
 
-    /// Copies all of `from` to `to`. What was written is visible to other threads as after any
-    /// copy, also after streaming stores.
+    /// Copies all of `from` to `to`. The written bytes are visible to other threads as after any
+    /// copy, even after streaming stores.
     ///
     /// # Panics
-    /// The lengths differ, as with `copy_from_slice`.
+    /// If the lengths differ, as with `copy_from_slice`.
     #[inline]
     #[track_caller]
     pub fn copy(&self, to: &mut [u8], from: &[u8]) {
@@ -111,11 +111,12 @@ impl PartialEq for Routine {
 
 impl Eq for Routine {}
 
-/// Whether this processor has the features.
+/// True if this processor has the features.
 pub(crate) fn has(features: Features) -> bool {
     match features {
         Features::None => true,
-        // Every x86_64 has `rep movsb`; where it is not "enhanced" it is slow, and models say so.
+        // Every x86_64 has `rep movsb`; if it is not "enhanced" it is slow, and models predict
+        // that.
         #[cfg(target_arch = "x86_64")]
         Features::Strings => true,
         #[cfg(target_arch = "x86_64")]
@@ -127,7 +128,7 @@ pub(crate) fn has(features: Features) -> bool {
 
 /// The routines that this processor can run; the first is [`DEFAULT`].
 ///
-/// On processors other than x86_64 there is no other.
+/// On processors other than x86_64 it is the only one.
 #[must_use]
 pub fn routines() -> &'static [&'static Routine] {
     static RUNNABLE: OnceLock<Vec<&'static Routine>> = OnceLock::new();
@@ -140,7 +141,7 @@ static CATALOGUE: [Routine; 1] = [MEMCPY];
 #[cfg(target_arch = "x86_64")]
 use x86_64::CATALOGUE;
 
-/// A place for one of [`routines`], empty at first; reading it takes one load.
+/// A place for one of [`routines`], initially empty; reading it takes one load.
 pub(crate) struct Place(AtomicPtr<Routine>);
 
 impl Place {
@@ -148,14 +149,14 @@ impl Place {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The routine in it. Only [`set`](Self::set) fills it, with one that this processor can run.
+    /// The stored routine. Only [`set`](Self::set) fills it, with one that this processor can run.
     #[inline]
     pub(crate) fn get(&self) -> Option<&'static Routine> {
         // SAFETY: null, or a reference to a static that is not written.
         unsafe { self.0.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Puts a routine there; the default in place of one that this processor cannot run.
+    /// Stores a routine; stores the default in place of a routine that this processor cannot run.
     pub(crate) fn set(&self, routine: &'static Routine) {
         let routine = if has(routine.features) { routine } else { &DEFAULT };
         self.0.store(ptr::from_ref(routine).cast_mut(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Blocks that lie a stride apart: columns of a grid, fields of records.
+//! Blocks at a stride: columns of a grid, fields of records.
 
 mod choose;
 mod movers;
@@ -10,14 +10,14 @@ pub use choose::{Direction, mover_for};
 use movers::Blocks;
 pub use movers::{Mover, movers};
 
-/// `count` blocks of `block` bytes, of which each begins `stride` bytes after the last.
+/// `count` blocks of `block` bytes; each begins `stride` bytes after the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strided {
     /// The bytes of a block.
     pub block: usize,
-    /// From the beginning of a block to that of the next, in bytes; at least `block`.
+    /// Distance between the starts of consecutive blocks in bytes; at least `block`.
     pub stride: usize,
-    /// How many there are.
+    /// Number of blocks.
     pub count: usize,
 }
 
@@ -28,7 +28,7 @@ pub enum StridedError {
     Overlap(Strided),
     /// The strided side has fewer bytes than the last block needs, or their number overflows.
     Short(Strided, usize),
-    /// The packed side has other than `block * count` bytes.
+    /// The length of the packed side is not `block * count` bytes.
     Packed(Strided, usize),
 }
 
@@ -62,7 +62,7 @@ impl Strided {
         }
     }
 
-    /// Its [`span`](Self::span), if the slices suit it.
+    /// Its [`span`](Self::span), if the slices have suitable lengths.
     #[inline]
     fn check(self, packed: usize, strided: usize) -> Result<usize, StridedError> {
         if self.stride < self.block && self.count > 1 {
@@ -76,7 +76,7 @@ impl Strided {
         Ok(span)
     }
 
-    /// Whether the blocks touch, or there is at most one: then they are packed as they are.
+    /// True if the blocks are contiguous, or there is at most one: they are then copied as a whole.
     #[inline]
     fn is_one(&self) -> bool {
         self.stride == self.block || self.count <= 1
@@ -85,11 +85,12 @@ impl Strided {
 
 /// Copies the blocks of `from` to `to`, one after the other.
 ///
-/// Blocks of less than 2048 bytes go by the [mover](mover_for) that models predict to be fastest
-/// for their size and stride, longer ones by the routine that models choose for one of them.
+/// Blocks of less than 2048 bytes are moved by the [strided kernel](mover_for) of the least
+/// predicted time for their size and stride, longer ones by the routine that models choose for a
+/// single block.
 ///
 /// # Errors
-/// The slices do not suit `strided`; `to` is unchanged.
+/// If the slices do not suit `strided`; `to` is unchanged.
 #[inline]
 pub fn pack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedError> {
     match Blocks::to_pack(to, from, strided)? {
@@ -99,10 +100,10 @@ pub fn pack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedE
     Ok(())
 }
 
-/// Copies `from` to the blocks of `to`; what lies between them is unchanged.
+/// Copies `from` to the blocks of `to`; the bytes between the blocks are unchanged.
 ///
 /// # Errors
-/// The slices do not suit `strided`; `to` is unchanged.
+/// If the slices do not suit `strided`; `to` is unchanged.
 #[inline]
 pub fn unpack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedError> {
     match Blocks::to_unpack(to, from, strided)? {

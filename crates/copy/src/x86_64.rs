@@ -1,13 +1,14 @@
 //! The kernels of x86_64: one macro writes them for each width of vector, and constants select the
 //! rest.
 //!
-//! What varies, and why (Borg 2006, §3.2):
+//! The dimensions of variation, with their reasons (Borg 2006, §3.2):
 //! - **Width**: SSE2, AVX and AVX-512 move 16, 32 and 64 bytes at once.
 //! - **Direction**: from the end backwards, the hardware's prefetchers start later and run over
 //!   less.
-//! - **Streaming** (non-temporal) stores write around the caches: for what is not read soon. They
-//!   are weakly ordered, and the ordering of atomic operations does not include them, so that each
-//!   such kernel ends with a fence: after it, a flag that another thread sees implies the data.
+//! - **Streaming** (non-temporal) stores bypass the caches: for targets that are not read soon.
+//!   They are weakly ordered, and the ordering of atomic operations does not include them, so that
+//!   each such kernel ends with a fence: after it, a flag that another thread sees implies the
+//!   data.
 //! - **Prefetch** into all caches, or into the nearest only (`NTA`).
 //! - **Order**: loads and stores in turn, or four loads, then four stores, which lets stores
 //!   combine.
@@ -22,38 +23,38 @@ use std::arch::x86_64::{
     _mm512_loadu_si512, _mm512_store_si512, _mm512_storeu_si512, _mm512_stream_si512,
 };
 
-/// A kernel copies so many bytes from the second address to the first.
+/// A kernel copies `len` bytes from `from` to `to`.
 ///
 /// # Safety
-/// Both areas are valid for so many bytes, which are at least as many as the routine's
-/// [`least`](crate::Routine::least), and do not overlap; the processor has the routine's features.
+/// Both areas are valid for `len` bytes and do not overlap; `len` is at least the routine's
+/// [`least`](crate::Routine::least); the processor has the routine's features.
 pub(crate) type Kernel = unsafe fn(to: *mut u8, from: *const u8, len: usize);
 
-/// How stores go out.
+/// Kinds of stores.
 pub(crate) const CACHED: bool = false;
 pub(crate) const STREAMED: bool = true;
 
-/// In which order loads and stores alternate.
+/// Orders of loads and stores.
 pub(crate) const IN_TURN: bool = false;
 pub(crate) const GROUPED: bool = true;
 
-/// Where a prefetch puts a line.
+/// Targets of a prefetch.
 pub(crate) const NO_PREFETCH: u8 = 0;
 pub(crate) const TO_ALL: u8 = 1;
 pub(crate) const TO_NEAREST: u8 = 2;
 
-/// Whether blocks that come later are prefetched.
+/// Whether later blocks are prefetched.
 pub(crate) const AHEAD_OFF: bool = false;
 pub(crate) const AHEAD_ON: bool = true;
 
-/// How many blocks ahead prefetches reach.
+/// Distance of prefetches in blocks.
 const BLOCKS_AHEAD: usize = 4;
 
-/// How far ahead prefetches reach, in bytes.
+/// Distance of prefetches in bytes.
 const AHEAD: usize = 512;
 /// The bytes of a cache line.
 const LINE: usize = 64;
-/// What a block kernel prefetches at once.
+/// Bytes that a block kernel prefetches at once.
 const BLOCK: usize = 2048;
 /// The bytes of the smallest page.
 const PAGE: usize = 4096;

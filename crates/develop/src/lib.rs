@@ -1,7 +1,7 @@
 //! Text formats of the records that the nodes of a job write, one file a node.
 //!
-//! A [`log`] records the collectives that a node entered and left and what it waits for; a
-//! [`trace`] records its states over time. The runtime writes both; `specc` reads them.
+//! A [`log`] records the collectives that a node entered and left and its waits; a [`trace`]
+//! records its states over time. The runtime writes both; `specc` reads them.
 
 #![forbid(unsafe_code)]
 

@@ -13,7 +13,7 @@ pub struct LineError {
     pub file: String,
     /// The line, from one.
     pub line: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub message: String,
 }
 
@@ -36,7 +36,7 @@ pub enum FolderError {
         path: PathBuf,
         /// The pattern of the files' names.
         ending: &'static str,
-        /// How to make a program write them.
+        /// The setting that makes a program write them.
         variable: &'static str,
     },
     /// A line does not follow its format.
@@ -47,7 +47,7 @@ pub enum FolderError {
     Together {
         /// The folder.
         path: PathBuf,
-        /// Which files, and why.
+        /// The files concerned, and the reason.
         message: String,
     },
 }
@@ -123,7 +123,7 @@ pub struct Head {
     pub node: usize,
     /// The number of nodes of its job.
     pub nodes: usize,
-    /// When the node's clock showed zero, in ns since 1970 by the system's clock.
+    /// The time at which the node's clock showed zero, in ns since 1970 by the system's clock.
     pub began: u64,
 }
 

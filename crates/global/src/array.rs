@@ -1,14 +1,14 @@
-//! Spread arrays: blocks of elements, dealt out to the nodes in turn.
+//! Spread arrays: blocks of elements, assigned to the nodes in turn.
 
 use crate::pointer::{Global, Spread};
 use std::iter::repeat_n;
 use std::marker::PhantomData;
 
-/// An array over all nodes, in the heap: block b lies on node b mod P.
+/// An array over all nodes, in the heap: block b is on node b mod P.
 ///
-/// Split-C's `T a[blocks]::[block]`. It is a handle, equal on all nodes, that owns its memory:
-/// [`Space::free`](crate::Space::free) takes it back, and without that the memory stays allocated
-/// as long as the space.
+/// Split-C's `T a[blocks]::[block]`. It is a handle, equal on all nodes, that owns its memory.
+/// [`Space::free`](crate::Space::free) frees the memory; otherwise it stays allocated as long as
+/// the space.
 #[derive(Debug)]
 pub struct Array<T> {
     pub(crate) base: u64,
@@ -23,7 +23,7 @@ impl<T> Array<T> {
         Self { base, blocks, block, nodes, element: PhantomData }
     }
 
-    /// The bytes that each node needs for such an array; `None` if that is no number.
+    /// The bytes that each node needs for such an array; `None` if the number overflows.
     pub(crate) fn bytes(blocks: usize, block: usize, nodes: usize) -> Option<u64> {
         let elements = blocks.div_ceil(nodes).checked_mul(block)?;
         u64::try_from(elements.checked_mul(size_of::<T>())?).ok()
@@ -35,13 +35,13 @@ impl<T> Array<T> {
         self.blocks * self.block
     }
 
-    /// Whether it has no elements.
+    /// True if it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements of a block.
+    /// The number of elements of a block.
     #[must_use]
     pub fn block_len(&self) -> usize {
         self.block
@@ -61,13 +61,13 @@ impl<T> Array<T> {
         Global::new(block % self.nodes, self.base + (slot * size_of::<T>()) as u64)
     }
 
-    /// The pointer whose steps go over an array of blocks of one element.
+    /// The pointer that steps through an array of blocks of one element.
     #[must_use]
     pub fn pointer(&self) -> Spread<T> {
         Spread::new(Global::new(0, self.base), self.nodes)
     }
 
-    /// The first element of node `node`: its elements follow each other.
+    /// The first element on node `node`; the node's elements are contiguous.
     #[must_use]
     pub fn first_of(&self, node: usize) -> Global<T> {
         Global::new(node, self.base)

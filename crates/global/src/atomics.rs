@@ -10,26 +10,25 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use strata_runtime::{Request, Requested};
 
-/// A change of a word that is atomic: no other change comes between its reading and its writing.
-/// Sums wrap.
+/// An atomic change of a word: no other change occurs between its read and its write. Sums wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Replaces it.
+    /// Replaces the word.
     Set,
-    /// Adds to it.
+    /// Adds to the word.
     Add,
-    /// Keeps the bits that both have.
+    /// Bitwise and.
     And,
-    /// Adds bits.
+    /// Bitwise or.
     Or,
-    /// Flips bits.
+    /// Bitwise exclusive or.
     Xor,
 }
 
 impl Change {
     const ALL: [Self; 5] = [Self::Set, Self::Add, Self::And, Self::Or, Self::Xor];
 
-    /// Its number, from 1.
+    /// Its number, counted from 1.
     pub(crate) fn index(self) -> usize {
         self as usize + 1
     }
@@ -161,7 +160,7 @@ impl Space<'_> {
         self.fetch(p, Change::Add, value)
     }
 
-    /// Sets the integer at `p` to 1; returns whether it was 0: one node alone is told so.
+    /// Sets the integer at `p` to 1; returns true if it was 0, which only one node sees.
     ///
     /// # Participation
     /// As [`fetch`](Self::fetch).
@@ -174,7 +173,7 @@ impl Space<'_> {
     /// Replaces the integer at `p` by `new` if it is `expected`.
     ///
     /// # Errors
-    /// It is another one, which is returned.
+    /// The integer, if it is not `expected`.
     ///
     /// # Participation
     /// As [`fetch`](Self::fetch).
@@ -196,16 +195,16 @@ impl Space<'_> {
         if old == expected { Ok(()) } else { Err(T::of_word(old)) }
     }
 
-    /// Changes the integer at `p` atomically, one-way: it counts as a store of 8 bytes, and
-    /// [`store_sync`](Self::store_sync) or [`all_store_sync`](Self::all_store_sync) tell that it is
-    /// done.
+    /// Changes the integer at `p` atomically, one-way: it counts as a store of 8 bytes, whose
+    /// completion [`store_sync`](Self::store_sync) or [`all_store_sync`](Self::all_store_sync)
+    /// reports.
     ///
     /// # Participation
     /// As [`fetch`](Self::fetch).
     #[track_caller]
     #[inline]
     pub fn store_change<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) {
-        // The old value is of no interest, and the count publishes the new one.
+        // The old value is not used, and the count publishes the new one.
         let write = |word: &AtomicU64| {
             apply(word, change, operand.word());
         };
@@ -229,7 +228,7 @@ impl Space<'_> {
     }
 
     /// Registers a procedure that [`at_owner`](Self::at_owner) runs at the owner of an element: it
-    /// gets the element and an argument, and returns the new element and a result.
+    /// receives the element and an argument, and returns the new element and a result.
     ///
     /// ```
     /// use strata_global::Space;
@@ -264,7 +263,7 @@ impl Space<'_> {
             let Header { at, number, .. } = Header::of(header);
             let argument = bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&data)[..size_of::<A>()]);
             let result = run_at(&own.segment, at as usize, argument, &procedure);
-            // A result without bytes is a byte on its way, as every value has some.
+            // A result without bytes is sent as one byte, because every value has at least one.
             let bytes = if size_of::<R>() == 0 { &[0] } else { bytemuck::bytes_of(&result) };
             context.reply_with_bytes(wire.value, Header { at: 0, length: 1, number }.word(), bytes);
         };
@@ -275,9 +274,9 @@ impl Space<'_> {
 
     /// Runs a procedure on the element at `p`, at its owner, and returns the result.
     ///
-    /// Procedures at one owner run one after the other. Where the element has 8 bytes, a procedure
-    /// is also atomic towards every other access to it; it may then run repeatedly. Other elements
-    /// must not be written in other ways meanwhile.
+    /// Procedures at one owner run one after the other. If the element has 8 bytes, a procedure is
+    /// atomic with respect to every other access to it, too; it may then run repeatedly. Other
+    /// elements must not be written in other ways meanwhile.
     ///
     /// # Participation
     /// Local; the owner runs it when it polls or waits. `p` must point into a heap.
@@ -303,7 +302,7 @@ impl Space<'_> {
         result
     }
 
-    /// The old value of a word that a message changes.
+    /// Sends a message that changes a word, and returns the word's old value.
     #[track_caller]
     fn fetch_far(&mut self, send: impl FnOnce(&mut Self, usize)) -> u64 {
         let mut bytes = [0; WORD];

@@ -1,9 +1,9 @@
-//! What a node has under way: phases, and values that will come.
+//! A node's pending accesses: phases, and awaited values.
 
 use crate::wire::MOST_UNDER_WAY;
 use std::cell::{Cell, RefCell};
 
-/// A value that other nodes' replies fill.
+/// A value that replies from other nodes fill.
 #[derive(Default)]
 struct Value {
     bytes: Vec<u8>,
@@ -11,22 +11,22 @@ struct Value {
     phase: usize,
 }
 
-/// What this node has under way, and what has been stored here.
+/// This node's pending accesses, and the count of bytes stored here.
 #[derive(Default)]
 pub(crate) struct Book {
-    /// Accesses of each phase that are not complete.
+    /// Number of incomplete accesses of each phase.
     phases: RefCell<Vec<usize>>,
     free_phases: RefCell<Vec<usize>>,
     values: RefCell<Vec<Value>>,
     free_values: RefCell<Vec<usize>>,
-    /// All of them.
+    /// Number of incomplete accesses of all phases.
     pending: Cell<usize>,
     /// Bytes stored here by messages.
     stored: Cell<u64>,
 }
 
 impl Book {
-    /// The number of a new phase; `None` if there are too many.
+    /// Opens a phase and returns its number; `None` if there are too many.
     pub(crate) fn open_phase(&self) -> Option<usize> {
         let mut phases = self.phases.borrow_mut();
         if let Some(free) = self.free_phases.borrow_mut().pop() {
@@ -38,7 +38,7 @@ impl Book {
         })
     }
 
-    /// Gives a phase's number back, if nothing of it is under way.
+    /// Closes a phase if none of its accesses is pending; returns true if it did.
     pub(crate) fn close_phase(&self, phase: usize) -> bool {
         let empty = self.phases.borrow()[phase] == 0;
         if empty {
@@ -47,12 +47,12 @@ impl Book {
         empty
     }
 
-    /// The accesses of a phase that are under way.
+    /// The number of pending accesses of a phase.
     pub(crate) fn pending_in(&self, phase: usize) -> usize {
         self.phases.borrow()[phase]
     }
 
-    /// The accesses under way, of all phases.
+    /// The number of pending accesses of all phases.
     pub(crate) fn pending(&self) -> usize {
         self.pending.get()
     }
@@ -62,25 +62,25 @@ impl Book {
         self.stored.get()
     }
 
-    /// Bytes have been stored here by a message.
+    /// Counts bytes that a message has stored here.
     pub(crate) fn has_stored(&self, bytes: u64) {
         self.stored.set(self.stored.get().wrapping_add(bytes));
     }
 
-    /// An access of a phase begins.
+    /// Counts the start of an access of a phase.
     pub(crate) fn begin(&self, phase: usize) {
         self.phases.borrow_mut()[phase] += 1;
         self.pending.set(self.pending.get() + 1);
     }
 
-    /// An access of a phase is complete.
+    /// Counts the completion of an access of a phase.
     pub(crate) fn end(&self, phase: usize) {
         self.phases.borrow_mut()[phase] -= 1;
         self.pending.set(self.pending.get() - 1);
     }
 
-    /// The number of a value of `bytes` bytes (at least 1) that will come; `None` if too many are
-    /// under way.
+    /// The number of a new awaited value of `bytes` bytes (at least 1); `None` if there are too
+    /// many.
     pub(crate) fn await_value(&self, phase: usize, bytes: usize) -> Option<usize> {
         let mut values = self.values.borrow_mut();
         let number = self.free_values.borrow_mut().pop();
@@ -100,7 +100,8 @@ impl Book {
         Some(number)
     }
 
-    /// Copies a value that has come, and gives its number back; false if it has not.
+    /// Copies an awaited value and frees its number, if the value has arrived; otherwise returns
+    /// false.
     pub(crate) fn take_value(&self, number: usize, into: &mut [u8]) -> bool {
         let values = self.values.borrow();
         let value = &values[number];
@@ -112,12 +113,12 @@ impl Book {
         complete
     }
 
-    /// Gives the number of a value back that nobody waits for any more.
+    /// Frees the number of a value that is no longer awaited.
     pub(crate) fn forget_value(&self, number: usize) {
         self.free_values.borrow_mut().push(number);
     }
 
-    /// The part of value `number` from byte `at` on has come.
+    /// Fills a part of value `number`, from byte `at` on.
     pub(crate) fn came(&self, number: usize, at: usize, data: &[u8]) {
         let mut values = self.values.borrow_mut();
         let value = &mut values[number];

@@ -1,8 +1,8 @@
-//! Bulk by one-sided transfers, where the transport has them and models of this machine predict
+//! Bulk access by one-sided transfers, if the transport has them and models of this machine predict
 //! that they are faster than messages.
 //!
-//! They need no action of the owner's program, and with remote direct memory access no copy.
-//! A transfer is complete when its call returns, also in a phase.
+//! They need no action of the owner's program, and no copy with remote direct memory access. A
+//! transfer is complete when its call returns, also in a phase.
 
 use crate::bulk_models::GlobalBulk;
 use crate::error::GlobalError;
@@ -11,19 +11,19 @@ use std::sync::Arc;
 use strata_runtime::select::Options;
 use strata_runtime::{ExposedWords, Node};
 
-/// Shorter accesses go by messages: elements of up to 8 bytes are accessed whole, in one order with
+/// Shorter accesses use messages: elements of up to 8 bytes are accessed whole, in one order with
 /// atomic operations.
 const LEAST: usize = 64;
 
-/// The sizes at which models are asked, as powers of two: where one-sided transfers are chosen for
-/// a size and all greater ones, they are taken from it on.
+/// The sizes for which models are evaluated, as powers of two: one-sided transfers are used from
+/// the least size on from which models choose them for every size.
 const SIZES: std::ops::RangeInclusive<u32> = LEAST.ilog2()..=22;
 
 /// The choice between messages and one-sided transfers for bulk.
 #[derive(Debug)]
 pub(crate) struct Bulk {
     exposed: Option<ExposedWords>,
-    /// The least number of bytes for which one-sided transfers are taken.
+    /// The least number of bytes for which one-sided transfers are used.
     from: usize,
 }
 
@@ -34,7 +34,7 @@ impl Default for Bulk {
 }
 
 impl Bulk {
-    /// Exposes a heap of `bytes` bytes, where the transport can; collective.
+    /// Exposes a heap of `bytes` bytes if the transport can; collective.
     #[track_caller]
     pub(crate) fn open(node: &mut Node, bytes: usize, by_models: bool) -> Result<Self, GlobalError> {
         let exposed = node.expose_words(bytes.div_ceil(WORD));
@@ -64,7 +64,7 @@ impl Bulk {
         None
     }
 
-    /// The one-sided transfers, if an access to `bytes` bytes of another node's heap takes them.
+    /// The one-sided transfers, if an access to `bytes` bytes of another node's heap uses them.
     #[inline]
     pub(crate) fn one_sided(&self, bytes: usize) -> Option<&ExposedWords> {
         if bytes < self.from { None } else { self.exposed.as_ref() }

@@ -1,16 +1,17 @@
-//! The checker: accesses to a node's own heap that no synchronisation orders after another node's
-//! write.
+//! The checker: detects accesses to a node's own heap that no synchronisation orders after another
+//! node's write.
 //!
-//! Everything goes by messages, so the owner sees every write that arrives. It marks the bytes: a
-//! put's until the writer's phase has ended, a store's until stores have been waited for. An access
-//! of its own to marked bytes ends the job; an atomic operation may meet atomic changes. Only what
-//! happens in a run is seen.
+//! All accesses of other nodes are messages, so the owner sees every write that arrives. It marks
+//! the written bytes: those of a put until the writer's phase has ended, those of a store until
+//! stores have been waited for. The owner's own access to marked bytes ends the job; an atomic
+//! operation may meet atomic changes. The checker detects only races that occur in a run.
 //!
-//! The result of a collective is another hazard: nodes do not leave it at once, so whoever reads
-//! `x` of another node after `x = scan(x)` may come before the other has stored its result. The
-//! owner marks bytes that it writes with the result of the last collective, by the number of that,
-//! and what others read, by the number of the last collective that *they* had left. Equal numbers
-//! on the same bytes are one too few barriers.
+//! The result of a collective is another hazard, because nodes do not leave a collective at the
+//! same time. A node that reads `x` of another node after `x = scan(x)` may read before the other
+//! has stored its result. The owner marks the bytes into which it writes the result of the last
+//! collective with the number of that collective. It marks the bytes that another node reads with
+//! the number of the last collective that the *reader* had left. Equal numbers on the same bytes
+//! mean that a barrier is missing.
 
 use crate::segment::WORD;
 use std::cell::{Cell, RefCell};
@@ -27,7 +28,7 @@ pub(crate) enum Written {
     Change,
 }
 
-/// Which bytes of a word were written, by which node, how, and when in the time of stores.
+/// Identifies the writes to a word by their node, kind, and time in the order of stores.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
     word: u64,
@@ -39,19 +40,20 @@ struct Mark {
 /// The marks of a heap.
 #[derive(Default)]
 pub(crate) struct Marks {
-    /// The bytes of each mark, a bit each.
+    /// The bytes of each mark as a bit mask.
     bytes: RefCell<BTreeMap<Mark, u8>>,
-    /// How often waiting for stores has begun.
+    /// Number of times that waiting for stores has begun.
     time: Cell<u64>,
-    /// Bytes of words that this node has written with the result of a collective of that number.
+    /// Bytes of words into which this node has written the result of the collective with this
+    /// number.
     results: RefCell<BTreeMap<(u64, u64), u8>>,
-    /// Bytes of words that other nodes have read after a collective of that number.
+    /// Bytes of words that other nodes have read after the collective with this number.
     reads: RefCell<BTreeMap<(u64, u64, usize), u8>>,
-    /// The number of the last collective that other nodes have told of, by node.
+    /// The number of the last collective that each other node has reported.
     told: RefCell<BTreeMap<usize, u64>>,
 }
 
-/// The words of `bytes` bytes from `at` on, and which of their bytes those are.
+/// The words that contain the `bytes` bytes from `at` on, each with a mask of these bytes.
 fn words(at: u64, bytes: usize) -> impl Iterator<Item = (u64, u8)> {
     let (word, end) = (WORD as u64, at + bytes as u64);
     (at / word..end.div_ceil(word)).map(move |index| {
@@ -61,7 +63,7 @@ fn words(at: u64, bytes: usize) -> impl Iterator<Item = (u64, u8)> {
 }
 
 impl Marks {
-    /// Node `from` has written here.
+    /// Marks bytes that node `from` has written.
     pub(crate) fn mark(&self, from: usize, written: Written, at: u64, bytes: usize) {
         let mut marks = self.bytes.borrow_mut();
         for (word, bits) in words(at, bytes) {
@@ -69,29 +71,29 @@ impl Marks {
         }
     }
 
-    /// A phase, or a blocking write, of node `from` has ended.
+    /// Removes the marks of node `from` when its phase, or its blocking write, has ended.
     pub(crate) fn has_ended(&self, from: usize) {
         self.bytes.borrow_mut().retain(|mark, _| mark.from != from || mark.written != Written::Put);
     }
 
-    /// The time of the stores that have arrived; later ones have a later time.
+    /// The time of the stores that have arrived; later stores have a later time.
     pub(crate) fn tick(&self) -> u64 {
         let now = self.time.get();
         self.time.set(now + 1);
         now
     }
 
-    /// Stores up to `time` have been waited for.
+    /// Removes the marks of stores up to `time`, which have been waited for.
     pub(crate) fn waited_for(&self, time: u64) {
         self.bytes.borrow_mut().retain(|mark, _| mark.time > time || mark.written == Written::Put);
     }
 
-    /// Node `from` has left so many collectives.
+    /// Records that node `from` has left this many collectives.
     pub(crate) fn told(&self, from: usize, left: u64) {
         self.told.borrow_mut().insert(from, left);
     }
 
-    /// Node `from` reads here; the error says why it may be too early.
+    /// Records that node `from` reads bytes; the error explains why the read may be too early.
     pub(crate) fn read_by(&self, from: usize, at: u64, bytes: usize) -> Result<(), String> {
         let left = self.told.borrow().get(&from).copied().unwrap_or_default();
         let results = self.results.borrow();
@@ -104,10 +106,10 @@ impl Marks {
         Ok(())
     }
 
-    /// This node writes here the result of collective number `left`, the last; the error says who
-    /// was too early.
+    /// Records that this node writes the result of collective number `left`, the last one; the
+    /// error names the node that read too early.
     pub(crate) fn writes_result(&self, left: u64, at: u64, bytes: usize) -> Result<(), String> {
-        // Of earlier collectives everything is over; other nodes may be ahead.
+        // Earlier collectives are complete on all nodes; other nodes may be ahead.
         let mut results = self.results.borrow_mut();
         let mut reads = self.reads.borrow_mut();
         *results = results.split_off(&(left, 0));
@@ -122,7 +124,8 @@ impl Marks {
         Ok(())
     }
 
-    /// Why these bytes must not be accessed now, if so. `atomic` accesses may meet atomic ones.
+    /// The reason why these bytes must not be accessed now, if there is one. `atomic` accesses may
+    /// meet atomic ones.
     pub(crate) fn reason(&self, at: u64, bytes: usize, atomic: bool) -> Option<String> {
         let marks = self.bytes.borrow();
         let least = |word| Mark { word, from: 0, written: Written::Put, time: 0 };
@@ -144,7 +147,7 @@ impl Marks {
     }
 }
 
-/// Why a node reads a result too early.
+/// The message about a node that reads a result too early.
 fn early(from: usize, at: u64) -> String {
     format!(
         "node {from} reads offset {at} of this node, which writes there the result of a collective: nodes do not \
@@ -165,7 +168,7 @@ mod tests {
         marks.read_by(1, 16, 8).unwrap();
         marks.told(1, 4);
         marks.read_by(1, 8, 8).unwrap();
-        // That read was ahead of what this node writes next.
+        // That read was ahead of this node's next write.
         assert!(marks.writes_result(4, 0, 16).is_err_and(|reason| reason.contains("node 1 reads offset 8")));
         marks.writes_result(4, 16, 8).unwrap();
         marks.writes_result(5, 8, 8).unwrap();

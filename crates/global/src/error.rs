@@ -1,4 +1,4 @@
-//! What can fail: memory, and settings.
+//! Errors: memory and settings.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GlobalError {
-    /// The heap has no room.
+    /// The heap has no free part of the size.
     #[error(
         "the heap has no room for {asked} bytes on each node: {free} of {heap} bytes are free, at most \
          {largest} of them in one piece; open the space with more bytes, or free arrays"
@@ -16,20 +16,20 @@ pub enum GlobalError {
         asked: u64,
         /// The bytes of the heap.
         heap: u64,
-        /// Those that are free.
+        /// The bytes that are free.
         free: u64,
-        /// The most that are free in one piece.
+        /// The largest free part in bytes.
         largest: u64,
     },
-    /// An array, or a heap, is longer than offsets go.
+    /// An array or a heap is longer than offsets can address.
     #[error("{elements} elements of {size} bytes are more than a heap can have: offsets have 44 bits")]
     TooLong {
         /// The elements on each node.
         elements: usize,
-        /// The bytes of one.
+        /// The bytes of one element.
         size: usize,
     },
-    /// Nothing was chosen: settings or models are at fault.
+    /// The selection failed: settings or models are invalid.
     #[error("{0}")]
     Select(String),
     /// Not all nodes share memory.
@@ -38,7 +38,7 @@ pub enum GlobalError {
          of STRATA_PIN and the way out of the program"
     )]
     NotShared,
-    /// The nodes have no memory that others access by one-sided transfers.
+    /// The transport has no one-sided transfers between the nodes.
     #[error("there are no one-sided transfers here: memory is shared, or the transport has none")]
     NotOneSided,
 }

@@ -1,10 +1,10 @@
-//! Small writes to one node, gathered into fewer messages.
+//! Combines small writes to one node into fewer messages.
 //!
-//! A message of one packet has room for the headers and bytes of several writes; writes that follow
-//! each other in memory share a header. What waits here leaves when it fills a message, when a
-//! write of another kind follows to that node, and before the node does anything else with others:
-//! a [`Space`] lends its node only after it has sent all that waits. So a gathered write arrives
-//! where a single one would have, as far as any program can tell that waits by a call.
+//! A message of one packet has room for the headers and bytes of several writes; writes to
+//! consecutive addresses share a header. The buffered writes to a node are sent when they fill a
+//! message, when a write of another kind to that node follows, and before the node communicates in
+//! any other way: a [`Space`] lends its node only after it has sent all buffered writes. So for any
+//! program that waits by a call, a gathered write arrives where a single one would have.
 
 use crate::Way;
 use crate::error::GlobalError;
@@ -14,8 +14,8 @@ use crate::stores_models::GlobalStores;
 use crate::wire::{Header, MORE, SHORT, STORED};
 use strata_runtime::{Node, select::Options};
 
-/// The writes to one node, before anything else, for which the way is chosen: nobody knows the
-/// program's.
+/// The assumed number of consecutive writes to one node for which the variant is chosen; the
+/// program's own number is unknown.
 const COUNT: f64 = 64.0;
 
 /// The kind of messages that models of this machine predict to be the fastest for small writes;
@@ -30,31 +30,32 @@ pub(crate) fn choose(node: &mut Node) -> Result<Way, GlobalError> {
     })
 }
 
-/// The words of a message.
+/// Number of words of a message.
 pub(crate) const WORDS: usize = 8;
 
-/// The longest write that is gathered: two of them fit into a message.
+/// The longest write that is gathered, in bytes: two of them fit into a message.
 const LONGEST: usize = 3 * WORD;
 
-/// What waits to be sent to one node.
+/// The buffered writes to one node.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     words: [u64; WORDS],
-    /// The words that are filled; 0 where nothing waits.
+    /// Number of filled words; 0 if there are no writes.
     filled: usize,
     /// The index of the last header.
     last: usize,
-    /// The phase whose puts these are, or [`STORED`].
+    /// The phase of these puts, or [`STORED`].
     number: usize,
 }
 
 impl Waiting {
-    /// The number of all writes of a message but the last: only that is answered.
+    /// The number in the headers of all writes of a message but the last: only the last one is
+    /// answered.
     fn of_others(&self) -> usize {
         if self.number == STORED { STORED } else { MORE }
     }
 
-    /// Adds a write, unless there is no room for it.
+    /// Adds a write if there is room for it.
     fn add(&mut self, at: u64, bytes: &[u8]) -> bool {
         if self.filled > 0 {
             let last = Header::of(self.words[self.last]);
@@ -71,7 +72,7 @@ impl Waiting {
         self.place(Header { at, length: bytes.len(), number: self.of_others() }, 0, bytes)
     }
 
-    /// Places the last header, and bytes from its `from`th on.
+    /// Writes the last header, and bytes from number `from` on.
     fn place(&mut self, header: Header, from: usize, bytes: &[u8]) -> bool {
         self.words[self.last] = header.word();
         let data: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words[self.last + 1..]);
@@ -80,7 +81,8 @@ impl Waiting {
         true
     }
 
-    /// The message, of which this then is empty: its last write is answered to the phase.
+    /// Returns the message and empties the buffer; the answer to its last write belongs to the
+    /// phase.
     fn take(&mut self) -> [u64; WORDS] {
         let last = Header { number: self.number, ..Header::of(self.words[self.last]) };
         self.words[self.last] = last.word();
@@ -88,10 +90,10 @@ impl Waiting {
     }
 }
 
-/// What a node has not sent yet, by node.
+/// The buffered writes of a node, by target node.
 pub(crate) struct Gather {
     waiting: Vec<Waiting>,
-    /// The nodes for which something waits.
+    /// The nodes with buffered writes.
     nodes: Vec<usize>,
 }
 
@@ -102,8 +104,8 @@ impl Gather {
 }
 
 impl Space<'_> {
-    /// Lets a small write of `number` wait for others to the same node; false if it is none, or
-    /// nothing is gathered.
+    /// Buffers a small write of `number`; false if the write is too long, or writes are not
+    /// gathered.
     #[track_caller]
     pub(crate) fn gather(&mut self, to: usize, at: u64, bytes: &[u8], number: usize) -> bool {
         let Some(gather) = self.gather.as_mut().filter(|_| (1..=LONGEST).contains(&bytes.len())) else {
@@ -120,7 +122,7 @@ impl Space<'_> {
         waiting.number = number;
         waiting.add(at, bytes);
         if number != STORED {
-            // Its message, however many writes join it, is answered once.
+            // A message is answered once, however many writes it has.
             self.served.book.begin(number);
         }
         if let Some(words) = full {
@@ -130,7 +132,7 @@ impl Space<'_> {
         true
     }
 
-    /// Sends all that waits.
+    /// Sends all buffered writes.
     #[inline]
     #[track_caller]
     pub(crate) fn flush(&mut self) {
@@ -160,12 +162,13 @@ impl Drop for Space<'_> {
     }
 }
 
-/// The writes of a message, in their order: each header, and the bytes from its own on.
+/// The writes of a message in order: each header, and the message's bytes from the write's first
+/// on.
 pub(crate) fn writes(words: &[u64; WORDS]) -> impl Iterator<Item = (Header, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        // No write has a header of zeros: phase 0 is that of blocking writes, which do not wait
-        // here.
+        // No write has a header of zeros: phase 0 is that of blocking writes, which are not
+        // buffered.
         let word = *words.get(at).filter(|word| **word != 0)?;
         let header = Header::of(word);
         let first = at + 1;

@@ -1,14 +1,15 @@
-//! The symmetric heap: which offsets are free, equal on all nodes.
+//! The symmetric heap: an allocator of offsets, equal on all nodes.
 
 use std::collections::BTreeMap;
 
-/// The multiple of bytes in which memory is allocated: a cache line, so that arrays share none.
+/// The granularity of allocations in bytes: a cache line, so that arrays share none.
 const GRAIN: u64 = 64;
 
-/// The free and the allocated parts of a heap. Every node makes the same calls, so all are equal.
+/// The free and allocated parts of a heap. Every node makes the same calls, so the heaps are equal
+/// on all nodes.
 #[derive(Debug)]
 pub(crate) struct Heap {
-    /// Lengths by offset; no two touch.
+    /// Lengths of the parts, by offset; adjacent free parts are merged.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
 }
@@ -21,7 +22,7 @@ impl Heap {
         Self { free, used: BTreeMap::new() }
     }
 
-    /// The offset of `bytes` bytes (the first place where they fit); `None` if there is none.
+    /// Allocates `bytes` bytes at the first offset where they fit; `None` if there is none.
     pub(crate) fn alloc(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.max(1).checked_next_multiple_of(GRAIN)?;
         let (&at, &length) = self.free.iter().find(|(_, length)| **length >= bytes)?;
@@ -33,7 +34,7 @@ impl Heap {
         Some(at)
     }
 
-    /// Takes back what `alloc` returned; false if it is not allocated.
+    /// Frees an offset that `alloc` returned; false if it is not allocated.
     pub(crate) fn free(&mut self, mut at: u64) -> bool {
         let Some(mut length) = self.used.remove(&at) else { return false };
         if let Some(after) = self.free.remove(&(at + length)) {
@@ -48,7 +49,7 @@ impl Heap {
         true
     }
 
-    /// The bytes that are free, and the most of them in one piece.
+    /// The number of free bytes, and the length of the largest free part.
     pub(crate) fn left(&self) -> (u64, u64) {
         (self.free.values().sum(), self.free.values().copied().max().unwrap_or(0))
     }

@@ -1,5 +1,5 @@
 //! A global address space for nodes on threads, MPI or simulated machines: every node reads and
-//! writes the heaps of all.
+//! writes the heaps of all nodes.
 //!
 //! ```
 //! use strata_global::Space;
@@ -25,17 +25,17 @@
 //! | one-way | when the receiver or all say so | [`store`](Space::store), [`store_sync`](Space::store_sync), [`all_store_sync`](Space::all_store_sync) |
 //! | at the owner | when the call returns | [`at_owner`](Space::at_owner) |
 //!
-//! Where all nodes are threads of one process, or MPI processes of one host, accesses are loads and
-//! stores of shared memory; elsewhere they are active messages, which the owner handles whenever it
-//! polls or waits, and bulk goes by MPI's one-sided transfers where models predict that they are
+//! If all nodes are threads of one process, or MPI processes of one host, accesses are loads and
+//! stores in shared memory. Otherwise they are active messages, which the owner handles whenever it
+//! polls or waits, and bulk accesses use MPI's one-sided transfers if models predict that they are
 //! faster.
 //!
 //! # Order
-//! Blocking accesses and atomic operations on elements of up to 8 bytes happen in one order that
-//! all nodes see, and whoever sees such a write also sees what its writer wrote before. Nothing is
-//! promised between the accesses of one phase, or between stores. Two nodes may access the same
-//! element at once: that is no data race, but elements that cross a word of 8 bytes may then be
-//! seen in part.
+//! Blocking accesses and atomic operations on elements of up to 8 bytes occur in one order that all
+//! nodes see, and a node that sees such a write also sees all earlier writes of its writer.
+//! Accesses of one phase are not ordered, nor are stores. Two nodes may access the same element at
+//! once: this is not a data race, but elements that cross a word of 8 bytes may then be seen in
+//! part.
 //!
 //! After Luna, "Implementing an Efficient Portable Global Memory Layer on Distributed Memory
 //! Multiprocessors" (UCB/CSD 94/810, 1994), the library under Split-C.

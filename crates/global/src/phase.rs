@@ -13,17 +13,17 @@ use std::rc::Rc;
 /// A phase: the gets and puts started in it are complete when its closure has returned.
 ///
 /// The destination of a get is borrowed until then (`'e` outlives the closure), so that it can be
-/// neither read nor written nor dropped before it is there. The phase is also the space, for
-/// blocking accesses, stores and phases within this one.
+/// neither read nor written nor dropped before the value has arrived. The phase is also the space,
+/// for blocking accesses, stores and phases within this one.
 pub struct Phase<'s, 'n, 'e> {
     space: &'s mut Space<'n>,
-    /// The number of this phase, once it has something under way.
+    /// The number of this phase, once it has a pending access.
     number: Option<usize>,
-    /// Values that will come, and where to.
+    /// Awaited values and their destinations.
     gets: Vec<(usize, &'e mut [u8])>,
-    /// Whether it has written to memory directly.
+    /// True if it has written to shared memory directly.
     wrote: bool,
-    /// For the checker: the nodes it has put to.
+    /// For the checker: the nodes to which it has put.
     owners: Vec<usize>,
     /// A destination's lifetime can be neither lengthened nor shortened.
     invariant: PhantomData<Cell<&'e mut ()>>,
@@ -66,8 +66,8 @@ impl<'n> Space<'n> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// If `f` panics, its destinations have their old or their new values, and what is under way
-    /// completes before the end of any later phase of the node, or of [`free`](Self::free).
+    /// If `f` panics, its destinations have their old or their new values, and pending accesses
+    /// complete before the end of any later phase of the node, or of [`free`](Self::free).
     ///
     /// A destination cannot be touched before the end of the phase:
     ///
@@ -93,7 +93,7 @@ impl<'n> Space<'n> {
     /// }
     /// ```
     ///
-    /// Nor can it live shorter than the phase:
+    /// Nor can its lifetime end before the phase:
     ///
     /// ```compile_fail,E0597
     /// # use strata_global::{Global, Space};
@@ -208,7 +208,7 @@ impl<'e> Phase<'_, '_, 'e> {
         }
     }
 
-    /// Whether everything started in this phase is complete (Split-C's `is_sync`). Polls.
+    /// True if everything started in this phase is complete (Split-C's `is_sync`). Polls.
     ///
     /// # Participation
     /// Local.
@@ -224,7 +224,7 @@ impl<'e> Phase<'_, '_, 'e> {
     #[track_caller]
     pub fn sync(&mut self) {
         if std::mem::take(&mut self.wrote) {
-            // What was written is seen by all nodes before this one goes on.
+            // All nodes see the writes before this node continues.
             fence(Ordering::SeqCst);
         }
         if let Some(number) = self.number {
@@ -254,7 +254,7 @@ impl<'e> Phase<'_, '_, 'e> {
         let number = match self.served.book.await_value(phase, length) {
             Some(number) => number,
             None => {
-                // Destinations may be written at any time: those of this phase make room.
+                // Destinations may be written at any time; complete those of this phase.
                 self.sync();
                 self.space.await_value(phase, length)
             }
@@ -297,7 +297,7 @@ impl<'e> Phase<'_, '_, 'e> {
 impl Drop for Phase<'_, '_, '_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        // Complete, but where a panic ends the phase.
+        // Complete unless a panic ended the phase.
         let book = Rc::clone(&self.served.book);
         self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
         let left = self.gets.iter().map(|(value, _)| *value).collect();

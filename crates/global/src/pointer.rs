@@ -4,16 +4,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-/// Bits of an offset in bytes; the others are the node's number.
+/// Bits of an offset in bytes; the other bits are the node's number.
 pub(crate) const OFFSET_BITS: u32 = 44;
-/// No heap is this long, so it stands for every offset that is out of range.
+/// No heap is this long, so the value represents every offset that is out of range.
 pub(crate) const BEYOND: u64 = (1 << OFFSET_BITS) - 1;
 const MOST_NODES: u64 = (1 << (64 - OFFSET_BITS)) - 1;
 
 /// A pointer to an element of any node's heap: the node, and an offset in bytes; 8 bytes.
 ///
-/// It may be computed, copied and sent freely; whether it points into a heap is checked by each
-/// access. Adding moves within the same node: `p + 1` is the next element there.
+/// It may be computed, copied and sent freely; each access checks whether it points into a heap.
+/// Addition stays on the same node: `p + 1` is the next element there.
 ///
 /// ```
 /// use strata_global::Global;
@@ -35,7 +35,7 @@ impl<T> Global<T> {
         Self::from_bits(node << OFFSET_BITS | offset.min(BEYOND))
     }
 
-    /// The node in whose heap the element lies.
+    /// The node whose heap has the element.
     #[must_use]
     #[inline]
     pub fn node(self) -> usize {
@@ -61,7 +61,7 @@ impl<T> Global<T> {
         self.bits
     }
 
-    /// The pointer of a number made by [`to_bits`](Self::to_bits).
+    /// The pointer for a number made by [`to_bits`](Self::to_bits).
     #[must_use]
     #[inline]
     pub fn from_bits(bits: u64) -> Self {
@@ -72,7 +72,7 @@ impl<T> Global<T> {
     #[inline]
     fn moved(self, node: usize, elements: i64) -> Self {
         let bytes = elements.checked_mul(size_of::<T>() as i64);
-        // Below 0 it is no offset either, as a number without sign.
+        // A negative offset becomes too large as an unsigned number.
         let offset = bytes.map(|bytes| self.offset().wrapping_add_signed(bytes));
         let inside = offset.filter(|offset| *offset < BEYOND && self.offset() < BEYOND);
         Self::new(node, inside.unwrap_or(BEYOND))
@@ -87,7 +87,7 @@ impl<T> Add<i64> for Global<T> {
     }
 }
 
-/// A pointer whose steps go from node to node: after the last comes the next element of node 0.
+/// A pointer that steps from node to node: after the last node comes the next element of node 0.
 ///
 /// With P nodes, k steps from node n and offset a, for any sign of k, lead to node (n + k) mod P
 /// and offset a + ⌊(n + k)/P⌋ · size of an element (Luna 1994, §2).
@@ -110,7 +110,7 @@ impl<T> Spread<T> {
         Self { at, nodes: u32::try_from(nodes).unwrap_or(u32::MAX).max(1) }
     }
 
-    /// What it points to now.
+    /// The element to which it points.
     #[must_use]
     pub fn global(self) -> Global<T> {
         self.at
@@ -153,7 +153,7 @@ macro_rules! pointer {
         impl<T> Sub<i64> for $t<T> {
             type Output = Self;
             fn sub(self, steps: i64) -> Self {
-                // No heap is so long that the one number without a negative matters.
+                // Heaps are too short for the one number without a negation to matter.
                 self.add(steps.checked_neg().unwrap_or(i64::MAX))
             }
         }
@@ -176,7 +176,7 @@ pointer!(Spread, |p| (p.at.bits, p.nodes));
 mod tests {
     use super::*;
 
-    /// Against single steps, which need no division.
+    /// Compared with single steps, which need no division.
     #[test]
     fn spread_pointers_step_as_one_step_after_the_other() {
         for nodes in 1..=9usize {

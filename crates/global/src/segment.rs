@@ -1,4 +1,4 @@
-//! A node's memory: words that any node of the process may read and write at any time.
+//! A node's memory: words that any node may read and write at any time.
 //!
 //! Every access is atomic for each word, so none is a data race. Elements of up to 8 bytes that do
 //! not cross a word are therefore read and written whole; larger ones may be seen in part by a
@@ -17,12 +17,12 @@ use strata_runtime::SharedWords;
 /// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();
 
-/// Words between two counts: each has a cache line of its own (two, as some processors fetch lines
-/// in pairs).
+/// Words between two counts: each has its own cache line (two lines, because some processors fetch
+/// lines in pairs).
 const APART: usize = 16;
 
-/// Words of memory that other nodes access too, of this process or of a window: in both cases an
-/// address and a length, so that finding the words needs no branch.
+/// Words of memory that other nodes access, too, of this process or of a window: both are an
+/// address and a length, so that access needs no branch.
 #[cfg(not(all(test, loom)))]
 type Words = SharedWords;
 #[cfg(all(test, loom))]
@@ -38,7 +38,7 @@ fn zeros(words: usize) -> Words {
     (0..words).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Copies words from place `at` on to whole words of `bytes`.
+/// Copies words, from word `at` on, to whole words of `bytes`.
 #[cfg(not(all(test, loom)))]
 #[inline]
 fn read_words(words: &Words, at: usize, bytes: &mut [u8]) {
@@ -52,7 +52,7 @@ fn read_words(words: &Words, at: usize, bytes: &mut [u8]) {
     }
 }
 
-/// Copies whole words of `bytes` to the words from place `at` on.
+/// Copies whole words of `bytes` to words from word `at` on.
 #[cfg(not(all(test, loom)))]
 #[inline]
 fn write_words(words: &Words, at: usize, bytes: &[u8]) {
@@ -66,7 +66,8 @@ fn write_words(words: &Words, at: usize, bytes: &[u8]) {
     }
 }
 
-/// The heap of one node, and what each node has stored there. Clones are of the same memory.
+/// The heap of one node, and the counts of bytes that each node has stored there. Clones share the
+/// memory.
 #[derive(Clone)]
 pub(crate) struct Segment {
     words: Words,
@@ -80,7 +81,7 @@ impl Segment {
         Self { words: zeros(bytes.div_ceil(WORD)), stored: zeros(nodes * APART) }
     }
 
-    /// The words of a window that a segment of `bytes` bytes and `nodes` nodes takes.
+    /// The length in words of a window for a segment of `bytes` bytes and `nodes` nodes.
     #[cfg(not(all(test, loom)))]
     pub(crate) fn window_words(bytes: usize, nodes: usize) -> usize {
         bytes.div_ceil(WORD) + nodes * APART
@@ -93,19 +94,20 @@ impl Segment {
         Self { words, stored }
     }
 
-    /// Makes `bytes` bytes from `at` on zero; both are multiples of 8, or the rest is no one's.
+    /// Zeroes `bytes` bytes from `at` on; both are multiples of 8, or the rest of the last word is
+    /// unused.
     pub(crate) fn clear(&self, at: usize, bytes: usize) {
         let words = at / WORD..(at + bytes).div_ceil(WORD);
         self.words[words].iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
-    /// All bytes that other nodes have stored directly; their bytes are in place.
+    /// The count of bytes that other nodes have stored directly; those bytes are in place.
     pub(crate) fn stored(&self) -> u64 {
         let counts = self.stored.iter().step_by(APART);
         counts.fold(0, |sum, count| sum.wrapping_add(count.load(Ordering::Acquire)))
     }
 
-    /// Node `from`, which is the caller, has stored `bytes` bytes, in all `total`.
+    /// Publishes that node `from`, the caller, has stored `bytes` bytes here, `total` in all.
     #[inline]
     pub(crate) fn has_stored(&self, from: usize, total: u64) {
         if let Some(count) = self.stored.get(from * APART) {
@@ -122,7 +124,7 @@ impl Segment {
     /// The word at byte `at`.
     ///
     /// # Panics
-    /// `at` is beyond the memory.
+    /// If `at` is beyond the memory.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
         &self.words[at / WORD]
@@ -183,7 +185,7 @@ impl Segment {
         self.write_part(whole.end, tail, last);
     }
 
-    /// Writes these bytes of a word: atomically, as other nodes may write the others.
+    /// Writes these bytes of a word: atomically, because other nodes may write the others.
     #[inline]
     fn write_part(&self, word: usize, part: Range<usize>, bytes: &[u8]) {
         if bytes.is_empty() {
@@ -203,7 +205,7 @@ impl Segment {
     }
 }
 
-/// The word of 8 bytes.
+/// The word with these 8 bytes.
 #[inline]
 pub(crate) fn word_of(bytes: &[u8]) -> u64 {
     bytemuck::pod_read_unaligned(bytes)
@@ -284,7 +286,7 @@ mod under_loom {
         assert!(seen > 0, "no execution saw what another thread wrote");
     }
 
-    /// Whoever sees that a store has been counted sees its bytes, of whole words and of parts.
+    /// A node that sees the count of a store sees its bytes, in whole words and in parts.
     #[test]
     fn what_is_counted_has_come() {
         explore(|seen| {
@@ -310,7 +312,7 @@ mod under_loom {
         });
     }
 
-    /// Bytes of one word that two nodes write at once are all kept.
+    /// Bytes of one word that two nodes write at once are all preserved.
     #[test]
     fn parts_of_a_word_are_all_kept() {
         loom::model(|| {
@@ -325,7 +327,7 @@ mod under_loom {
         });
     }
 
-    /// A word written last, in release, publishes what was written before.
+    /// A word written last, with release, publishes all earlier writes.
     #[test]
     fn a_flag_publishes_what_was_written_before() {
         explore(|seen| {

@@ -1,4 +1,4 @@
-//! Messages: how an access reaches a heap that this node cannot touch itself.
+//! Messages for accesses to heaps that this node cannot access directly.
 //!
 //! | request | words | reply |
 //! |---|---|---|
@@ -8,10 +8,10 @@
 //! | a range to be read | header, position and length | the same |
 //! | an atomic operation | header, 1 or 2 operands | header, and the old value beside it |
 //!
-//! Longer writes and ranges are divided into parts of 16 KiB, so that what waits at the receiver is
-//! bounded. Of a write only the last is answered, as messages to one node arrive in order.
-//! The header is one word: an offset, a length and a number, so that an access of up to 8 bytes is
-//! a message of 16 bytes (one packet of a CM-5).
+//! Longer writes and ranges are divided into parts of 16 KiB, to bound the data waiting at the
+//! receiver. Only the last part of a write is answered, because messages to one node arrive in
+//! order. The header is one word: an offset, a length and a number, so that an access of up to 8
+//! bytes is a message of 16 bytes (one packet of a CM-5).
 
 use crate::atomics::{Change, apply, compare_swap};
 use crate::book::Book;
@@ -24,18 +24,17 @@ use strata_runtime::{Handlers, Node, Reply, Request, Requested, WithBytes};
 
 /// The most bytes of data in a message of one packet.
 pub(crate) const SHORT: usize = 7 * WORD;
-/// The most bytes written or asked for by one request: what its replies need is the receiver's to
-/// keep.
+/// The most bytes written or requested by one message: the receiver must buffer its replies.
 const RANGE: usize = 16 << 10;
 /// The bits of the length of a range.
 const RANGE_BITS: u32 = RANGE.ilog2() + 1;
-/// The numbers of values under way.
+/// Number of numbers for pending values.
 pub(crate) const NUMBERS: usize = 1 << 14;
-/// Instead of a number: the bytes are a one-way store's, and counted.
+/// In place of a number: the bytes belong to a one-way store, and are counted.
 pub(crate) const STORED: usize = NUMBERS - 1;
-/// Instead of a number: more of the same write follows.
+/// In place of a number: further parts of the same write follow.
 pub(crate) const MORE: usize = NUMBERS - 2;
-/// How many values and phases may be under way.
+/// The most values and phases that may be pending.
 pub(crate) const MOST_UNDER_WAY: usize = NUMBERS - 2;
 
 const LENGTH_BITS: u32 = 6;
@@ -45,10 +44,10 @@ const LENGTH_BITS: u32 = 6;
 pub(crate) struct Header {
     /// An offset in the receiver's heap; in a reply, a position in the value.
     pub(crate) at: u64,
-    /// The bytes concerned, 1 to 64, where they are not told otherwise; of an atomic operation,
-    /// which one.
+    /// The number of bytes, 1 to 64, if it is not given otherwise; for an atomic operation, the
+    /// operation.
     pub(crate) length: usize,
-    /// What the reply belongs to: a phase, or a value.
+    /// The phase or value to which the reply belongs.
     pub(crate) number: usize,
 }
 
@@ -222,13 +221,13 @@ impl Wire {
         node.send(to, self.ended, phase as u64);
     }
 
-    /// For the checker: this node has left so many collectives.
+    /// For the checker: reports to node `to` that this node has left `left` collectives.
     #[track_caller]
     pub(crate) fn tell_left(&self, node: &mut Node, to: usize, left: u64) {
         node.send(to, self.left, left);
     }
 
-    /// Asks for `length` bytes at offset `at` of node `to`, as value `number`.
+    /// Requests `length` bytes at offset `at` of node `to`, as value `number`.
     #[track_caller]
     pub(crate) fn read(&self, node: &mut Node, to: usize, at: u64, length: usize, number: usize) {
         if length <= SHORT {
@@ -242,7 +241,7 @@ impl Wire {
         }
     }
 
-    /// Changes the word at offset `at` of node `to`; the old one comes as value `number`.
+    /// Changes the word at offset `at` of node `to`; the old word arrives as value `number`.
     #[track_caller]
     pub(crate) fn change(
         &self,
@@ -255,7 +254,7 @@ impl Wire {
         node.send(to, self.change, [Header { at, length: change.index(), number }.word(), operand]);
     }
 
-    /// Replaces the word at offset `at` of node `to` if it is `expected`; the old one comes as
+    /// Replaces the word at offset `at` of node `to` if it is `expected`; the old word arrives as
     /// value `number`.
     #[track_caller]
     pub(crate) fn compare(
@@ -270,16 +269,16 @@ impl Wire {
     }
 }
 
-/// Replies with a word, the whole of a value.
+/// Replies with a word that is the whole value.
 fn reply_word(context: &mut Requested<'_>, value: Reply<WithBytes<u64>>, number: usize, word: u64) {
     context.reply_with_bytes(value, Header { at: 0, length: WORD, number }.word(), &word.to_ne_bytes());
 }
 
-/// What a node's handlers serve.
+/// The data that a node's handlers serve.
 pub(crate) struct Served {
     pub(crate) segment: std::sync::Arc<Segment>,
     pub(crate) book: Rc<Book>,
-    /// What may not be accessed, if that is checked.
+    /// The checker's marks, if accesses are checked.
     pub(crate) marks: Option<Marks>,
 }
 
@@ -290,7 +289,7 @@ impl Served {
         }
     }
 
-    /// Another node reads here.
+    /// Records that another node reads here.
     ///
     /// # Panics
     /// (which ends the job) if the checker finds that it may be too early.

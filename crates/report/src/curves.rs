@@ -9,7 +9,7 @@ use crate::plot::{Named, chart, draw, time_text};
 use crate::scale::Scale;
 
 const SIZE: (u32, u32) = (460, 340);
-/// As many measured points of a candidate are drawn at most.
+/// The most measured points of a candidate that are drawn.
 const MOST: usize = 120;
 
 /// A sample beside the curve of its candidate.
@@ -20,7 +20,7 @@ pub struct Measured {
     /// The predicted time of the curve at this value, multiplied by the ratio of the sample's
     /// measured to its predicted time (a partial residual), s.
     pub seconds: f64,
-    /// Whether the sample was held out.
+    /// True if the sample was held out.
     pub verify: bool,
 }
 
@@ -29,7 +29,8 @@ pub struct Measured {
 pub struct Curve {
     /// Its name.
     pub candidate: String,
-    /// The value of the input, the predicted time and half its interval, s; values rising.
+    /// The value of the input, the predicted time and the half-width of its interval, s; values
+    /// rising.
     pub predicted: Vec<(f64, f64, f64)>,
     /// The samples of its model.
     pub measured: Vec<Measured>,
@@ -44,11 +45,11 @@ pub struct Curves {
     pub input: String,
     /// The values of the other inputs, as text such as `width = 32`; may be empty.
     pub held: String,
-    /// In the order of the library's candidates.
+    /// The curves, in the order of the library's candidates.
     pub curves: Vec<Curve>,
 }
 
-/// The figure with its legend and table; nothing where no candidate predicts anything.
+/// The figure with its legend and table; empty if no candidate predicts anything.
 pub(crate) fn figure(page: &mut Page, curves: &Curves) {
     let Some(svg) = svg(curves) else { return };
     let Curves { library, input, held, .. } = curves;

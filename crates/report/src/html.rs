@@ -49,8 +49,8 @@ impl Page {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Begins a table in a box that scrolls, also by keys, where the table is too wide. A column
-    /// whose name begins with `#` holds numbers.
+    /// Begins a table in a box that scrolls, also by keys, if the table is too wide. A column whose
+    /// name begins with `#` holds numbers.
     pub(crate) fn begin_table(&mut self, caption: &str, columns: &[&str]) {
         self.tables += 1;
         let number = self.tables;

@@ -70,7 +70,7 @@ struct QuantilesSummary {
 
 /// `{"models": […], "libraries": […]}`. Models with name, mode, terms, errors, verdict with reason
 /// and doubts, rank and condition of each fitted model; factored models have no fit and are left
-/// out. Libraries with what their choices lose, `null` where that was not measured.
+/// out. Libraries with the expected loss of their choices, `null` if it was not measured.
 ///
 /// A term is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
 /// errors are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification

@@ -35,7 +35,7 @@ use strata_fit::Fitted;
 pub struct Report<'a> {
     /// The models.
     pub set: &'a ModelSet,
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub samples: &'a Samples,
     /// Residuals and warnings of the fitted models, in any order; found by the model's name.
     pub fitted: &'a [Fitted],
@@ -50,8 +50,8 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// The page as one self-contained HTML document.
     ///
-    /// Plots of very many samples draw only some, including those with the greatest errors, and say
-    /// so; the tables count all.
+    /// Plots of very many samples draw only some, including those with the greatest errors, and
+    /// state this; the tables count all.
     #[must_use]
     pub fn html(&self) -> String {
         page::page(self)

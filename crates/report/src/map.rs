@@ -9,7 +9,7 @@ use strata_select::Odds;
 use crate::plot::{Named, chart, draw, font_size, value_text};
 use crate::scale::{Scale, text_width};
 
-/// A choice counts as sure where its probability of being the fastest is at least this.
+/// The least probability of being the fastest at which a choice counts as certain.
 pub const SURE: f64 = 0.95;
 
 /// Colours that colour-blind people can distinguish (Okabe and Ito, 2008), light enough for black
@@ -53,18 +53,18 @@ impl Axis {
     }
 }
 
-/// What is chosen at one point.
+/// The choice at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Index into [`Map::candidates`].
     pub winner: usize,
     /// The winner's best parameters.
     pub parameters: Vec<i64>,
-    /// For each of them the least and the greatest value that tie with it; empty where that is not
+    /// For each of them the least and the greatest value that tie with it; empty if that is not
     /// known.
     pub tied: Vec<(i64, i64)>,
-    /// The time predicted for it, s; or, where no model covers the point, why it is chosen, in
-    /// words.
+    /// The time predicted for it, s; or, if no model covers the point, the reason for the choice,
+    /// in words.
     pub seconds: Result<f64, String>,
     /// The odds that it is the fastest, if known.
     pub odds: Option<Odds>,
@@ -81,8 +81,8 @@ impl Cell {
         self.parameters.iter().enumerate().map(one).collect()
     }
 
-    /// Whether the winner is the fastest with a probability of at least [`SURE`]; also true where
-    /// that is unknown, without odds or where no model covers the point.
+    /// True if the winner is the fastest with a probability of at least [`SURE`], and also if that
+    /// is unknown: without odds, or if no model covers the point.
     #[must_use]
     pub fn is_sure(&self) -> bool {
         self.seconds.is_err() || self.odds.is_none_or(|odds| odds.fastest >= SURE)
@@ -98,7 +98,7 @@ pub struct Map {
     pub fixed: String,
     /// The input drawn to the right.
     pub x: Axis,
-    /// The input drawn upwards; its name is empty where there is a single row.
+    /// The input drawn upwards; its name is empty if there is a single row.
     pub y: Axis,
     /// Names of the candidates.
     pub candidates: Vec<String>,
@@ -119,7 +119,7 @@ impl Map {
         self.all().filter(|cell| cell.seconds.is_ok())
     }
 
-    /// Why candidates are chosen where no model covers the point, each reason once.
+    /// The reasons for choices at points that no model covers, each once.
     #[must_use]
     pub fn reasons(&self) -> BTreeSet<&str> {
         self.all().filter_map(|cell| cell.seconds.as_ref().err()).map(String::as_str).collect()
@@ -153,8 +153,8 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
         let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
         let named = |scale, name| Named { scale, name };
         let mut chart = chart(root, named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()), false)?;
-        // All cells show as much as the fullest has space for: letter and parameters, the letter,
-        // or nothing.
+        // All cells show as much as the cell with the longest text has space for: letter and
+        // parameters, the letter, or nothing.
         let text = |cell: &Cell, full: bool| {
             letter(cell.winner) + &if full { cell.values().join(",") } else { String::new() }
         };

@@ -12,7 +12,7 @@ use strata_fit::stats::confidence;
 use strata_fit::{Fitted, Residual};
 use strata_model::{count, percent};
 
-/// Standard deviations that hold nineteen of twenty values.
+/// Standard deviations on both sides that contain 95 % of the values.
 const TWO_SIDED: f64 = 1.96;
 
 /// The section of a model; its plots show at most `points` samples each.
@@ -79,7 +79,7 @@ fn equation(model: &Model) -> Vec<String> {
     if summands.is_empty() { vec!["0".into()] } else { summands }
 }
 
-/// Whether a term needs no parentheses behind a coefficient.
+/// True if a term needs no parentheses behind a coefficient.
 fn is_factor(term: &str) -> bool {
     parse(term).is_ok_and(|expr| {
         matches!(
@@ -92,7 +92,7 @@ fn is_factor(term: &str) -> bool {
     })
 }
 
-/// How it was fitted and how well it predicts.
+/// The fit method of a model and the accuracy of its predictions.
 fn quality(page: &mut Page, model: &Model) {
     let mut lines = vec![format!(
         "Fitted to {} samples by {} error: R² {}, mean relative error {}; rank {} of {} terms kept, condition {:.1e}.",
@@ -276,7 +276,7 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     page.add(format_args!("</div>\n"));
 }
 
-/// What a plot leaves out, as the end of a caption; empty if it shows all.
+/// The number of points that a plot leaves out, as the end of a caption; empty if it shows all.
 fn omitted(plot: &Plot) -> String {
     let mut text = String::new();
     if plot.drawn < plot.visible {

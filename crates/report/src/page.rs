@@ -7,7 +7,7 @@ use crate::{Report, curves, models, overview, provenance, selection};
 
 const STYLE: &str = include_str!("style.css");
 
-/// About this many points are drawn on a page, for any number of models.
+/// Approximate number of points drawn on a page, for any number of models.
 const POINTS: usize = 40_000;
 /// Fewer points make no useful plot; more cannot be distinguished.
 const POINTS_OF_PLOT: (usize, usize) = (40, 500);

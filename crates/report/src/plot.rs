@@ -44,13 +44,14 @@ pub(crate) struct Point {
     pub(crate) verify: bool,
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// The ends of the interval in which noise alone leaves y nineteen times in twenty.
+    /// The ends of the interval that contains y nineteen times in twenty if there is only noise.
     pub(crate) noise: (f64, f64),
-    /// The model's error here; the greatest are drawn even where others are left out.
+    /// The model's error here; points with the greatest errors are drawn even if others are left
+    /// out.
     pub(crate) error: f64,
 }
 
-/// A drawing, and how many of its points it shows.
+/// A drawing, and the number of its points that it shows.
 #[derive(Debug)]
 pub(crate) struct Plot {
     pub(crate) svg: String,
@@ -215,7 +216,8 @@ fn scatter(points: &[Point], most: usize, x: Named<'_>, y: Named<'_>, line: [(f6
     Some(Plot { svg, drawn: shown.len(), visible: visible.len(), all: points.len() })
 }
 
-/// At most this many points: a quarter of them with the greatest errors, the rest evenly from all.
+/// Selects at most this many points: a quarter of them with the greatest errors, the others evenly
+/// from all.
 fn thin(points: &[Point], most: usize) -> Vec<Point> {
     if points.len() <= most {
         return points.to_vec();

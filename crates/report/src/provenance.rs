@@ -1,4 +1,4 @@
-//! Where a report comes from: machine, spec, samples, versions.
+//! The provenance of a report: machine, spec, samples, versions.
 
 use strata_model::samples::{Sample, VERSION as SAMPLES_VERSION};
 use strata_model::set::VERSION as SET_VERSION;

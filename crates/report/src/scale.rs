@@ -3,13 +3,13 @@
 
 /// The width of a digit or letter divided by the height of the font, in wide fonts.
 const ASPECT: f64 = 0.65;
-/// More labels than this distract.
+/// The most labels of an axis; more would distract.
 const MOST: usize = 8;
 const MOST_CELLS: usize = 24;
 /// An input whose values span this factor gets a logarithmic scale.
 const WIDE: f64 = 20.0;
 
-/// How the values of an axis are laid out, and how they are labelled.
+/// The layout of an axis's values, and their labels.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
     layout: Layout,
@@ -33,7 +33,7 @@ pub(crate) struct Room {
     pub(crate) length: f64,
     /// The size of the font.
     pub(crate) font: f64,
-    /// Whether labels are side by side; otherwise one above the other.
+    /// True if labels are side by side; otherwise one above the other.
     pub(crate) across: bool,
 }
 
@@ -48,7 +48,7 @@ impl Scale {
     }
 
     /// A linear scale from `low` to `high`, which is widened if it is a point. The length of the
-    /// axis is a number, too: the greatest values are left out.
+    /// axis must be a number, too, so the greatest values are left out.
     pub(crate) fn linear(low: f64, high: f64, label: fn(f64) -> String) -> Self {
         let [low, high] = [low, high].map(|end| end.clamp(-f64::MAX / 2.0, f64::MAX / 2.0));
         let (low, high) =
@@ -75,12 +75,12 @@ impl Scale {
         Some(Self::linear(low - air, high + air, label))
     }
 
-    /// Whether a value can be drawn.
+    /// True if a value can be drawn.
     pub(crate) fn shows(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Where a value is drawn, in the units of [`range`](Self::range).
+    /// The position of a value, in the units of [`range`](Self::range).
     pub(crate) fn place(&self, value: f64) -> f64 {
         if let Layout::Log = self.layout { value.log10() } else { value }
     }
@@ -113,7 +113,7 @@ impl Scale {
                 sets.extend([1, 2, 3, 5, 10, 20, 50, 100, 200].map(|decades| self.decimal(&[1], decades)));
             }
             Layout::Linear => {
-                // Beyond these there are no numbers.
+                // Powers of ten beyond these are not representable.
                 let least = ((high - low) / MOST as f64).log10().floor().clamp(-330.0, 310.0) as i32;
                 for exponent in least..least + 3 {
                     sets.extend([1.0, 2.0, 5.0].map(|digit| self.multiples(digit, exponent)));
@@ -166,7 +166,7 @@ impl Scale {
             return Vec::new();
         }
         let (first, last) = ((self.low / step).ceil(), (self.high / step).floor());
-        // A step that is too small beside the values gives none.
+        // A step that is too small compared with the values gives no multiples.
         let count = last - first + 1.0;
         if !(1.0..=1000.0).contains(&count) || first.abs() > 1e15 {
             return Vec::new();
@@ -196,7 +196,7 @@ fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     (low <= high).then_some((low, high))
 }
 
-/// A value rounded to so many significant digits.
+/// A value rounded to `digits` significant digits.
 pub(crate) fn round_to(value: f64, digits: usize) -> f64 {
     format!("{value:.0$e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
@@ -238,7 +238,7 @@ mod tests {
                     assert!(from < to && (to - from).is_finite(), "{scale:?}");
                     let ticks = scale.ticks(ROOM);
                     assert!(ticks.len() <= MOST, "{scale:?}");
-                    // Beside 1e308 an end at 1e-300 is 0.
+                    // Relative to 1e308, an end at 1e-300 is 0.
                     let room = 1e-9 * (to - from);
                     assert!(ticks.iter().all(|t| (from - room..=to + room).contains(t)), "{scale:?}");
                 }
@@ -259,7 +259,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any values there is a label, it is inside, and no two overlap.
+        /// For any range of values there is at least one label, all labels are inside, and no two
+        /// overlap.
         #[test]
         fn labels_never_meet(a in -18.0..18.0f64, span in 0.0..9.0f64, log: bool, across: bool, negative: bool) {
             let low = 10f64.powf(a);

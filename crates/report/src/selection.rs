@@ -46,7 +46,7 @@ fn drawing(page: &mut Page, index: usize, map: &Map, svg: &str) {
     page.add(format_args!("</details>\n"));
 }
 
-/// How sure the choices are, and the expected cost of wrong ones.
+/// The certainty of the choices, and the expected cost of wrong ones.
 fn certainty(map: &Map) -> String {
     let covered = map.covered().count();
     if covered == 0 {
@@ -100,8 +100,8 @@ fn legend(page: &mut Page, map: &Map, cells: usize) {
     page.add(format_args!("</ul>\n"));
 }
 
-/// The map as text: the winner, its time and how sure it is; a row for each value of y, the
-/// greatest first as in the drawing.
+/// The map as text: the winner, its time and its certainty; a row for each value of y, the greatest
+/// first as in the drawing.
 fn table(page: &mut Page, index: usize, map: &Map) {
     let corner =
         if map.y.name.is_empty() { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };

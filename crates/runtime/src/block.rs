@@ -11,11 +11,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// The bytes of so many elements of `T`: the one place where a length that a program names becomes
-/// one of memory.
+/// The bytes of `elements` elements of `T`: the only place where a length from a program becomes a
+/// length of memory.
 ///
 /// # Panics
-/// They are more than memory can hold, as those of a `Vec` of this capacity.
+/// If memory cannot hold them, as for a `Vec` of this capacity.
 #[track_caller]
 pub(crate) fn byte_length<T>(elements: usize) -> usize {
     let bytes = elements.checked_mul(size_of::<T>());
@@ -28,13 +28,13 @@ pub(crate) fn byte_length<T>(elements: usize) -> usize {
 /// The memory of a block, without its element type, as transports carry it.
 #[derive(Clone, Default)]
 pub(crate) struct RawBlock {
-    /// The memory: `bytes` rounded up to whole words, or more where a longer block was shortened.
+    /// The memory: `bytes` rounded up to whole words, or more if a longer block was shortened.
     pub(crate) words: Vec<u64>,
     /// The number of bytes in use.
     pub(crate) bytes: usize,
-    /// The bytes that a phantom represents: a payload of a simulation that has a size and no
-    /// contents. It then has no memory and `bytes` is 0, so that code that does not know of
-    /// phantoms treats it as an empty block.
+    /// The number of bytes that a phantom represents: the payload of a simulation with a size and
+    /// no contents. A phantom has no memory and `bytes` is 0, so that code that ignores phantoms
+    /// treats it as an empty block.
     pub(crate) phantom: usize,
 }
 
@@ -85,7 +85,7 @@ impl RawBlock {
         Self { phantom: bytes, ..Self::default() }
     }
 
-    /// The bytes that it has or represents.
+    /// The number of bytes that it has or represents.
     pub(crate) fn size(&self) -> usize {
         self.bytes + self.phantom
     }
@@ -149,7 +149,7 @@ impl<T: Pod> Block<T> {
     /// A block of `len` elements, all zero bytes.
     ///
     /// # Panics
-    /// Memory cannot hold them.
+    /// If memory cannot hold them.
     #[must_use]
     #[track_caller]
     pub fn zeroed(len: usize) -> Self {
@@ -182,7 +182,7 @@ impl<T: Pod> Block<T> {
     /// The values of the elements are unspecified (but initialised): write them before reading.
     ///
     /// # Panics
-    /// Memory cannot hold them.
+    /// If memory cannot hold them.
     #[must_use]
     #[track_caller]
     pub fn reuse<U: Pod>(self, len: usize) -> Block<U> {

@@ -1,4 +1,4 @@
-//! Clocks: of the machine or of a simulation.
+//! Clocks: the machine's, or a simulation's.
 
 use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use strata_sim::Time;
 
 use crate::cycles::usual_cost;
 
-/// When the program began, by this machine's clock.
+/// The start of the program by this machine's clock.
 #[derive(Clone, Copy)]
 pub(crate) struct HostClock {
     start: Instant,
@@ -25,7 +25,7 @@ impl HostClock {
         Self { start: Instant::now(), began: nanoseconds(since_1970), shared }
     }
 
-    /// The time that it shows, in ns.
+    /// The time of the clock in ns.
     #[inline]
     pub(crate) fn ns(&self) -> u64 {
         nanoseconds(self.start.elapsed())
@@ -69,7 +69,7 @@ impl Clock {
         Seconds::new(seconds).unwrap_or_default()
     }
 
-    /// The time that it shows, in ns.
+    /// The time of the clock in ns.
     #[inline]
     pub(crate) fn ns(&self) -> u64 {
         match self {
@@ -78,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// The simulated time that it shows, without making it go on; zero where none is simulated.
+    /// The simulated time, without advancing the clock; zero if time is not simulated.
     pub(crate) fn simulated_time(&self) -> Time {
         match self {
             Self::Host(_) => Time::ZERO,
@@ -86,7 +86,8 @@ impl Clock {
         }
     }
 
-    /// When it showed zero, in ns since 1970 by the system's clock; 0 where time is simulated.
+    /// The time at which the clock showed zero, in ns since 1970 by the system's clock; 0 if time
+    /// is simulated.
     pub(crate) fn began(&self) -> u64 {
         match self {
             Self::Host(clock) => clock.began,
@@ -94,7 +95,7 @@ impl Clock {
         }
     }
 
-    /// Whether it shows the same on all nodes of the job.
+    /// True if the clock shows the same time on all nodes of the job.
     pub(crate) fn is_shared(&self) -> bool {
         match self {
             Self::Host(clock) => clock.shared,
@@ -102,13 +103,13 @@ impl Clock {
         }
     }
 
-    /// Whether time is simulated.
+    /// True if time is simulated.
     #[inline]
     pub(crate) fn is_simulated(&self) -> bool {
         matches!(self, Self::Simulated(_))
     }
 
-    /// Does nothing for this long.
+    /// Idles for this long.
     pub(crate) fn idle(&self, time: Duration) {
         match self {
             Self::Host(_) => {
@@ -129,7 +130,8 @@ pub(crate) fn thread_seconds() -> f64 {
 }
 
 /// The processor time that this thread has used since `start`, a reading of [`thread_seconds`],
-/// without what the readings take: that is a system call, longer than a short piece of work.
+/// without the cost of the readings: each is a system call, which takes longer than a short piece
+/// of work.
 pub(crate) fn thread_seconds_since(start: f64) -> f64 {
     static COST: OnceLock<f64> = OnceLock::new();
     let elapsed = thread_seconds() - start;
@@ -142,7 +144,7 @@ pub(crate) fn thread_seconds_since(start: f64) -> f64 {
     (elapsed - cost).max(0.0)
 }
 
-/// Sufficient for 584 years.
+/// 64 bits of nanoseconds suffice for 584 years.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

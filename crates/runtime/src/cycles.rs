@@ -2,10 +2,10 @@
 
 use strata_model::Seconds;
 
-/// Empty timings, whose median is the cost of one.
+/// Number of empty timings, whose median is the cost of one.
 const TIMINGS: usize = 1001;
 
-/// The usual difference between two consecutive readings of a clock: the cost of a timing. `empty`
+/// The median difference between two consecutive readings of a clock: the cost of a timing. `empty`
 /// returns one such difference.
 pub fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
     let mut differences: Vec<f64> = (0..TIMINGS).map(|_| empty()).collect();
@@ -44,7 +44,7 @@ impl CycleTimer {
             let start = clock.raw();
             clock.raw().saturating_sub(start) as f64
         });
-        // Many cycles, so that rounding to nanoseconds does not matter.
+        // Measured over many cycles, so that rounding to nanoseconds does not matter.
         let many = 1u64 << 40;
         let seconds_per_cycle = clock.delta_as_nanos(0, many) as f64 * 1e-9 / many as f64;
         Self { clock, cost: cost as u64, seconds_per_cycle }

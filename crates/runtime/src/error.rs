@@ -1,8 +1,8 @@
 //! Errors that end a run.
 //!
 //! A node's operations do not return errors: a collective that fails on one node has failed on all
-//! of them, and no single node could handle that alone. Instead the job ends on all nodes, and the
-//! caller that started it gets the first failure, with the node where it occurred.
+//! nodes, and no single node could handle that alone. Instead the job ends on all nodes, and the
+//! caller that started it gets the first failure, with the node on which it occurred.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use thiserror::Error;
 
 /// Why a run did not start, or did not end as its program intended.
 ///
-/// `Debug` prints the same sentence as `Display`, because it is what Rust prints of an error that
-/// `main` returns.
+/// `Debug` prints the same sentence as `Display`, because Rust prints the `Debug` form of an error
+/// that `main` returns.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,7 +20,7 @@ pub enum Error {
     Nodes {
         /// The number requested.
         asked: usize,
-        /// The most that this transport takes.
+        /// The most nodes that this transport supports.
         most: usize,
     },
     /// `STRATA_ON` does not name a machine.

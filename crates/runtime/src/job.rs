@@ -1,4 +1,4 @@
-//! A job's nodes: what is done around each node's program.
+//! A job's nodes: set-up and completion around each node's program.
 
 use crate::clock::{Clock, HostClock};
 use crate::develop::{Board, Development, Notes, Watchdog, observe, synchronise};
@@ -17,15 +17,15 @@ pub(crate) struct Job {
     clock: HostClock,
     development: Development,
     board: Option<Arc<Board>>,
-    /// The watchdog, until the job is over.
+    /// The watchdog, while the job runs.
     _watchdog: Option<Watchdog>,
 }
 
 impl Job {
-    /// `nodes` nodes of this process, from rank `first` on. Called before any of them runs.
+    /// `nodes` nodes of this process, from rank `first` on. It is called before any of them runs.
     ///
     /// # Errors
-    /// A variable is set that has another name now.
+    /// If a retired variable is set.
     pub(crate) fn new(
         first: usize,
         nodes: usize,
@@ -35,8 +35,8 @@ impl Job {
     ) -> Result<Self, Error> {
         settings.check_names(first == 0)?;
         strata_model::find_installed();
-        // What is wrong with pins and models is said here: the first copy may stand between two
-        // rendezvous, and all nodes would wait where standard error is a full pipe.
+        // Errors in pins and models are reported here. The first copy may occur between two
+        // rendezvous, and all nodes would wait if standard error is a full pipe.
         strata_copy::read_settings();
         let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
         let watchdog = board
@@ -45,7 +45,7 @@ impl Job {
         Ok(Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog })
     }
 
-    /// Runs one node's program, and receives until all have ended.
+    /// Runs one node's program, and receives until all nodes' programs have ended.
     pub(crate) fn run_node<T>(
         &self,
         program: &impl Fn(&mut Node) -> Result<T, Error>,
@@ -57,7 +57,7 @@ impl Job {
             None => Clock::Host(self.clock),
         };
         let notes = Notes::new(transport.rank(), transport.size(), clock.clone(), &self.development)?;
-        // Before observation begins, as these collectives are not the program's.
+        // Before observation begins, because these collectives are not the program's.
         if self.development.trace.is_some() {
             notes.clock_is(synchronise(&mut *transport, &clock));
         }
@@ -74,7 +74,7 @@ impl Job {
         match &result {
             Ok(Ok(_)) => notes.finish(),
             Ok(Err(error)) => notes.end(What::Fail(error.to_string())),
-            // The node's own failure has been recorded.
+            // The failing node has recorded its failure.
             Err(payload) if payload.is::<Stop>() => notes.end(What::<&str>::Stop),
             Err(payload) => notes.end(What::Fail(format_args!("panicked: {}", panic_text(&**payload)))),
         }

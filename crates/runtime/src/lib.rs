@@ -53,7 +53,7 @@ pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested,
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
 pub use simulation::Simulation;
-/// Copies by the routine that is fastest for their size.
+/// Copies with the fastest routine for their size.
 pub use strata_copy as copy;
 pub use transport::{
     Boundary, Doorbell, ExposedWords, Network, Prepared, PreparedPieces, Repeated, RepeatedPieces,
@@ -69,7 +69,7 @@ mod guide {
     struct SimulatedMachines;
 }
 
-/// What a program needs: `use strata_runtime::prelude::*`.
+/// The usual imports: `use strata_runtime::prelude::*`.
 pub mod prelude {
     pub use crate::{Block, Boundary, Error, Machine, Node, Op, Work, launch};
 }

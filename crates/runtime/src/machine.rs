@@ -1,4 +1,4 @@
-//! Machines: how many nodes, on which transport, and how to start a program there.
+//! Machines: the number of nodes, the transport, and starting a program there.
 
 use crate::clock::HostClock;
 use crate::develop::Development;
@@ -13,7 +13,7 @@ use crate::transport::{Action, Call, Endpoint, mpi};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Where a program runs.
+/// The machine on which a program runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine(Backend);
 
@@ -55,7 +55,8 @@ impl Machine {
         Self(Backend::Mpi)
     }
 
-    /// The processes of a communicator of a program that has initialised MPI itself, one node each.
+    /// The processes of a communicator, one node each, for a program that has initialised MPI
+    /// itself.
     ///
     /// ```no_run
     /// use strata_runtime::prelude::*;
@@ -69,13 +70,13 @@ impl Machine {
     /// ```
     ///
     /// # Participation
-    /// Collective in the communicator, which is duplicated: messages of the program's own do not
-    /// meet those of the nodes. So is dropping what is returned, which is to be done before MPI
-    /// ends.
+    /// Collective over the communicator, which is duplicated: messages of the program do not
+    /// interfere with those of the nodes. Dropping the returned value is collective, too, and must
+    /// be done before MPI ends.
     ///
     /// # Errors
-    /// [`Error::Start`] if MPI is not initialised, this is another thread than the only one that
-    /// may call it, or the communicator lies between two groups.
+    /// [`Error::Start`] if MPI is not initialised, this is not the thread that may call it, or the
+    /// communicator is an intercommunicator.
     #[cfg(feature = "mpi")]
     pub fn on_communicator(
         communicator: &impl ::mpi::raw::AsRaw<Raw = ::mpi::ffi::MPI_Comm>,
@@ -84,8 +85,8 @@ impl Machine {
         Ok(Communicator(mpi::Adopted::new(communicator.as_raw()).map_err(start)?))
     }
 
-    /// The machine selected by the command that started this process: under `mpirun` (with the
-    /// feature `mpi`) MPI, otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
+    /// The machine selected by the command that started this process: MPI under `mpirun` (with the
+    /// feature `mpi`), otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
     /// otherwise one thread for each core.
     ///
     /// A simulated machine takes options, as in `sim:cm5:64,seed=2,disturbed=1`:
@@ -100,8 +101,8 @@ impl Machine {
     /// | `steps=N` | [`Simulation::steps`] |
     ///
     /// # Errors
-    /// [`Error::On`] if `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` if neither
-    /// the feature is enabled nor `STRATA_ON` is set.
+    /// [`Error::On`] if `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` if the
+    /// feature is disabled and `STRATA_ON` is not set.
     pub fn from_environment() -> Result<Self, Error> {
         #[cfg(feature = "mpi")]
         if mpi_processes().is_some() {
@@ -120,15 +121,15 @@ impl Machine {
         }
     }
 
-    /// Runs `program` on every node; returns the results by rank. On MPI each process gets only
-    /// that of its own node.
+    /// Runs `program` on every node; returns the results by rank. On MPI each process gets only the
+    /// result of its own node.
     ///
-    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` select how the job is observed (see
+    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` select the observation of the job (see
     /// [`develop`](crate::develop)).
     ///
     /// # Errors
     /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them.
-    /// On MPI it is not returned: it is printed on standard error and ends the job's processes.
+    /// On MPI it is not returned: it is printed on standard error, and the job's processes end.
     /// [`Error::Setting`] for an invalid time.
     pub fn run<T: Send>(
         &self,
@@ -137,7 +138,7 @@ impl Machine {
         self.run_by(Development::from_settings, program)
     }
 
-    /// As [`run`](Self::run), observed as `development` says, regardless of the environment.
+    /// As [`run`](Self::run), with this observation, regardless of the environment.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -221,11 +222,11 @@ pub struct Communicator(mpi::Adopted);
 
 #[cfg(feature = "mpi")]
 impl Communicator {
-    /// Runs `program` on this process's node, and returns when those of all nodes have ended. It
-    /// may be called again and again.
+    /// Runs `program` on this process's node; returns when the programs of all nodes have ended. It
+    /// may be called repeatedly.
     ///
     /// # Participation
-    /// Collective in the communicator.
+    /// Collective over the communicator.
     ///
     /// # Errors
     /// As [`Machine::run`]: a node's failure is printed on standard error and ends the whole MPI

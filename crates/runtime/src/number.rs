@@ -1,24 +1,24 @@
-//! The numbers that global operations combine, and how they are combined.
+//! The numbers that global operations combine, and the operations.
 //!
 //! Every transport combines in rank order, ((x₀ ∘ x₁) ∘ x₂) …, using only the functions of this
 //! module, so that a result is equal to the last bit on every node and in every run. Integers wrap
-//! around. The least or greatest of floating-point numbers is NaN if one of them is, and the first
-//! of equals (so 0.0 and −0.0 keep their order). Scans are exclusive, as Brewer's are (Strata
+//! around. The minimum or maximum of floating-point numbers is NaN if one of them is, and the first
+//! of equal ones (so 0.0 and −0.0 keep their order). Scans are exclusive, like Brewer's (Strata
 //! manual, §4.3): node 0 receives the identity.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::fmt;
 
-/// How a global operation combines two numbers.
+/// The operation that combines two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
     /// The sum; integers wrap around.
     Add,
     /// The product; integers wrap around.
     Multiply,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
     /// Bitwise and; integers only.
     And,
@@ -86,12 +86,12 @@ impl NumberType {
         }
     }
 
-    /// Whether the order of combining can affect the result.
+    /// True if the order of combining can affect the result.
     pub(crate) fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// Whether `op` is an operation of these numbers.
+    /// True if `op` is an operation of these numbers.
     pub(crate) fn has(self, op: Op) -> bool {
         !(self.is_float() && op.is_bitwise())
     }
@@ -299,7 +299,7 @@ pub(crate) fn fill_identity(kind: NumberType, op: Op, values: &mut [u8]) {
 pub trait Operand: sealed::Sealed {
     /// The numbers combined.
     type Number: Number;
-    /// A number for a number, nothing for a vector.
+    /// A number for a number, `()` for a vector.
     type Output;
     #[doc(hidden)]
     fn apply(self, operation: impl FnOnce(&mut [Self::Number])) -> Self::Output;

@@ -1,22 +1,22 @@
-//! Choosing on a team of nodes, for every library: by models of this machine, equally on all nodes.
+//! Choices of libraries on a team of nodes: by models of this machine, equal on all nodes.
 //!
-//! A library's models come, in this order, from the program's [`Options`], from the file named by
-//! `STRATA_MODELS`, from the user's cache folder, where `specc calibrate --install` puts them, or
-//! are compiled in: of the [`Library`]'s [`TABLES`](Library::TABLES) the one that
-//! [fits](Table::fitting) the transport and the number of nodes. A named file must be of this
-//! machine and cover this number of nodes; other models of another machine only rank the
-//! candidates, and the choice says so. A simulated machine reads no cache: its results depend only
-//! on what the program is given.
+//! A library's models come from the first of these sources that has them: the program's
+//! [`Options`], the file named by `STRATA_MODELS`, the user's cache folder, where
+//! `specc calibrate --install` puts them, and the compiled-in [`TABLES`](Library::TABLES) of the
+//! [`Library`], of which the one that [fits](Table::fitting) the transport and the number of nodes
+//! is used. A named file must be of this machine and cover this number of nodes; other models of
+//! another machine only rank the candidates, and the choice reports that. A simulated machine reads
+//! no cache: its results depend only on the program's inputs.
 //!
-//! What is installed only makes programs faster, so it never stops one: a file in the cache that is
-//! damaged, of a newer Strata or of an older program is reported on node 0's stderr, and the models
-//! that are compiled in decide. So they do where the hosts of a job have different files in their
-//! caches.
+//! Installed models only make programs faster, so they never stop one. A file in the cache that is
+//! damaged, of a newer Strata or of an older program is reported on node 0's stderr, and the
+//! compiled-in models are used. The compiled-in models are also used if the hosts of a job have
+//! different files in their caches.
 //!
-//! Settings are node 0's. The models, pin and options have a [`word`](Selector::word), which the
-//! nodes compare before they choose: nodes that chose differently would deadlock. [`Node::choose`]
-//! does that itself; a library that exchanges values anyway sends the word with them, as
-//! `strata-sort` does, and asks [`Node::must_compare_again`].
+//! Settings are node 0's. The models, pin and options have a fingerprint, [`word`](Selector::word),
+//! which the nodes compare before they choose: nodes that chose differently would deadlock.
+//! [`Node::choose`] makes this comparison. A library that exchanges values anyway sends the
+//! fingerprint with them, as `strata-sort` does, and calls [`Node::must_compare_again`].
 //!
 //! ```
 //! use strata_runtime::{patterns::Schedule, prelude::*, select::Options};
@@ -33,8 +33,8 @@
 //! ```
 //!
 //! A pin that does not suit its library is an error. A pin of a library that the program never used
-//! is reported on node 0's stderr when the program ends, since only then all libraries of a program
-//! are known.
+//! is reported on node 0's stderr when the program ends, because only then all libraries of a
+//! program are known.
 
 use std::any::type_name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ use thiserror::Error;
 
 use crate::Node;
 
-/// Options that take precedence over settings. They must be equal on every node.
+/// Options that override settings. They must be equal on every node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     pin: Option<String>,
@@ -59,29 +59,29 @@ pub struct Options {
 }
 
 impl Options {
-    /// Takes the pinned candidate; has precedence over `STRATA_PIN`.
+    /// Pins a candidate; overrides `STRATA_PIN`.
     #[must_use]
     pub fn pin(self, pin: Pin<'_>) -> Self {
         Self { pin: Some(pin.to_string()), ..self }
     }
 
-    /// Chooses by the model set in this file; has precedence over `STRATA_MODELS`. Each process
-    /// reads it once.
+    /// Chooses by the model set in this file; overrides `STRATA_MODELS`. Each process reads it
+    /// once.
     #[must_use]
     pub fn models(self, path: impl AsRef<Path>) -> Self {
         Self { models: Some(path.as_ref().to_owned()), ..self }
     }
 
-    /// The same options for a library that another one uses for its own ends: a pin and a file of
-    /// models without it are meant for that other one.
+    /// Options for a library used inside another: a pin or a model file that does not name it is
+    /// ignored.
     #[must_use]
     pub fn inner(self) -> Self {
         Self { inner: true, ..self }
     }
 }
 
-/// Why nothing was chosen: the settings, the options or the models are at fault. Every node gets an
-/// error.
+/// Why the selection failed: the settings, the options or the models are invalid. Every node gets
+/// an error.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SelectError {
@@ -96,7 +96,7 @@ pub enum SelectError {
     Models {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
         /// The spec that calibrates the library.
         spec: &'static str,
@@ -118,7 +118,7 @@ pub enum SelectError {
         /// The spec that calibrates the library.
         spec: &'static str,
     },
-    /// The nodes do not have the same models and pin, and would choose differently.
+    /// The nodes have different models or pins, and would choose differently.
     #[error(
         "the nodes have different models or pins and would choose differently; give every node the same file and options"
     )]
@@ -140,9 +140,8 @@ pub struct Chosen<L: Library> {
     pub choice: Choice<L::Rows>,
 }
 
-/// The models of a library in a file. Each process reads a file once and keeps its models. For an
-/// `installed` file that cannot be read, it keeps the error: all nodes of a process have to decide
-/// alike.
+/// The models of a library in a file. Each process reads a file once and caches its models. If an
+/// `installed` file cannot be read, the error is cached: all nodes of a process must decide alike.
 fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static FileModels, SelectError> {
     type Read = Result<&'static FileModels, SelectError>;
     static READ: Mutex<BTreeMap<(PathBuf, &str), Read>> = Mutex::new(BTreeMap::new());
@@ -168,7 +167,7 @@ fn hash_of(text: &str) -> u64 {
     })
 }
 
-/// What a node knows of the models that are installed.
+/// A node's view of the installed models.
 #[derive(Default)]
 struct Installed {
     use_of: Use,
@@ -176,14 +175,14 @@ struct Installed {
     unusable: Vec<(PathBuf, String)>,
 }
 
-/// Whether models that are installed may be used; equal on all nodes.
+/// Whether installed models may be used; equal on all nodes.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Use {
     #[default]
     Allowed,
-    /// The nodes differed, and compare once more without.
+    /// The fingerprints differed, and the nodes compare once more without installed models.
     Doubted,
-    /// The hosts of the job have different ones.
+    /// The hosts of the job have different installed models.
     Forbidden,
 }
 
@@ -195,43 +194,43 @@ fn tell_unusable(path: &Path, reason: &str) {
     }
 }
 
-/// What determines the choice among the candidates of a library besides the problem.
+/// The inputs of a library's choice besides the problem.
 #[derive(Clone)]
 pub struct Selector {
     options: Options,
     models: Models<'static>,
     pin: Option<String>,
-    /// Nodes are processes.
+    /// True if nodes are processes.
     processes: bool,
     /// So many cores are reckoned with; see [`Question::cores`].
     cores: usize,
     explain: bool,
     word: u64,
-    /// What is installed was not looked at.
+    /// True if installed models were not read.
     without_installed: bool,
 }
 
 impl Selector {
-    /// A number that is equal on all nodes with equal models and pins, and never 0.
+    /// A fingerprint that is equal on all nodes with equal models and pins, and never 0.
     #[must_use]
     pub fn word(&self) -> u64 {
         self.word
     }
 
-    /// Whether a pin decides, or models that were measured on this machine, if the problem is
-    /// `like` those that were measured. Otherwise a library may rather do as always.
+    /// True if a pin decides, or models that were measured on this machine, for a problem `like`
+    /// the measured ones. Otherwise a library may prefer its default.
     #[must_use]
     pub fn decides(&self, like: bool) -> bool {
         self.pin.is_some() || like && self.models.note.is_none()
     }
 
-    /// The models, and that they are of another machine, if they are.
+    /// The models, with a note if they are of another machine.
     #[must_use]
     pub fn models(&self) -> Models<'static> {
         self.models
     }
 
-    /// A problem of `nodes` of the nodes, with the pin.
+    /// The query for a problem on `nodes` of the nodes, with the pin.
     #[must_use]
     pub fn question<'a>(&'a self, nodes: usize, inputs: &'a [f64]) -> Question<'a, 'a> {
         let pin = self.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
@@ -300,7 +299,8 @@ impl Selector {
         };
         let elsewhere = platform.is_some_and(|platform| Platform { nodes: here.nodes, ..platform } != here);
         let note = elsewhere.then_some(Note::OtherMachine { spec: table.spec });
-        // Add one, so that a node without an error never has the word of one with an error.
+        // The lowest bit is set, so that the fingerprint of a node without an error never equals
+        // that of one with an error.
         let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
         let explain = node.is_on("STRATA_EXPLAIN");
         if let Some((path, reason)) = unusable {
@@ -323,12 +323,12 @@ impl Selector {
     }
 }
 
-/// A node's cache for a library: its selector, and its last choice, as programs often repeat a
-/// question.
+/// A node's cache for a library: its selector, and its last choice, because programs often repeat a
+/// query.
 struct Known<L: Library> {
     selector: Option<Rc<Selector>>,
     last: Option<(Key, Rc<Chosen<L>>)>,
-    /// The candidates with their least parameters, as [`Key::applies`] counts them.
+    /// The candidates with their least parameters, in the order of the bits of [`Key::applies`].
     least: Vec<Option<L>>,
 }
 
@@ -342,7 +342,7 @@ impl<L: Library> Default for Known<L> {
 }
 
 impl<L: Library> Known<L> {
-    /// Which candidates apply, one bit each.
+    /// The applicable candidates, one bit each.
     fn which(&self, applies: &dyn Fn(L) -> bool) -> u64 {
         let bits = self.least.iter().enumerate();
         bits.map(|(index, least)| u64::from(least.is_some_and(applies)) << index)
@@ -350,18 +350,18 @@ impl<L: Library> Known<L> {
     }
 }
 
-/// Everything on which a choice depends.
+/// All inputs of a choice.
 #[derive(PartialEq)]
 struct Key {
     word: u64,
     nodes: usize,
     inputs: Vec<f64>,
-    /// Which candidates apply, one bit each.
+    /// The applicable candidates, one bit each.
     applies: u64,
     note: Option<Note>,
 }
 
-/// The libraries that were used on this node.
+/// The libraries that this node has used.
 #[derive(Default)]
 struct Asked(Vec<&'static str>);
 
@@ -372,7 +372,7 @@ impl Node {
     /// Local, with equal options; settings are node 0's.
     ///
     /// # Errors
-    /// A setting or a file is at fault.
+    /// If a setting or a file is invalid.
     pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector>, SelectError> {
         let without_installed = self.local::<Installed>().use_of != Use::Allowed;
         if let Some(selector) = &self.local::<Known<L>>().selector
@@ -387,7 +387,7 @@ impl Node {
         Ok(selector)
     }
 
-    /// Remembers that this program used a library.
+    /// Records that this program used a library.
     fn asks(&mut self, library: &'static str) {
         let asked = &mut self.local::<Asked>().0;
         if !asked.contains(&library) {
@@ -395,8 +395,8 @@ impl Node {
         }
     }
 
-    /// The candidate that `STRATA_PIN` names for a library without models, one of these; `None`
-    /// where it is not pinned.
+    /// The candidate, one of these, that `STRATA_PIN` names for a library without models; `None` if
+    /// it is not pinned.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -410,7 +410,7 @@ impl Node {
     /// Local, with equal arguments; the setting is node 0's.
     ///
     /// # Errors
-    /// `STRATA_PIN` cannot be parsed, or pins something else for this library.
+    /// If `STRATA_PIN` cannot be parsed, or pins something else for this library.
     pub fn pinned<'c>(
         &mut self,
         library: &'static str,
@@ -437,10 +437,10 @@ impl Node {
         Err(SelectError::Choose(format!("`{pin}` {reason}")))
     }
 
-    /// Whether the nodes, after they have compared the [`word`](Selector::word)s of their
-    /// [`selector`](Self::selector)s and found whether they are `alike`, must take selectors and
-    /// compare once more: the hosts of the nodes may have different models in their caches, and
-    /// then all choose by those that are compiled in.
+    /// True if the nodes must take new selectors and compare once more. To be called after the
+    /// nodes have compared the [`word`](Selector::word)s of their [`selector`](Self::selector)s;
+    /// `alike` is true if these are equal. If the hosts have different models in their caches, all
+    /// nodes then choose by the compiled-in models.
     ///
     /// ```
     /// # use strata_runtime::{patterns::Schedule, prelude::*, select::{Options, SelectError}};
@@ -460,7 +460,7 @@ impl Node {
     /// ```
     ///
     /// # Participation
-    /// Local, equal on all nodes if `alike` is.
+    /// Local; equal on all nodes if `alike` is.
     pub fn must_compare_again(&mut self, alike: bool) -> bool {
         let node_0 = self.rank() == 0;
         let installed = self.local::<Installed>();
@@ -469,12 +469,12 @@ impl Node {
                 installed.use_of = Use::Doubted;
                 return true;
             }
-            // Pins or options differ, and what is installed is not at fault.
+            // Pins or options differ, so the installed models are not the cause.
             (Use::Doubted, false) => installed.use_of = Use::Allowed,
             (Use::Doubted, true) => {
                 installed.use_of = Use::Forbidden;
                 if node_0 {
-                    // A process may run several jobs.
+                    // Printed once, although a process may run several jobs.
                     static TOLD: Once = Once::new();
                     TOLD.call_once(|| {
                         say!(
@@ -491,16 +491,16 @@ impl Node {
         false
     }
 
-    /// The best candidate of `L` for `inputs` by the models, or the pinned one; `applies` states
-    /// which candidates are correct. With a `note` the models only rank the candidates.
-    /// `STRATA_EXPLAIN=1` prints the choice, and which models made it, on node 0's stderr.
+    /// The best candidate of `L` for `inputs` by the models, or the pinned one; `applies` is true
+    /// for the candidates that are correct. With a `note` the models only rank the candidates.
+    /// `STRATA_EXPLAIN=1` prints the choice and the source of its models on node 0's stderr.
     ///
     /// # Participation
     /// Local: equal on all nodes for equal arguments and selectors of equal
     /// [`word`](Selector::word)s.
     ///
     /// # Errors
-    /// The pin does not suit the problem, or no candidate applies.
+    /// If the pin does not suit the problem, or no candidate applies.
     pub fn choose_by<L: Library>(
         &mut self,
         selector: &Selector,
@@ -511,7 +511,7 @@ impl Node {
         self.choose_for(self.size(), selector, inputs, applies, note)
     }
 
-    /// As [`choose_by`](Self::choose_by), for a problem of `nodes` of the nodes.
+    /// As [`choose_by`](Self::choose_by), for a problem on `nodes` of the nodes.
     ///
     /// # Participation
     /// As [`choose_by`](Self::choose_by), on these nodes.
@@ -529,8 +529,8 @@ impl Node {
         self.choose_with(nodes, selector, (selector.models.source, 0), inputs, applies, note)
     }
 
-    /// As [`choose_for`](Self::choose_for), by a source made of the selector's models and others,
-    /// and the [`word`](Selector::word) of these.
+    /// As [`choose_for`](Self::choose_for), with a source made of the selector's models and others,
+    /// and the fingerprint ([`word`](Selector::word)) of the latter.
     ///
     /// # Participation
     /// As [`choose_for`](Self::choose_for), for equal sources.
@@ -582,7 +582,7 @@ impl Node {
     /// Collective, with equal inputs and options.
     ///
     /// # Errors
-    /// See [`SelectError`]; every node gets one.
+    /// See [`SelectError`]; every node gets an error.
     #[track_caller]
     pub fn choose<L: Library>(
         &mut self,
@@ -612,11 +612,11 @@ impl Node {
         let Some(text) = self.setting("STRATA_PIN").filter(|_| self.rank() == 0) else { return };
         let libraries = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
         match Pins::parse(text) {
-            // A library that was used has refused it.
+            // A used library has already rejected it.
             Err(error) if asked.is_empty() => say!("strata: STRATA_PIN: {error}"),
             Err(_) => {}
             Ok(pins) => {
-                // Copies, blocks at a stride and local sorts look for theirs themselves, on each node.
+                // Copies, strided blocks and local sorts read their pins themselves, on each node.
                 let local = ["copy", "copy_strided", "local_sort"];
                 let used = |pin: &Pin<'_>| local.contains(&pin.library) || asked.contains(&pin.library);
                 for pin in pins.iter().filter(|pin| !used(pin)) {

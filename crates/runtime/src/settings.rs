@@ -9,13 +9,13 @@ use strata_select::{closest, say};
 
 /// The prefix of every environment variable that Strata reads.
 const PREFIX: &str = "STRATA_";
-/// The rest of the names of those that users set: running programs and `specc` read them.
+/// The remaining parts of the names that users set and that running programs and `specc` read.
 ///
 /// `STRATA_CHILD` is not one of them: tests and benches set it for processes that they start.
 const NAMES: [&str; 10] =
     ["CHECK", "EXPLAIN", "LOG", "MODELS", "MPIRUN", "ON", "PIN", "TRACE", "TUNE", "WATCHDOG"];
-/// Names of earlier versions, and how to write the same now. An error, not a note: a program that
-/// ignored one would run with another seed, or choose another way, than its user asked for.
+/// Retired names of earlier versions, each with its replacement. They are errors, not warnings: a
+/// program that ignored one would run with another seed or variant than its user requested.
 const RETIRED: [(&str, &str); 17] = [
     ("STRATA_BROWSER", "put a folder that has the browser, as `chromium`, into PATH"),
     ("STRATA_COMPUTE", "write STRATA_ON=sim:cm5:64,computing=skeleton"),
@@ -74,8 +74,8 @@ impl Settings {
         self.variables.get(name).map(String::as_str)
     }
 
-    /// Refuses names of earlier versions. The process of node 0 also says on standard error which
-    /// names that nothing reads are close to one that is read.
+    /// Rejects retired names. The process of node 0 also reports on standard error unknown names
+    /// that are similar to known ones.
     pub(crate) fn check_names(&self, node_0: bool) -> Result<(), Error> {
         if let Some((name, now, value)) =
             RETIRED.iter().find_map(|&(name, now)| Some((name, now, self.variable(name)?)))
@@ -89,7 +89,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The variables that nothing reads, but whose names are close to one that is read, with that.
+    /// The unknown variables with names similar to a known one, and that name.
     fn misspelt(&self) -> impl Iterator<Item = (&str, String)> {
         self.variables.keys().filter_map(|variable| {
             let name = variable.strip_prefix(PREFIX).filter(|name| !NAMES.contains(name))?;
@@ -97,7 +97,7 @@ impl Settings {
         })
     }
 
-    /// Whether a variable is set, and neither to nothing nor to 0.
+    /// True if a variable is set, and neither empty nor 0.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.variable(name).is_some_and(|value| !matches!(value, "" | "0"))
     }
@@ -145,7 +145,7 @@ mod tests {
                 let error = own.check_names(true).unwrap_err().to_string();
                 assert_eq!(error, format!("{name}={value}: nothing reads this variable any more; {now}"));
             }
-            // What it says can be done.
+            // The suggested replacement is valid.
             for on in now.split("STRATA_ON=").skip(1).filter(|on| !on.contains("FILE")) {
                 on.parse::<crate::Machine>().unwrap();
             }
@@ -157,7 +157,8 @@ mod tests {
         assert!(RETIRED.is_sorted());
     }
 
-    /// Every variable that the pages name is known. The change log names those of its time.
+    /// All variables named in the documentation are known. The change log is exempt: it has the
+    /// names of its time.
     #[test]
     fn documented_variables_are_known() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

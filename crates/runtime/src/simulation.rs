@@ -40,7 +40,7 @@ const OPTIONS: [&str; 6] = ["computing", "disturbed", "kernels", "network", "see
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     setup: sim::Setup,
-    /// Whether the busiest links are printed at the end.
+    /// True if the busiest links are printed at the end.
     prints_network: bool,
 }
 
@@ -59,22 +59,22 @@ pub struct Simulation {
 pub struct Simulated<T> {
     /// The program's results, by rank.
     pub results: Vec<T>,
-    /// When each node's program ended.
+    /// The time at which each node's program ended.
     pub times: Vec<Time>,
-    /// What the network carried.
+    /// Statistics of the network.
     pub network: Statistics,
     /// A hash over all events and their times: two simulations with the same hash had the same
     /// events.
     pub hash: u64,
-    /// Events in the network.
+    /// Number of events in the network.
     pub steps: u64,
     /// The factor by which the operating system's time slices lengthen all times of this
-    /// simulation, which are stated without it; 1 unless [disturbed](Simulation::disturbed).
+    /// simulation; the stated times do not include it. 1 unless [disturbed](Simulation::disturbed).
     pub dilation: f64,
 }
 
 impl<T> Simulated<T> {
-    /// When the last node's program ended.
+    /// The time at which the last node's program ended.
     #[must_use]
     pub fn time(&self) -> Time {
         self.times.iter().copied().max().unwrap_or_default()
@@ -122,7 +122,7 @@ impl Simulation {
         self
     }
 
-    /// Sets other kernels than the built-in ones (see [`Work::Kernel`](crate::Work::Kernel)).
+    /// Replaces the built-in kernels (see [`Work::Kernel`](crate::Work::Kernel)).
     ///
     /// # Errors
     /// [`Error::Start`] if a model of the set cannot be evaluated.
@@ -133,16 +133,17 @@ impl Simulation {
         Ok(self)
     }
 
-    /// Sets the source of the time of local work, and whether the work is done.
+    /// Sets the source of the time of local work, and whether the work is executed.
     #[must_use]
     pub fn computing(mut self, computing: Computing) -> Self {
         self.setup.computing = computing;
         self
     }
 
-    /// Lets the machine's operating system interrupt the nodes as its platform says: timer
-    /// interrupts at random phases, which the seed gives, and time slices, which lengthen all times
-    /// by [`Simulated::dilation`]. Without it times are those of undisturbed measurements.
+    /// Simulates the interruptions of the machine's operating system as its platform defines them:
+    /// timer interrupts at random phases, which depend on the seed, and time slices, which lengthen
+    /// all times by [`Simulated::dilation`]. Without it times are those of undisturbed
+    /// measurements.
     ///
     /// ```
     /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
@@ -162,7 +163,8 @@ impl Simulation {
         self
     }
 
-    /// Applies the options of `STRATA_ON`, such as `seed=2,disturbed=1`. The error is the fault.
+    /// Applies the options of `STRATA_ON`, such as `seed=2,disturbed=1`. The error describes the
+    /// fault.
     pub(crate) fn with_options(mut self, options: &str) -> Result<Self, String> {
         let mut given = BTreeSet::new();
         for option in options.split(',') {
@@ -213,7 +215,7 @@ impl Simulation {
 
     /// Runs `program` on every node.
     ///
-    /// `STRATA_LOG` and `STRATA_TRACE` select how it is observed (see [`develop`](crate::develop));
+    /// `STRATA_LOG` and `STRATA_TRACE` select the observation (see [`develop`](crate::develop));
     /// logs and traces show simulated time.
     ///
     /// # Errors
@@ -226,7 +228,7 @@ impl Simulation {
         self.run_by(Development::from_settings, program)
     }
 
-    /// As [`run`](Self::run), observed as `development` says, regardless of the environment.
+    /// As [`run`](Self::run), with this observation, regardless of the environment.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -246,7 +248,8 @@ impl Simulation {
         let nodes = self.setup.nodes;
         let settings = Arc::new(Settings::of_this_process(self.platform()));
         let mut development = development(&settings)?;
-        // No watchdog: deadlocks are detected without one, and it would count seconds of this host.
+        // No watchdog: deadlocks are detected without one, and its limit is in seconds of this
+        // host.
         development.watchdog = None;
         let job = Job::new(0, nodes, HostClock::start(true), development, &settings)?;
         let found =

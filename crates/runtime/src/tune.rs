@@ -1,7 +1,7 @@
 //! Tuning on the nodes of a team, and tuned copies.
 //!
-//! [`Node::tuner`] makes a tuner for which all nodes learn the same, from the slowest node's times,
-//! and change at the same step: that of [`agree`](NodeTuner::agree).
+//! [`Node::tuner`] makes a tuner with which all nodes learn the same, from the slowest node's
+//! times, and change their choices at the same step: that of [`agree`](NodeTuner::agree).
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -35,7 +35,7 @@ use strata_copy::{Hint, Routine, SHORT, candidates, copy_hinted};
 use strata_select::say;
 use strata_tune::{Agree, Knob, Mode, Options, Report, SizeClass, Tuner, VARIABLE};
 
-/// All nodes take the maximum over all nodes.
+/// Agreement by a maximum over all nodes.
 impl Agree for Node {
     fn max(&mut self, values: &mut [f64]) {
         self.reduce_max(values);
@@ -45,18 +45,18 @@ impl Agree for Node {
 /// A tuner of one node of a team; made by [`Node::tuner`].
 pub struct NodeTuner {
     tuner: Tuner,
-    /// Where node 0 keeps what was found.
+    /// The file in which node 0 saves the results.
     file: Option<PathBuf>,
 }
 
 impl Node {
-    /// A tuner for a program, as node 0's `STRATA_TUNE` says: `off` (also if it is not set),
-    /// `record`, `tune`, `use:FILE`. What node 0 has kept of a former run on as many nodes is taken
-    /// up by all; what does not fit is ignored, which node 0 prints.
+    /// A tuner for a program, in the mode of node 0's `STRATA_TUNE`: `off` (also if it is not set),
+    /// `record`, `tune`, `use:FILE`. All nodes restore the results that node 0 saved in an earlier
+    /// run on as many nodes; results that do not fit are ignored, which node 0 prints.
     ///
     /// # Errors
-    /// `STRATA_TUNE` has a wrong value, node 0 has no cache folder, or cannot read the file that
-    /// `use:FILE` names; the job then ends with that message.
+    /// If `STRATA_TUNE` is invalid, node 0 has no cache folder, or cannot read the file of
+    /// `use:FILE`; the job then ends with that message.
     ///
     /// # Participation
     /// Collective.
@@ -65,15 +65,15 @@ impl Node {
         self.tuner_with(program, Options::of(mode))
     }
 
-    /// As [`tuner`](Self::tuner), with options of the program's own.
+    /// As [`tuner`](Self::tuner), with the program's own options.
     ///
     /// # Errors
-    /// As there, or an option is out of its range.
+    /// As for [`tuner`](Self::tuner), or if an option is outside its range.
     ///
     /// # Participation
     /// Collective, with equal options.
     pub fn tuner_with(&mut self, program: &str, options: Options) -> Result<NodeTuner, Error> {
-        // What is found on threads, or on one simulated machine, says nothing of another.
+        // Results on threads, or on one simulated machine, are not valid on another.
         let program = &format!("{program} on {}", self.platform().transport);
         let (mut text, mut file) = (String::new(), None);
         if self.rank() == 0 {
@@ -101,17 +101,17 @@ impl Node {
 }
 
 impl NodeTuner {
-    /// The value to use here and now. Keep it with what it is used for.
+    /// The value in force for this call site. Keep it with its use.
     ///
     /// # Participation
-    /// Local; but all nodes must come to the same call sites in the same order.
+    /// Local; but all nodes must reach the same call sites in the same order.
     #[track_caller]
     #[inline]
     pub fn pick<'knob, T>(&mut self, node: &Node, knob: &'knob Knob<T>) -> &'knob T {
         knob.value(self.option(node, Location::caller(), knob, SizeClass::Any))
     }
 
-    /// As [`pick`](Self::pick), for each class of sizes separately: sizes must be of equal classes
+    /// As [`pick`](Self::pick), for each class of sizes separately: sizes must be in equal classes
     /// on all nodes.
     ///
     /// # Participation
@@ -134,18 +134,18 @@ impl NodeTuner {
         self.tuner.option_at(place, knob, class, now)
     }
 
-    /// A step: all nodes learn the same, and from their next executions on use the same.
+    /// A step: all nodes learn the same, and use the same choices from their next executions on.
     ///
     /// # Errors
-    /// On all nodes, if their call sites differ; it names the first that does.
+    /// On all nodes, if their call sites differ; the error names the first that does.
     ///
     /// # Participation
-    /// Collective, such as once an iteration.
+    /// Collective, for example once an iteration.
     pub fn agree(&mut self, node: &mut Node) -> Result<(), Error> {
         self.tuner.agree(node).map_err(Error::program)
     }
 
-    /// Node 0 keeps what was found for later runs, at the end or at any time; returns the report.
+    /// Saves the results on node 0 for later runs, at the end or at any time; returns the report.
     ///
     /// # Errors
     /// On node 0, if the file cannot be written.
@@ -159,15 +159,15 @@ impl NodeTuner {
         Ok(self.tuner.report())
     }
 
-    /// The tuner itself, to look at.
+    /// The underlying tuner, for inspection.
     #[must_use]
     pub fn tuner(&self) -> &Tuner {
         &self.tuner
     }
 }
 
-/// The routines that are worth trying on this processor as options, as a search of all would cost
-/// more than it finds; the default is what models choose.
+/// The routines worth trying on this processor as options, because a search of all would cost more
+/// than it gains; the default is the choice of models.
 fn routine_knob() -> &'static Knob<Option<&'static Routine>> {
     static KNOB: OnceLock<Knob<Option<&'static Routine>>> = OnceLock::new();
     KNOB.get_or_init(|| {
@@ -176,10 +176,11 @@ fn routine_knob() -> &'static Knob<Option<&'static Routine>> {
     })
 }
 
-/// How a copy goes: the choice at its call site, which stays with it however long it takes.
+/// The routine of a copy: the choice at its call site, which is kept until the copy is done.
 ///
-/// It is made by [`choose_copy`] when a request is made, and used when its data are copied: in
-/// whatever order that happens, each request has its own (the lesson of Borg 2006, §6.4.2).
+/// [`choose_copy`] makes it when a request is made, and it is used when the request's data are
+/// copied: in whatever order that happens, each request has its own (the lesson of Borg 2006,
+/// §6.4.2).
 #[derive(Clone, Copy, Debug)]
 pub struct CopyChoice(Option<&'static Routine>);
 
@@ -187,7 +188,7 @@ impl CopyChoice {
     /// Copies all of `from` to `to`.
     ///
     /// # Panics
-    /// The lengths differ, as with `copy_from_slice`.
+    /// If the lengths differ, as with `copy_from_slice`.
     #[track_caller]
     #[inline]
     pub fn copy(self, hint: Hint, to: &mut [u8], from: &[u8]) {
@@ -198,8 +199,8 @@ impl CopyChoice {
     }
 }
 
-/// Chooses how `bytes` will be copied, for the place of the call and the class of the size. Short
-/// copies are not tuned.
+/// Chooses the routine for copying `bytes` bytes, by the place of the call and the class of the
+/// size. Short copies are not tuned.
 #[track_caller]
 #[inline]
 pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
@@ -210,9 +211,9 @@ pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
     CopyChoice(*knob.value(tuner.option_at(Location::caller(), knob, SizeClass::of(bytes), None)))
 }
 
-/// Copies all of `from` to `to` by the routine that is fastest at this call site, for copies of
-/// about this length: the time until the next call site counts, so that a routine pays for the
-/// cache that it leaves behind.
+/// Copies all of `from` to `to` with the fastest routine for this call site and class of sizes. The
+/// time until the next call site counts, so that a routine pays for the state in which it leaves
+/// the cache.
 ///
 /// ```
 /// use strata_runtime::copy::Hint;
@@ -227,7 +228,7 @@ pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
 /// ```
 ///
 /// # Panics
-/// The lengths differ.
+/// If the lengths differ.
 #[track_caller]
 #[inline]
 pub fn copy(tuner: &mut Tuner, hint: Hint, to: &mut [u8], from: &[u8]) {

@@ -1,4 +1,4 @@
-//! Descriptions of local work, for which a simulated machine charges.
+//! Descriptions of local work, which a simulated machine charges.
 
 /// A piece of local work, passed to [`Node::compute`](crate::Node::compute).
 ///
@@ -34,8 +34,8 @@
 /// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_ON=sim:…,kernels=FILE` selects
 /// another set, of other kernels or another processor.
 ///
-/// A size outside the measured range is no error: the model is extrapolated. If it then predicts no
-/// more than zero, the nearest measured sizes are used.
+/// A size outside the measured range is not an error: the model is extrapolated. If the prediction
+/// is then not above zero, the nearest measured sizes are used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work<'a> {
     /// This many cycles of the node's processor.
@@ -51,7 +51,7 @@ impl From<f64> for Work<'_> {
     }
 }
 
-/// The source of the time of local work on a simulated machine, and whether the work is done.
+/// The source of the time of local work on a simulated machine, and whether the work is executed.
 /// [`Work::Cycles`] always take their stated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Computing {
@@ -71,10 +71,10 @@ pub enum Computing {
     Skeleton,
 }
 
-/// How a transport handled work.
+/// The transport's answer to a charge for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Charge {
-    /// It was charged for.
+    /// The work was charged.
     Charged,
     /// Its time must be measured.
     Measure,

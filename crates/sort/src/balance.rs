@@ -5,23 +5,23 @@ use crate::{Choice, Limits, choose_and_sort, without_limit};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
-/// How evenly sorted elements are to lie on the nodes. What is allowed to be uneven saves sample
-/// sort its last exchange, and histogram sort rounds of counting; the other algorithms are even at
+/// The allowed imbalance of sorted elements over the nodes. Allowing imbalance saves sample sort
+/// its last exchange, and histogram sort rounds of counting; the other algorithms are balanced at
 /// no further cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Balance {
-    /// Exactly: of n elements on P nodes each node has ⌈n/P⌉, the last ones what is left.
+    /// Exactly balanced: of n elements on P nodes each node has ⌈n/P⌉, the last ones the remainder.
     #[default]
     Even,
-    /// No node has more than 1 + ε times ⌈n/P⌉. An ε that is negative or no number counts as 0.
+    /// No node has more than 1 + ε times ⌈n/P⌉. An ε that is negative or NaN counts as 0.
     Within(f64),
-    /// As it falls, which may be about twice ⌈n/P⌉ on a node.
+    /// No bound: a node may have about 2⌈n/P⌉ elements.
     AsItFalls,
 }
 
 impl Balance {
-    /// The most elements that a node may have where its share is `share`.
+    /// The most elements that a node may have if its share is `share`.
     pub(crate) fn most(self, share: usize) -> usize {
         match self {
             Self::Even => share,
@@ -30,7 +30,7 @@ impl Balance {
         }
     }
 
-    /// A number by which nodes see that they were given different ones; 0 for an even one.
+    /// A fingerprint by which nodes detect that their balances differ; 0 for an even one.
     pub(crate) fn word(self) -> u64 {
         match self {
             Self::Even => 0,
@@ -40,10 +40,10 @@ impl Balance {
     }
 }
 
-/// As [`sort_with`](crate::sort_with), but the result is only as evenly distributed as `balance`
-/// asks. The nodes' vectors, concatenated in rank order, are the sorted sequence, stably.
+/// As [`sort_with`](crate::sort_with), but the result is only as balanced as `balance` requires.
+/// The nodes' vectors, concatenated in rank order, are the sorted sequence, stably.
 ///
-/// The models predict an even result: here the algorithms take at most as long.
+/// The models predict the time for an even result; the algorithms take at most that long here.
 ///
 /// ```
 /// use strata_runtime::prelude::*;

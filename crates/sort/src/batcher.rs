@@ -3,16 +3,16 @@
 //! K. E. Batcher, "Sorting networks and their applications" (1968), in the form for any number of
 //! nodes of D. E. Knuth, *The Art of Computer Programming*, vol. 3, §5.2.2, Algorithm M. Each
 //! comparator is a pair of nodes that exchange their sorted blocks; the lower keeps the least
-//! elements, the upper the rest (§5.3.4, exercise 38). There are t(t + 1)/2 steps, t = ⌈lg P⌉, and
-//! in each a node sends at most one message, where an exchange with all nodes sends P - 1. A node's
-//! elements move up to that often, so it loses where they are many.
+//! elements, the upper the rest (§5.3.4, exercise 38). There are t(t + 1)/2 steps, t = ⌈lg P⌉. In
+//! each step a node sends at most one message; an exchange with all nodes sends P - 1. A node's
+//! elements move up to that often, so the algorithm is slow if they are many.
 //!
-//! Blocks have the lengths of the balanced layout throughout: short blocks at the end are filled up
-//! with elements above all, which stay there. Elements that can be distinguished are compared by
-//! their positions too, so that the sort is stable.
+//! Blocks have the lengths of the balanced layout throughout: short blocks at the end are padded
+//! with elements greater than all others, which stay there. Elements that can be distinguished are
+//! also compared by their positions, so that the sort is stable.
 //!
-//! **Guarantee:** no chance is involved; the result is balanced exactly. **Precondition:** at most
-//! [`MOST`] elements a node, as there is memory for the blocks of all steps.
+//! **Guarantee:** the algorithm is deterministic; the result is balanced exactly. **Precondition:**
+//! at most [`MOST`] elements a node, because the blocks of all steps are in memory.
 
 use crate::item::Item;
 use crate::layout::Layout;
@@ -24,15 +24,15 @@ use strata_runtime::Node;
 /// Most elements a node.
 const MOST: usize = 1 << 14;
 
-/// The first of the ports that blocks arrive in, one for each step. Programs use low numbers.
+/// The first of the ports for arriving blocks, one for each step. Programs use lower numbers.
 const PORTS: usize = 3840;
 
-/// Whether there is memory for the blocks of all steps.
+/// True if there is memory for the blocks of all steps.
 pub(crate) fn applies(problem: &Problem) -> bool {
     problem.keys() <= MOST
 }
 
-/// The blocks of all steps, and two to merge.
+/// Number of elements of the blocks of all steps, and of two blocks for merging.
 pub(crate) fn memory(problem: &Problem) -> usize {
     let steps = problem.nodes().next_power_of_two().ilog2() as usize;
     2 * problem.most_on_a_node() + (steps * (steps + 1) / 2 + 2) * problem.keys()
@@ -59,7 +59,7 @@ fn merge_all<T: Item>(
     order: impl Fn(&T) -> (u64, u64) + Copy,
 ) {
     let me = node.rank();
-    // Where one of the two has nothing, it is the upper: nothing moves.
+    // If one of the two nodes has no elements, it is the upper one: nothing moves.
     let partners: Vec<(usize, usize)> = partners(node.size(), me)
         .into_iter()
         .enumerate()

@@ -1,17 +1,18 @@
-//! Sorting by a comparison alone: elements whose order no 64 bits express, such as byte strings.
+//! Sorting with only a comparison: for elements whose order cannot be expressed in 64 bits, such as
+//! byte strings.
 //!
 //! Sample sort with regular samples (H. Shi and J. Schaeffer, "Parallel sorting by regular
-//! sampling", 1992): every node sorts its elements and sends as many evenly spaced ones as there
-//! are nodes; splitters are evenly spaced among all of these. A node receives at most twice its
-//! share where all have equally many, whatever the keys, as elements that compare equal are told
-//! apart by where they stood.
+//! sampling", 1992): every node sorts its elements and sends P evenly spaced ones, where P is the
+//! number of nodes; the splitters are evenly spaced among all of these. If all nodes have equally
+//! many elements, a node receives at most twice its share, whatever the keys: elements that compare
+//! equal are distinguished by their positions.
 
 use crate::{layout, work};
 use bytemuck::{Pod, Zeroable};
 use std::cmp::Ordering;
 use strata_runtime::{Block, Node};
 
-/// A sample and where it stood.
+/// A sample and its position.
 #[repr(C, packed)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Sample<T> {
@@ -22,8 +23,8 @@ struct Sample<T> {
 /// Sorts the elements of all nodes by `compare`, stably; the result is distributed as that of
 /// [`sort`](crate::sort).
 ///
-/// Models play no part: one algorithm, a sample sort with regular samples, needs no keys. Where a
-/// number of at most 64 bits has the order of the elements, [`sort`](crate::sort) is faster.
+/// No models are needed: there is only one algorithm, sample sort with regular samples. If a number
+/// of at most 64 bits has the same order as the elements, [`sort`](crate::sort) is faster.
 ///
 /// ```
 /// use strata_runtime::prelude::*;
@@ -98,7 +99,7 @@ pub fn sort_by<T: Pod + Send + Sync>(
     }
     let blocks = node.all_to_all_v(blocks);
     let mut sorted: Vec<T> = blocks.iter().flat_map(|block| block.iter().copied()).collect();
-    // Finds the sorted runs and merges them.
+    // The standard sort finds the sorted runs and merges them.
     node.compute_always(comparisons(sorted.len()), || sorted.sort_by(&compare));
     let lens: Vec<usize> = node.all_gather(&[sorted.len() as u64]).iter().map(|len| *len as usize).collect();
     layout::spread(node, &sorted, &lens, items);

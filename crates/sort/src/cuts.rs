@@ -3,26 +3,26 @@
 //! algorithm", ICPP 1993; V. Harsh, L. Kale and E. Solomonik, "Histogram sort with sampling", SPAA
 //! 2019).
 //!
-//! In each round every position has a probe, a key; one reduction counts the elements of all nodes
-//! below it. The next probe is interpolated between the nearest ones, so that evenly distributed
-//! keys take a few rounds; every third one halves the interval, so that no keys take more than
-//! three rounds a significant bit.
+//! In each round every position has a probe (a key), and one reduction counts the elements of all
+//! nodes below each probe. The next probe is interpolated between the nearest ones, so that evenly
+//! distributed keys take a few rounds. Every third probe halves the interval, so that any keys take
+//! at most three rounds a significant bit.
 
 use crate::leading::Range;
 use strata_runtime::Node;
 
-/// Where a position divides the elements: after the `below` elements below a key, and as many of
-/// those equal to it as are missing.
+/// A cut of the elements at a position: after the `below` elements below a key, and after enough
+/// elements equal to the key to reach the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The key's bits. If `below` is the position, there may be no element of this key.
+    /// The key's bits. If `below` equals the position, there may be no element with this key.
     pub(crate) bits: u64,
-    /// How many elements on all nodes are below it.
+    /// The number of elements below the key on all nodes.
     pub(crate) below: u64,
 }
 
-/// An interval of keys that holds the key of a position, and how many elements are below its least
-/// key, and how many are not above its greatest.
+/// An interval that contains the key of a position, with the number of elements below its least key
+/// and the number not above its greatest.
 #[derive(Clone, Copy)]
 struct Interval {
     least: u64,
@@ -32,7 +32,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// The next key to probe for `position`: above the least, as there are two.
+    /// The next key to probe for `position`: above the least key, as the interval has at least two.
     fn probe(&self, position: u64, halve: bool) -> u64 {
         let span = u128::from(self.greatest - self.least);
         let offset = if halve {
@@ -43,7 +43,7 @@ impl Interval {
         self.least + offset.clamp(1, span) as u64
     }
 
-    /// Takes in that `below` elements are below `bits`; the cut, if that decides it.
+    /// Records that `below` elements are below `bits`; returns the cut if that determines it.
     fn narrow(&mut self, position: u64, bits: u64, below: u64, tolerance: u64) -> Option<Cut> {
         if below.abs_diff(position) <= tolerance {
             return Some(Cut { bits, below });
@@ -56,15 +56,15 @@ impl Interval {
         self.cut()
     }
 
-    /// The cut, if only one key is left.
+    /// The cut, if only one key remains.
     fn cut(&self) -> Option<Cut> {
         (self.least == self.greatest).then_some(Cut { bits: self.least, below: self.below })
     }
 }
 
-/// The cuts at `positions`, each below the number `total` of all elements, whose keys lie in
-/// `range`. `count(probes)` returns for each probe how many elements of this node are below it.
-/// A cut may be `tolerance` elements off its position. Collective.
+/// Finds the cuts at `positions`, each less than the number `total` of all elements, whose keys are
+/// in `range`. `count(probes)` returns for each probe the number of this node's elements below it.
+/// A cut may miss its position by `tolerance` elements. Collective.
 pub(crate) fn find(
     node: &mut Node,
     range: Range,
@@ -83,7 +83,7 @@ pub(crate) fn find(
         let probes: Vec<u64> =
             open.iter().map(|&at| intervals[at].probe(positions[at], round % 3 == 2)).collect();
         let mine = count(node, &probes);
-        // Shorter where it can be: that is what a round costs.
+        // Counts of 32 bits if they suffice: the length of the message is the cost of a round.
         let below: Vec<u64> = if u32::try_from(total).is_ok() {
             let mut short: Vec<u32> = mine.into_iter().map(|count| count as u32).collect();
             node.reduce_add(&mut short);
@@ -107,7 +107,7 @@ mod tests {
     use std::cell::Cell;
     use strata_runtime::Machine;
 
-    /// The cuts of all positions, and the rounds that they took.
+    /// The cuts of all positions, and the number of rounds.
     fn all_cuts(keys: &[u64]) -> (Vec<Cut>, u32) {
         let run = Machine::threads(1).unwrap().run(|node| {
             let (least, greatest) = keys.iter().fold((u64::MAX, 0), |(l, g), &k| (l.min(k), g.max(k)));

@@ -2,8 +2,8 @@
 //! messages matters.
 //!
 //! After one exchange each node has all the elements, sorts and keeps its share. If they are many,
-//! it first counts the leading digit to find which numerals its share can contain, and sorts only
-//! those.
+//! it first counts the leading digit to find the digit values that its share can contain, and sorts
+//! only their elements.
 
 use crate::item::Item;
 use crate::leading::{self, Digit, Range};
@@ -15,7 +15,7 @@ use strata_runtime::Node;
 /// From this many elements in all, selecting before sorting is faster.
 const SELECT: usize = 256;
 
-/// All elements, those of this node's share, and its sorted share.
+/// Number of elements in three buffers: all elements, this node's share, and the sorted share.
 pub(crate) fn memory(problem: &Problem) -> usize {
     let rows = problem.nodes().saturating_mul(problem.most_on_a_node());
     problem.layout().total().saturating_add(rows).saturating_add(2 * problem.keys())
@@ -72,7 +72,7 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
     work::histogram(node, layout.total(), digit.bins(), || {
         parts.iter().for_each(|part| leading::count(part, digit, &mut counts));
     });
-    // Numerals first..last cover positions base..end, which cover low..high.
+    // Digit values first..last cover positions base..end, which include low..high.
     let (mut first, mut last, mut base, mut end) = (0, 0, 0, 0);
     for (numeral, &count) in counts.iter().enumerate() {
         if end <= low {
@@ -82,8 +82,8 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
             (last, end) = (numeral + 1, end + count as usize);
         }
     }
-    // One extra element, so that every element can be written before it is known whether it is
-    // wanted, without a branch.
+    // One extra element, so that an element can be written without a branch before its digit value
+    // is tested.
     let mut mine = pool::take::<T>(end - base + 1);
     let mut at = 0;
     work::copy::<T, _>(node, layout.total(), || {

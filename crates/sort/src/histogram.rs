@@ -1,22 +1,22 @@
-//! Histogram sort: splitters found by counting, so that every element moves once, to where it
-//! stays.
+//! Histogram sort: splitters are found by counting, so that every element moves once, to its final
+//! node.
 //!
-//! Each node sorts its elements. Then the nodes find the keys at the bounds of their shares, by
-//! rounds of one reduction each (see [`cuts`](crate::cuts)); of equal keys as many go left as there
-//! is room, by rank. One exchange follows, and a sort of what arrived (L. V. Kale and S. Krishnan,
-//! ICPP 1993; V. Harsh and others, SPAA 2019, who accept an imbalance of ε for fewer rounds; here
-//! it is zero unless another [`Balance`](crate::Balance) is asked for).
+//! Each node sorts its elements. Then the nodes find the keys at the bounds of their shares, in
+//! rounds of one reduction each (see [`cuts`](crate::cuts)); equal keys at a bound fill the left
+//! node first, by rank. One exchange follows, and a sort of the received elements (L. V. Kale and
+//! S. Krishnan, ICPP 1993). V. Harsh and others (SPAA 2019) accept an imbalance of ε for fewer
+//! rounds; here it is zero unless another [`Balance`](crate::Balance) is requested.
 //!
-//! **Guarantee:** no chance is involved; each node receives its share as exactly as was asked for,
-//! whatever the keys, so that a node holds at most twice its share beside its own elements.
-//! **Precondition:** none.
+//! **Guarantee:** the algorithm is deterministic; each node receives its share as exactly as
+//! requested, whatever the keys, so that a node holds at most twice its share besides its own
+//! elements. **Precondition:** none.
 
 use crate::item::Item;
 use crate::problem::Problem;
 use crate::{cuts, layout, leading, local, pool, work};
 use strata_runtime::{Block, Node};
 
-/// Its blocks, those received, and a buffer to sort them.
+/// Number of elements of the blocks to send, those received, and a buffer to sort them.
 pub(crate) fn memory(problem: &Problem) -> usize {
     2 * problem.most_on_a_node() + 3 * problem.keys()
 }
@@ -36,7 +36,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     let bounds: Vec<u64> = starts.filter(|start| *start < layout.total() as u64).collect();
     let below = |bits: u64| items.partition_point(|item| item.bits() < bits) as u64;
     let through = |bits: u64| items.partition_point(|item| item.bits() <= bits) as u64;
-    // A node's share has two ends. Less than half of it, so that ends stay in their order.
+    // A node's share has two ends. Less than half of the share, so that its two ends stay in order.
     let tolerance = (problem.most - layout.share()) / 2;
     let tolerance = tolerance.min(layout.share().saturating_sub(1) / 2) as u64;
     let cuts = cuts::find(node, range, (layout.total() as u64, tolerance), &bounds, |node, probes| {

@@ -17,7 +17,7 @@ pub trait Key: Pod + Send + Sync {
 
 /// An element that can be sorted: plain data with a key.
 ///
-/// Implemented by every [`Key`] and by [`Pair`]. A record of your own needs one method:
+/// Implemented by every [`Key`] and by [`Pair`]. Your own record type needs one method:
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -32,7 +32,7 @@ pub trait Key: Pod + Send + Sync {
 /// }
 /// ```
 pub trait Item: Pod + Send + Sync {
-    /// Whether elements of equal bits are indistinguishable; the sort may then exchange them.
+    /// True if elements of equal bits are indistinguishable, so that the sort may exchange them.
     ///
     /// Leave it `false` unless `bits` is one-to-one: with `false` the sort is stable.
     const PLAIN: bool = false;
@@ -75,8 +75,8 @@ keys! {
     f64: |k| { let b = k.to_bits(); if b >> 63 == 1 { !b } else { b | 1 << 63 } };
 }
 
-/// Byte strings of a fixed length of at most eight, in the order of dictionaries. Longer ones sort
-/// by [`sort_by`](crate::sort_by), or by their first eight bytes as the key of a record.
+/// Byte strings of a fixed length of at most eight, in the order of dictionaries. Sort longer ones
+/// with [`sort_by`](crate::sort_by), or by their first eight bytes as the key of a record.
 macro_rules! bytes {
     ($($len:literal)*) => {$(
         impl Key for [u8; $len] {

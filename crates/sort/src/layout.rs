@@ -50,8 +50,8 @@ impl Layout {
 
 /// Moves elements between nodes until every node holds its share; their order is unchanged.
 ///
-/// `lens[r]` is the number of elements on node r now. Collective, unless the layout is already
-/// right.
+/// `lens[r]` is the present number of elements on node r. Collective, unless the elements are
+/// balanced already.
 pub(crate) fn rebalance<T: Pod>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
     if !balanced(lens) {
         let mine = std::mem::take(items);
@@ -59,22 +59,23 @@ pub(crate) fn rebalance<T: Pod>(node: &mut Node, items: &mut Vec<T>, lens: &[usi
     }
 }
 
-/// Whether `lens` are the shares of the balanced layout.
+/// True if `lens` are the shares of the balanced layout.
 fn balanced(lens: &[usize]) -> bool {
     let layout = Layout::new(lens.iter().sum(), lens.len());
     lens.iter().enumerate().all(|(r, &len)| len == layout.len(r))
 }
 
-/// Gives every node its share of the sequence of which this node has `mine`, in `out`.
+/// Gives every node its share of the sequence of which this node has `mine`; the share is written
+/// to `out`.
 ///
-/// `lens[r]` is the number of its elements on node r. Collective, unless the layout is already
-/// right.
+/// `lens[r]` is the number of its elements on node r. Collective, unless the elements are balanced
+/// already.
 pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &mut Vec<T>) {
     let layout = Layout::new(lens.iter().sum(), lens.len());
     let me = node.rank();
     let start: usize = lens[..me].iter().sum();
     let end = start + mine.len();
-    // The part of start..end in the share of `r`.
+    // The part of start..end that belongs to the share of `r`.
     let part = |r| {
         let from = layout.start(r).clamp(start, end);
         &mine[from - start..layout.end(r).clamp(from, end) - start]
@@ -104,8 +105,8 @@ pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &
     blocks.into_iter().for_each(pool::give);
 }
 
-/// Gives every node its share of all elements in reverse order: of those of the last node first,
-/// from its last element on. Collective.
+/// Gives every node its share of all elements in reverse order, beginning with the last element of
+/// the last node. Collective.
 pub(crate) fn reverse<T: Pod>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
     work::copy::<T, _>(node, items.len(), || items.reverse());
     if lens.len() == 1 {

@@ -1,12 +1,11 @@
 //! Sorting inside one node: counting, scattering, and a radix sort of the leading bits only.
 //!
-//! A radix sort of n keys need not sort by all their bits: once the leading lg n + 4 bits are in
+//! A radix sort of n keys need not sort by all their bits. Once the leading lg n + 4 bits are in
 //! order, few neighbours can still be out of order, and one pass over the nearly sorted keys
-//! corrects them. So 64-bit keys need two or three passes instead of eight. Where many keys share
-//! their leading bits, the final pass sorts the whole group by the range that it spans, so that
-//! skewed keys cost more passes but are never misordered. The passes are stable (Knuth, *The Art of
-//! Computer Programming*, vol. 3, §5.2.5), and so is the final pass for elements that can be
-//! distinguished.
+//! corrects them. So 64-bit keys need two or three passes instead of eight. If many keys share
+//! their leading bits, the final pass sorts the whole group by the range that it spans: skewed keys
+//! cost more passes but are never misordered. The passes are stable (Knuth, *The Art of Computer
+//! Programming*, vol. 3, §5.2.5), and so is the final pass for elements that can be distinguished.
 
 use crate::item::Item;
 use crate::{pool, work};
@@ -16,7 +15,7 @@ use strata_runtime::Block;
 /// Below this many elements a comparison sort is used.
 const SMALL: usize = 24;
 
-/// So far back a key is looked for its place before its whole group is sorted.
+/// The distance back over which a key's place is searched before its whole group is sorted.
 const NEAR: usize = 8;
 
 /// The span of keys: the least of them, and the number of bits of the greatest difference from it.
@@ -42,7 +41,7 @@ impl Range {
 
     /// The least and greatest bits of `items`; (MAX, 0) if empty.
     pub(crate) fn bounds<T: Item>(items: &[T]) -> (u64, u64) {
-        // In four lanes: a processor does not wait for the comparison before.
+        // In four lanes: independent comparisons run in parallel.
         let mut lanes = [(u64::MAX, 0); 4];
         let (groups, rest) = items.as_chunks::<4>();
         for group in groups {
@@ -55,7 +54,7 @@ impl Range {
     }
 }
 
-/// A digit: consecutive bits of (key - base).
+/// A digit of a key: consecutive bits of (key - base).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digit {
     base: u64,
@@ -69,19 +68,19 @@ impl Digit {
         Self { base, shift, mask: (1 << bits) - 1 }
     }
 
-    /// The number of its numerals (values).
+    /// The number of digit values.
     pub(crate) fn bins(self) -> usize {
         self.mask as usize + 1
     }
 
-    /// The numeral of `item`.
+    /// The digit value of `item`.
     #[inline(always)]
     pub(crate) fn of<T: Item>(self, item: &T) -> usize {
         ((item.bits().wrapping_sub(self.base) >> self.shift) & self.mask) as usize
     }
 }
 
-/// Adds the numerals of `items` to `counts`, which has `digit.bins()` entries.
+/// Adds the digit values of `items` to `counts`, which has `digit.bins()` entries.
 pub(crate) fn count<T: Item>(items: &[T], digit: Digit, counts: &mut [u32]) {
     let counts = &mut counts[..digit.bins()];
     for item in items {
@@ -89,7 +88,7 @@ pub(crate) fn count<T: Item>(items: &[T], digit: Digit, counts: &mut [u32]) {
     }
 }
 
-/// Copies each of `items` to the cursor of its numeral, and advances that cursor.
+/// Copies each of `items` to the cursor of its digit value, and advances that cursor.
 fn scatter<T: Item>(items: &[T], digit: Digit, cursors: &mut [u32], target: &mut [T]) {
     let cursors = &mut cursors[..digit.bins()];
     for item in items {
@@ -133,7 +132,7 @@ impl Plan {
         Self { passes, bits: if passes == 0 { 0 } else { width.div_ceil(passes) }, low: 0 }
     }
 
-    /// The leading bits that put most of `len` keys in order, or all of `width` where that costs no
+    /// The leading bits that put most of `len` keys in order, or all of `width` if they cost no
     /// more.
     fn leading(len: usize, width: u32) -> Self {
         let enough = len.max(2).ilog2() + 4;
@@ -156,7 +155,7 @@ impl Plan {
 }
 
 /// The counts of every digit of a plan over `parts`, from a single read, converted to starting
-/// positions. A digit's flag says whether one numeral has all the keys.
+/// positions. A digit's flag is true if all keys have the same value of the digit.
 fn cursors<T: Item>(parts: &[&[T]], plan: Plan, range: Range, len: usize) -> Vec<(Vec<u32>, bool)> {
     let mut all: Vec<Vec<u32>> = (0..plan.passes).map(|_| vec![0; 1 << plan.bits]).collect();
     let digit = |pass| plan.digit(range, pass);
@@ -200,8 +199,8 @@ fn cursors<T: Item>(parts: &[&[T]], plan: Plan, range: Range, len: usize) -> Vec
         .collect()
 }
 
-/// Continues to sort `a` by the digits whose cursors are left, alternating with `b`; true if the
-/// result is in `b`.
+/// Continues to sort `a` by the remaining digits, alternating with `b`; true if the result is in
+/// `b`.
 fn alternate<T: Item>(
     a: &mut [T],
     b: &mut [T],
@@ -236,7 +235,7 @@ fn repair<T: Item>(items: &mut [T], scratch: &mut [T], base: u64, low: u32) {
     while i < items.len() {
         let bits = items[i].bits();
         if items[i - 1].bits() > bits {
-            // Mostly it belongs a few places before.
+            // A key usually belongs a few places before.
             let near = i.saturating_sub(NEAR);
             if near == 0 || items[near].bits() <= bits {
                 let (item, mut at) = (items[i], i);

@@ -1,10 +1,10 @@
 //! Sorting on many nodes, with an algorithm chosen by calibrated models.
 //!
 //! [`sort`] sorts elements distributed over all nodes of a program: plain numbers, [`Pair`]s of a
-//! key and a value, or your own records ([`Item`]). Which algorithm is fastest depends on the machine,
-//! on the number of elements and on how many bits of the keys differ, so models measured on the
-//! machine choose (Brewer 1994, §4.5, ch. 5). The candidates are the variants of [`Sort`]; the README
-//! says what each does, and for what it is good.
+//! key and a value, or your own records ([`Item`]). Which algorithm is fastest depends on the
+//! machine, on the number of elements and on how many bits of the keys differ, so models measured
+//! on the machine choose (Brewer 1994, §4.5, ch. 5). The candidates are the variants of [`Sort`];
+//! the README describes each algorithm and its best uses.
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -21,8 +21,8 @@
 //! [`sort_by`] sorts by a comparison alone; [`is_sorted`], [`rank_of`], [`select_nth`] and
 //! [`Splitters`] answer questions about distributed elements.
 //!
-//! On one node all of them are the same local sort, chosen by models of its own: [`local::sort`]. A
-//! result that need not be even costs less: [`sort_balanced`].
+//! On one node all of them are the same local sort, chosen by separate models: [`local::sort`]. A
+//! result that need not be balanced costs less: [`sort_balanced`].
 
 #![forbid(unsafe_code)]
 
@@ -71,8 +71,8 @@ const MEASURED_BYTES: usize = size_of::<u64>();
 /// The choice and the reasons for it.
 pub type Choice = strata_select::Choice<<Sort as Library>::Rows>;
 
-/// Sorts the elements of all nodes by the algorithm that models of this machine predict to be
-/// fastest.
+/// Sorts the elements of all nodes with the algorithm of the least time predicted by models of this
+/// machine.
 ///
 /// # Result
 /// The nodes' vectors, concatenated in rank order, are the sorted sequence. Of n elements on P
@@ -81,14 +81,14 @@ pub type Choice = strata_select::Choice<<Sort as Library>::Rows>;
 /// order, by rank and then by index.
 ///
 /// # Settings
-/// `STRATA_PIN=sort=radix:11` takes that algorithm, `STRATA_MODELS=FILE` chooses by that model set,
-/// `STRATA_EXPLAIN=1` explains the choice on node 0's stderr. Only node 0's environment is read.
+/// `STRATA_PIN=sort=radix:11` pins that algorithm, `STRATA_MODELS=FILE` chooses by that model set,
+/// `STRATA_EXPLAIN=1` prints the choice on node 0's stderr. Only node 0's environment is read.
 ///
 /// # Participation
 /// Collective: every node calls it, with elements of the same type; any may have none.
 ///
 /// # Errors
-/// A setting is at fault, see [`SelectError`]; then every node returns an error, and the elements
+/// If a setting is invalid, see [`SelectError`]; then every node returns an error, and the elements
 /// are unchanged.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
     choose_and_sort(node, items, &Options::default(), &Limits::default()).map_err(without_limit).map(drop)
@@ -119,7 +119,7 @@ fn without_limit(error: SortError) -> SelectError {
     }
 }
 
-/// What else is asked of a sort; equal on all nodes.
+/// The other requirements of a sort; equal on all nodes.
 struct Limits {
     /// The most bytes that an algorithm's buffers may take on a node.
     bytes: usize,
@@ -175,7 +175,7 @@ fn choose_and_sort<T: Item>(
         false => None,
     };
     let chosen = node.choose_by::<Sort>(&selector, &inputs, &applies, note)?;
-    // Who pins an algorithm gets it.
+    // A pinned algorithm is used even if the elements are in order already.
     let order = if chosen.choice.pinned { Order::Any } else { problem.order };
     match chosen.candidate {
         _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
@@ -189,12 +189,13 @@ fn choose_and_sort<T: Item>(
     Ok(chosen)
 }
 
-/// What a candidate is, dispatched here alone: each algorithm is a file of its own.
+/// The properties of candidates; this is the only dispatch, and each algorithm has a file of its
+/// own.
 impl Sort {
-    /// Sorts by this candidate without choosing, which [`sort`] does: for calibration, benchmarks
-    /// and tests. Does everything that [`sort`] does, including the exchange of lengths and ranges,
-    /// except evaluating models: a model predicts the time of the whole call. Where the candidate
-    /// cannot sort the elements, as they are too many or too large, they are gathered.
+    /// Sorts with this candidate, without the choice that [`sort`] makes: for calibration,
+    /// benchmarks and tests. Includes all other parts of [`sort`], such as the exchange of lengths
+    /// and ranges: a model predicts the time of the whole call. If the candidate cannot sort the
+    /// elements because they are too many or too large, they are gathered.
     ///
     /// # Participation
     /// Collective, with equal candidates.
@@ -204,7 +205,7 @@ impl Sort {
         able.sort(node, items, &problem);
     }
 
-    /// Whether it can sort this.
+    /// True if the candidate can sort the problem.
     fn applies<T: Item>(self, problem: &Problem) -> bool {
         match self {
             Self::Gather | Self::Histogram => true,
@@ -243,7 +244,7 @@ impl Sort {
     }
 }
 
-/// The bits of a digit, whatever a caller of [`Sort::run`] writes.
+/// Clamps the bits of a digit, because a caller of [`Sort::run`] may pass any number.
 fn digit(bits: i64) -> u32 {
     bits.clamp(1, 16) as u32
 }

@@ -1,5 +1,5 @@
-//! Sorting on one node, by the sort that models predict to be fastest there: a library of its own,
-//! which needs no nodes and no run-time.
+//! Sorting on one node with the sort of the least predicted time: a separate library, which needs
+//! no nodes and no run-time.
 //!
 //! ```
 //! let mut keys: Vec<i64> = (0..1000).map(|i| i * 7919 % 1009 - 500).collect();
@@ -15,17 +15,17 @@
 //! | `leading` | a radix sort of the leading bits and a repair, that of the distributed sorts | yes |
 //! | `radsort`, `rdst`, `voracious` | the crates `radsort`, `rdst` (one thread) and `voracious_radix_sort`, with the cargo feature of that name; integers only | no |
 //!
-//! What a choice depends on is found in one pass at most: the number of keys, the bits in which
-//! they differ; and from up to a thousand places how long ascending and descending runs are and how
-//! many different keys there are. Sorted and descending elements, and those of up to four sorted
-//! runs, are seen before anything is chosen, and fewer than a hundred are left to the standard
-//! library. Choices are kept for classes of problems, so that later ones take some ns. The models
-//! were measured with keys of 8 bytes; for other elements they rank the candidates.
+//! The inputs of a choice are found in at most one pass: the number of keys and the bits in which
+//! they differ. Up to a thousand sampled elements give the length of ascending and descending runs
+//! and the number of different keys. Elements that are sorted, descending, or in up to four sorted
+//! runs are detected before the choice, and fewer than a hundred elements are left to the standard
+//! library. Choices are cached for classes of problems, so that later ones take a few ns. The
+//! models were measured with keys of 8 bytes; for other elements they rank the candidates.
 //!
-//! `STRATA_PIN=local_sort=radsort` takes that candidate wherever it can sort the elements.
-//! `STRATA_EXPLAIN=1` prints each choice when it is made for a class. The models are those of this
-//! machine that are found ([`strata_select::Models::of`]), else those compiled in; these were
-//! measured on one machine, and rank the candidates on others.
+//! `STRATA_PIN=local_sort=radsort` uses that candidate for all elements that it can sort.
+//! `STRATA_EXPLAIN=1` prints the first choice for each class. The models are those found for this
+//! machine ([`strata_select::Models::of`]), otherwise those compiled in; these were measured on one
+//! machine, and only rank the candidates on others.
 
 mod classes;
 mod look;
@@ -47,28 +47,28 @@ pub use tuner::ModelTuner;
 /// A choice among the local sorts and the reasons for it.
 pub type LocalChoice = strata_select::Choice<<LocalSort as Library>::Rows>;
 
-/// Below so many elements a comparison sort is taken: looking at them would take longer than
-/// choosing among sorts could gain.
+/// Fewer elements are sorted by comparison: sampling them would take longer than a choice could
+/// gain.
 const FEW: usize = 96;
 
-/// What a choice depends on.
+/// The inputs of a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features {
-    /// How many elements there are.
+    /// The number of elements.
     pub keys: usize,
-    /// How many low bits of their order-preserving bits are not all equal.
+    /// The number of low bits in which their order-preserving bits differ.
     pub width: u32,
-    /// The length of sorted runs, estimated; 1 for a random order.
+    /// The estimated length of sorted runs; 1 for a random order.
     pub run: usize,
-    /// How many different keys there are, estimated; `keys` if they are not few.
+    /// The estimated number of different keys; `keys` if they are not few.
     pub distinct: usize,
-    /// Whether most keys have the same leading bits although they differ, as few large ones make
-    /// the width; sorts by leading bits alone are then not considered.
+    /// True if most keys have the same leading bits although they differ, for example because few
+    /// large ones determine the width. Sorts by leading bits alone are then not considered.
     pub skewed: bool,
 }
 
 impl Features {
-    /// Those of these elements, from one pass over them.
+    /// The features of these elements, from one pass over them.
     #[must_use]
     pub fn of<T: Item>(items: &[T]) -> Self {
         Self::with_run(items, look::run(items))
@@ -78,7 +78,8 @@ impl Features {
         let keys = items.len();
         let run = match run == keys {
             true if keys < MANY => look::run_of_all(items),
-            // There may be two long runs. The keys' bits hardly matter then, and a pass would.
+            // No change of direction was sampled, so there may be two long runs. Then the keys'
+            // bits hardly matter, and a pass to find them would cost time.
             true => return Self { keys, width: 64, run: keys / 2, distinct: keys, skewed: false },
             false => run,
         };
@@ -88,17 +89,17 @@ impl Features {
     }
 }
 
-/// From so many elements on no turn in a sample means very long runs.
+/// From this many elements on, a sample without a change of direction means very long runs.
 const MANY: usize = 1 << 13;
 
-/// So few sorted runs are merged without a look at anything else: that takes hardly longer than it.
+/// At most this many sorted runs are merged without further sampling: merging takes hardly longer.
 const FEW_RUNS: usize = 4;
 
-/// Shorter runs are not worth keeping: it is not considered then.
+/// Shorter runs are not worth keeping, so natural merge sort is not considered.
 const SHORT: usize = 16;
 
-/// Sorts elements by their keys, by the candidate that models predict to be fastest. Stable:
-/// elements of equal keys keep their order, unless they cannot be told apart.
+/// Sorts elements by their keys with the candidate of the least predicted time. Stable: elements of
+/// equal keys keep their order, unless they are indistinguishable.
 pub fn sort<T: Item>(items: &mut [T]) {
     match items.len() {
         0..=20 => return items.sort_by_key(T::bits),
@@ -106,7 +107,7 @@ pub fn sort<T: Item>(items: &mut [T]) {
         _ => {}
     }
     let run = look::run(items);
-    // No turn was seen; what holds everywhere is to be looked at.
+    // The sample has no change of direction; check all elements.
     if run >= items.len()
         && runs::sort_few(items, if is_pinned(LocalSort::TABLE.library) { 1 } else { FEW_RUNS })
     {
@@ -116,9 +117,9 @@ pub fn sort<T: Item>(items: &mut [T]) {
     run_candidate(items, candidate_for::<T>(features));
 }
 
-/// Sorts by this candidate, after the same look at the elements as [`sort`]; `false` if it is not
-/// there (its feature is off), takes no such elements or would not keep their order where that can
-/// be told. Then they are as they were.
+/// Sorts with this candidate after the same sampling as [`sort`]. Returns `false`, with the
+/// elements unchanged, if the candidate is unavailable (its feature is off), does not support the
+/// element type, or is not stable for distinguishable elements.
 #[must_use]
 pub fn sort_by<T: Item>(items: &mut [T], candidate: LocalSort) -> bool {
     if !applies::<T>(candidate) {
@@ -136,7 +137,8 @@ pub fn candidates<T: Item>() -> impl Iterator<Item = (&'static str, LocalSort)> 
         .filter(|(_, candidate)| applies::<T>(*candidate))
 }
 
-/// What is chosen for elements of this type with these features, and why. `STRATA_PIN` counts.
+/// The candidate chosen for elements of this type with these features, and the reasons.
+/// `STRATA_PIN` is respected.
 #[must_use]
 pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
     let Features { keys, width, run, distinct, skewed } = features;
@@ -153,8 +155,8 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
     chosen.expect("the standard library's sort applies to all elements")
 }
 
-/// The candidate that [`sort`] takes for elements of this type with these features: that of their
-/// class, chosen when the first problem of the class came.
+/// The candidate that [`sort`] uses for elements of this type with these features: the cached
+/// choice of their class.
 #[must_use]
 pub fn candidate_for<T: Item>(features: Features) -> LocalSort {
     classes::choice::<T>(features)
@@ -184,7 +186,7 @@ fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {
     }
 }
 
-/// Whether a candidate can sort such elements, stably if they can be told apart.
+/// True if a candidate can sort such elements, stably if they are distinguishable.
 fn applies<T: Item>(candidate: LocalSort) -> bool {
     match candidate {
         LocalSort::Stable | LocalSort::Leading | LocalSort::Runs => true,

@@ -1,10 +1,11 @@
-//! Streams of elements that arrive in single packets, for algorithms that send few elements to a
-//! node at a time.
+//! Streams of elements that arrive in single packets, for algorithms that send a node few elements
+//! at a time.
 //!
-//! A block that goes to all nodes begins with a header or an exchange of lengths. A message of at
-//! most 64 bytes goes at once: it says where its elements belong (a stream of the receiver, and an
-//! index in it), and its handler puts them there (Brewer 1994, §4.5.1 and §6.1.2). With one key of
-//! eight bytes it is one packet also where packets hold four words, as on the CM-5.
+//! A message of a whole block needs a header or an exchange of lengths first. A message of at most
+//! 64 bytes is sent at once: its first word holds the destination of its elements (a stream of the
+//! receiver, and an index in it), and its handler stores them there (Brewer 1994, §4.5.1 and
+//! §6.1.2). With one key of eight bytes it is one packet even if packets hold four words, as on the
+//! CM-5.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::cell::RefCell;
@@ -12,22 +13,22 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use strata_runtime::{Node, Reply, WithBytes};
 
-/// Bytes of elements in a message: with its first word it fills a packet.
+/// Bytes of elements in a message: with its first word they fill a packet.
 const BYTES: usize = 56;
 
-/// Bits of a message's first word for the index of its first element; as many hold the length of
-/// the stream and one, or 0 where the receiver knows it.
+/// Bits of a message's first word for the index of its first element; as many bits hold the length
+/// of the stream plus one, or 0 if the receiver knows the length.
 const BITS: u32 = 28;
 
 /// The most elements of a stream.
 pub(crate) const MOST: usize = (1 << BITS) - 2;
 
-/// Whether elements of `T` go in packets.
+/// True if elements of `T` fit in packets.
 pub(crate) const fn fits<T>() -> bool {
     size_of::<T>() <= BYTES
 }
 
-/// What has arrived of a stream.
+/// The received part of a stream.
 #[derive(Clone, Default)]
 struct Stream {
     bytes: Vec<u8>,
@@ -44,8 +45,8 @@ pub(crate) struct Mail<T> {
 
 /// Runs `algorithm` with `streams` streams on this node.
 ///
-/// It may send after all nodes have begun it, which a collective in it tells, and must have
-/// received all streams in the end. Collective.
+/// It may send after all nodes have begun it, for example after a collective, and must have
+/// received all streams when it ends. Collective.
 pub(crate) fn with<T: Pod, R>(
     node: &mut Node,
     streams: usize,
@@ -61,7 +62,7 @@ pub(crate) fn with<T: Pod, R>(
     node.receiving_by(handlers, |node| algorithm(node, &mail))
 }
 
-/// Puts the elements of a message where its first word says.
+/// Stores the elements of a message at the destination in its first word.
 fn place<T>(streams: &mut [Stream], head: u64, bytes: &[u8]) {
     let mask = (1 << BITS) - 1;
     let (index, length) = ((head & mask) as usize, (head >> BITS & mask) as usize);
@@ -84,18 +85,18 @@ impl Stream {
 }
 
 impl<T: Pod> Mail<T> {
-    /// From now on this node knows the length of a stream.
+    /// Tells this node the length of a stream.
     pub(crate) fn expect(&self, stream: usize, length: usize) {
         self.streams.borrow_mut()[stream].expect::<T>(length);
     }
 
-    /// Sends one element to index `at` of a stream whose length its receiver knows.
+    /// Sends one element to index `at` of a stream whose length the receiver knows.
     #[inline]
     pub(crate) fn put(&self, node: &mut Node, to: usize, stream: usize, at: usize, item: &T) {
         self.message(node, to, (stream as u64) << (2 * BITS) | at as u64, std::slice::from_ref(item));
     }
 
-    /// Sends a whole stream, whose length its receiver does not know.
+    /// Sends a whole stream, whose length the receiver does not know.
     pub(crate) fn send(&self, node: &mut Node, to: usize, stream: usize, items: &[T]) {
         let head = (stream as u64) << (2 * BITS) | (items.len() as u64 + 1) << BITS;
         let most = BYTES / size_of::<T>().max(1);
@@ -115,7 +116,7 @@ impl<T: Pod> Mail<T> {
         }
     }
 
-    /// Receives until a stream is there, and moves it to `items`.
+    /// Receives until a stream is complete, and moves it to `items`.
     pub(crate) fn receive(&self, node: &mut Node, stream: usize, items: &mut Vec<T>) {
         node.wait_until(|| {
             let stream = &self.streams.borrow()[stream];

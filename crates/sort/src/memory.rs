@@ -10,30 +10,30 @@ use strata_runtime::select::{Options, SelectError};
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SortError {
-    /// A setting is at fault.
+    /// A setting is invalid.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// No algorithm needs as little memory as there is.
+    /// Every algorithm needs more memory than allowed.
     #[error(
         "sorting needs {need} bytes on a node beside its elements, more than the {limit} that it may take: \
          allow it more, or use more nodes"
     )]
     Memory {
-        /// What the algorithm that needs least takes, in bytes.
+        /// The least need of any algorithm, in bytes.
         need: usize,
-        /// What it may take.
+        /// The memory allowed, in bytes.
         limit: usize,
     },
 }
 
 /// As [`sort_with`](crate::sort_with), by an algorithm whose buffers take at most `bytes` on any
-/// node beside its elements.
+/// node besides its elements.
 ///
 /// # Participation
-/// Collective, with equal options; of limits that differ the least counts.
+/// Collective, with equal options; if limits differ, the least one applies.
 ///
 /// # Errors
-/// [`SortError::Memory`] on every node if there is no such algorithm; as
+/// [`SortError::Memory`] on every node if there is no such algorithm; otherwise as
 /// [`sort`](crate::sort).
 pub fn sort_within<T: Item>(
     node: &mut Node,
@@ -45,10 +45,10 @@ pub fn sort_within<T: Item>(
     crate::choose_and_sort(node, items, options, &limits).map(|chosen| chosen.choice)
 }
 
-/// The most bytes that a candidate takes on any node beside its elements.
+/// The most bytes that a candidate takes on any node besides its elements.
 pub(crate) fn need<T: Item>(problem: &Problem, candidate: Sort) -> usize {
     let elements = match problem.nodes() {
-        // On one node all are the local sort.
+        // On one node every candidate is the local sort.
         1 => problem.largest(),
         _ => candidate.memory::<T>(problem),
     };
@@ -56,7 +56,7 @@ pub(crate) fn need<T: Item>(problem: &Problem, candidate: Sort) -> usize {
     elements.saturating_mul(size_of::<T>()).saturating_mul(5) / 4
 }
 
-/// What the candidate needs that needs least, with the least of its parameters.
+/// The least need of all candidates, each with its least parameter.
 pub(crate) fn least<T: Item>(problem: &Problem) -> usize {
     let candidates = profile::candidates(&[]).map(|(_, candidate)| candidate);
     candidates

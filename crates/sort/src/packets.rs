@@ -1,27 +1,27 @@
-//! Radix sort that sends every key by a message of its own to its final place, as the thesis does
+//! Radix sort that sends every key to its final place in a message of its own, as in the thesis
 //! (Brewer 1994, §4.5.1, Fig. 4-11).
 //!
 //! Counts are shared as in [`radix`](crate::radix), which gives each key its position i among all
-//! of them; a message takes it to (⌊i/k⌋, i mod k), k = ⌈n/P⌉, where two arrays take turns. No keys
-//! are gathered into blocks before nor dealt out afterwards, and nodes that have nothing for each
-//! other exchange nothing. On the simulated CM-5 of 32 to 128 nodes it is ahead of all others, by up
-//! to 20 % for at most 128 keys a node of at most 24 bits; on the other machines
-//! [`batcher`](crate::batcher) is ahead there.
+//! keys. A message carries it to (⌊i/k⌋, i mod k), k = ⌈n/P⌉. Two arrays are used in alternation.
+//! Keys are not gathered into blocks before nor copied out of them afterwards, and nodes without
+//! keys for each other exchange nothing. On the simulated CM-5 with 32 to 128 nodes it is the
+//! fastest, by up to 20 %, for at most 128 keys a node of at most 24 bits; on the other machines
+//! [`batcher`](crate::batcher) is faster for these.
 //!
-//! **Guarantee:** stable, balanced exactly after every pass, no chance. **Precondition:** elements
-//! of at most 56 bytes, and at most 2^28 - 2 on a node.
+//! **Guarantee:** stable, exactly balanced after every pass, deterministic. **Precondition:**
+//! elements of at most 56 bytes, and at most 2^28 - 2 on a node.
 
 use crate::item::Item;
 use crate::problem::Problem;
 use crate::{layout, leading, mail, radix, work};
 use strata_runtime::Node;
 
-/// Whether the elements can be counted, and go in packets.
+/// True if the elements can be counted, and fit in packets.
 pub(crate) fn applies<T>(problem: &Problem) -> bool {
     radix::applies(problem) && mail::fits::<T>() && problem.keys() <= mail::MOST
 }
 
-/// Two arrays beside the elements, and the counts.
+/// Two arrays besides the elements, and the counts.
 pub(crate) fn memory<T>(problem: &Problem, bits: u32) -> usize {
     3 * problem.keys() + radix::memory_of_counts::<T>(problem, bits)
 }
@@ -37,7 +37,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
         let mut passes = 0;
         for digit in radix::even_digits(range, bits) {
             let stream = passes % 2;
-            // Before the counts are shared: then all nodes know that this one is ready.
+            // Before the counts are shared: afterwards all nodes know that this one is ready.
             mail.expect(stream, layout.len(me));
             let mut counts = vec![0; digit.bins()];
             work::histogram(node, items.len(), digit.bins(), || leading::count(items, digit, &mut counts));
@@ -51,12 +51,12 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
                 (base - total + before) as usize
             });
             let mut next: Vec<usize> = next.collect();
-            // As counting, a key is read, and the number of its numeral read and written; messages
-            // are charged for by themselves.
+            // As in counting, a key is read, and the count of its digit value read and written;
+            // messages are charged separately.
             work::histogram(node, items.len(), digit.bins(), || ());
             for item in &*items {
                 let numeral = digit.of(item);
-                // Or a node would wait for a message that no node sends.
+                // Otherwise a node would wait for a message that no node sends.
                 counts[numeral] = counts[numeral].checked_sub(1).expect("a key changed while it was sorted");
                 let position = &mut next[numeral];
                 mail.put(node, *position / share, stream, *position % share, item);

@@ -1,6 +1,6 @@
 //! Sorted blocks whose elements go to other nodes and are merged there, stably.
 //!
-//! Elements that can be distinguished take their positions along, by which equal keys are ordered.
+//! Elements that can be distinguished carry their positions, by which equal keys are ordered.
 
 use crate::item::Item;
 use crate::problem::Problem;
@@ -8,7 +8,7 @@ use crate::{layout, local, work};
 use bytemuck::{Pod, Zeroable};
 use strata_runtime::Node;
 
-/// An element and where it stood.
+/// An element and its position.
 #[repr(C, packed)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 pub(crate) struct Placed<T> {
@@ -23,13 +23,14 @@ impl<T: Item> Item for Placed<T> {
     }
 }
 
-/// What puts the sorted blocks of all nodes in order.
+/// Merges the sorted blocks of all nodes.
 pub(crate) trait Merge {
-    /// Elements come and go in the layout's lengths, in `order` on each node, then on all of them.
+    /// Merges elements: in the layout's lengths before and after, sorted by `order` first on each
+    /// node, then over all nodes.
     fn merge<T: Item>(self, node: &mut Node, items: &mut Vec<T>, order: impl Fn(&T) -> (u64, u64) + Copy);
 }
 
-/// Evens out, sorts locally, and merges. Collective.
+/// Balances the elements, sorts locally, and merges. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, merge: impl Merge) {
     layout::rebalance(node, items, &problem.lens);
     work::sort::<T, _>(node, items.len(), problem.range.width, || {
@@ -38,7 +39,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     if T::PLAIN {
         return merge.merge(node, items, |item| (item.bits(), 0));
     }
-    // Positions in the order of a stable local sort serve as well as those before it.
+    // Positions after a stable local sort are as good as the original ones.
     let start = problem.layout().start(node.rank()) as u64;
     let mut placed: Vec<Placed<T>> =
         items.iter().zip(start..).map(|(&item, position)| Placed { item, position }).collect();

@@ -1,17 +1,16 @@
 //! Buffers that a node keeps from one sort to the next.
 //!
-//! Fresh pages cost the system about as much time as a pass of a radix sort takes, and on threads
-//! all nodes compete for it. So received blocks and unused buffers are kept here for the next sort
-//! of this node (of this thread), up to a limit. Blocks move between nodes: what a node sends is
-//! replaced by what it receives.
+//! The system takes about as long for fresh pages as a pass of a radix sort, and threads compete
+//! for it. So received blocks and unused buffers are kept for the next sort of this node (of this
+//! thread), up to a limit. Blocks move between nodes: received blocks replace those sent.
 //!
-//! Small blocks are kept for another reason. What one thread allocates and another frees goes back
-//! through a lock of the allocator's, which both want at once: with 64 keys on each of two nodes, a
-//! pass took six times as long where blocks went back.
+//! Small blocks are kept for another reason. Memory that one thread allocates and another frees
+//! returns through a lock of the allocator, for which both threads compete. With 64 keys on each of
+//! two nodes, a pass took six times as long if blocks were freed.
 //!
 //! Sizes are rounded up to four classes an octave, small ones to powers of two. So a block's length
-//! determines its class wherever it comes from, and the slightly different lengths of consecutive
-//! sorts use the same memory.
+//! alone determines its class, and consecutive sorts of slightly different lengths use the same
+//! memory.
 
 use bytemuck::Pod;
 use std::cell::RefCell;
@@ -21,14 +20,14 @@ use strata_runtime::Block;
 /// The most bytes of large buffers kept on each node; the oldest are freed first.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Smaller buffers are small.
+/// The least size of a large buffer.
 const LARGE: usize = 16 << 10;
 
-/// The least class, and how many there are below [`LARGE`].
+/// The smallest class, and the number of classes below [`LARGE`].
 const LEAST: usize = 64;
 const SMALL_CLASSES: usize = LARGE.ilog2() as usize - LEAST.ilog2() as usize + 1;
 
-/// As many small buffers of a class are kept: two exchanges of 64 nodes.
+/// The most small buffers kept of each class: two exchanges of 64 nodes.
 const MOST_SMALL: usize = 128;
 
 #[derive(Default)]

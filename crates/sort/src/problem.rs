@@ -1,4 +1,4 @@
-//! What the nodes agree on before they sort: the only values on which selection may depend.
+//! The agreement of the nodes before they sort: the only values on which selection may depend.
 
 use crate::item::Item;
 use crate::layout::Layout;
@@ -6,10 +6,10 @@ use crate::leading::Range;
 use crate::work;
 use strata_runtime::Node;
 
-/// The order in which the elements of all nodes come, as far as one pass tells.
+/// The order of the elements of all nodes, as far as one pass can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// None that helps.
+    /// No useful order.
     Any,
     /// They are sorted.
     Ascending,
@@ -17,38 +17,38 @@ pub(crate) enum Order {
     Descending,
 }
 
-/// In a length, that the node's elements ascend or descend.
+/// Flags in a length: the node's elements ascend, or descend.
 const ASCENDS: u64 = 1 << 63;
 const DESCENDS: u64 = 1 << 62;
 
 /// A sorting problem, equal on every node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// How many elements each node has.
+    /// The number of elements on each node.
     pub(crate) lens: Vec<usize>,
     /// The span of all keys.
     pub(crate) range: Range,
-    /// The order in which they come.
+    /// The order of the elements.
     pub(crate) order: Order,
-    /// The most elements that a node may keep in the end; more than its share save moving some.
+    /// The most elements that a node may have at the end; more than its share saves moving some.
     pub(crate) most: usize,
-    /// Whether all nodes gave the same `word`, see [`Problem::agree`].
+    /// True if all nodes gave the same `word`, see [`Problem::agree`].
     pub(crate) alike: bool,
     /// The layout of the sorted elements.
     layout: Layout,
 }
 
 impl Problem {
-    /// Determines the problem by one exchange of (length and order, least, greatest), and whether
-    /// all nodes gave the same `word`.
+    /// Determines the problem with one exchange of (length and order, least, greatest), and checks
+    /// that all nodes gave the same `word`.
     pub(crate) fn agree<T: Item>(node: &mut Node, items: &[T], word: u64) -> Self {
         let (least, greatest, ascend, descend) = work::copy::<T, _>(node, items.len(), || {
             let (least, greatest) = Range::bounds(items);
-            // Whether one order holds is mostly seen at once.
+            // An order usually fails after a few elements.
             let ascend = items.is_sorted_by(|a, b| a.bits() <= b.bits());
             (least, greatest, ascend, !ascend && items.is_sorted_by(|a, b| a.bits() > b.bits()))
         });
-        // One element is in either order.
+        // A single element is in both orders.
         let ascends = if ascend { ASCENDS } else { 0 };
         let descends = if descend || items.len() < 2 { DESCENDS } else { 0 };
         let all = node.all_gather(&[items.len() as u64 | ascends | descends, least, greatest, word]);
@@ -88,7 +88,8 @@ impl Problem {
         self.layout
     }
 
-    /// Whether the nodes may keep so many elements each. An even result is only that of the layout.
+    /// True if the nodes may keep these numbers of elements. For an even result they must be those
+    /// of the layout.
     pub(crate) fn may_stay(&self, lens: &[usize]) -> bool {
         self.most > self.keys() && lens.iter().all(|len| *len <= self.most)
     }
@@ -98,12 +99,12 @@ impl Problem {
         self.layout.share()
     }
 
-    /// The most elements that any node has now.
+    /// The most elements that any node has before the sort.
     pub(crate) fn largest(&self) -> usize {
         self.lens.iter().copied().max().unwrap_or(0)
     }
 
-    /// The most elements that any node has now or sorted.
+    /// The most elements that any node has before or after the sort.
     pub(crate) fn most_on_a_node(&self) -> usize {
         self.largest().max(self.keys())
     }

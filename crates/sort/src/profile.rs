@@ -39,8 +39,8 @@ pub fn keys(node: &Node, len: usize, width: u32, seed: u64) -> Vec<u64> {
 
 /// A seed not yet used on this node: 1, then 2, and so on.
 ///
-/// Sample sort is faster on some keys by chance; repeated timings of the same keys would not
-/// average this out.
+/// The speed of sample sort varies with the random keys; repeated timings of the same keys would
+/// not average this out.
 ///
 /// # Participation
 /// Local.
@@ -49,7 +49,7 @@ pub fn next_seed() -> u64 {
     next_seeds(1).start
 }
 
-/// As many seeds not yet used on this node, see [`next_seed`].
+/// `count` seeds not yet used on this node, see [`next_seed`].
 ///
 /// # Participation
 /// Local.
@@ -63,9 +63,9 @@ pub fn next_seeds(count: u64) -> Range<u64> {
     first..NEXT.get()
 }
 
-/// The mean time in seconds, on the slowest node, in which `sort` sorts `len` [`keys`] a node of
-/// `width` bits; over `seeds`, as no single set of keys shows how fast an algorithm is that depends
-/// on chance. NaN without seeds.
+/// The mean time in seconds, on the slowest node, for `sort` to sort `len` [`keys`] a node of
+/// `width` bits. The mean is over `seeds`, because the time of a randomised algorithm varies with
+/// the keys. NaN without seeds.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -88,8 +88,8 @@ pub fn seconds(
     total / runs
 }
 
-/// Every candidate, with its name as in a pin (`radix:11`): one with a parameter with each of
-/// `values` that it can take, or else its least.
+/// Every candidate, with its name as in a pin (`radix:11`): candidates with a parameter appear with
+/// each valid one of `values`, or else with the least parameter.
 ///
 /// # Participation
 /// Local.

@@ -1,12 +1,12 @@
-//! Questions about elements distributed over all nodes: whether they are sorted, where a key lies,
-//! which element is the n-th.
+//! Queries on elements distributed over all nodes: whether they are sorted, the position of a key,
+//! the n-th element.
 
 use crate::item::Item;
 use crate::problem::Problem;
 use crate::{cuts, work};
 use strata_runtime::Node;
 
-/// Whether the nodes' elements, concatenated in rank order, are sorted.
+/// True if the nodes' elements, concatenated in rank order, are sorted.
 ///
 /// # Participation
 /// Collective; nodes may have different numbers of elements, also none.
@@ -23,8 +23,8 @@ pub fn is_sorted<T: Item>(node: &mut Node, items: &[T]) -> bool {
     })
 }
 
-/// For each of `keys` (their [`bits`](Item::bits)), how many elements of all nodes are below it:
-/// its position, if they are [sorted](crate::sort).
+/// For each of `keys` (their [`bits`](Item::bits)), the number of elements below it on all nodes:
+/// its position, if the elements are [sorted](crate::sort).
 ///
 /// # Participation
 /// Collective, with equal `keys`; each node's elements must be sorted.
@@ -38,11 +38,12 @@ pub fn rank_of<T: Item>(node: &mut Node, sorted: &[T], keys: &[u64]) -> Vec<u64>
 }
 
 /// The element at position `n` (from 0) of the sorted sequence of all elements, on every node;
-/// `None` if there are not so many. The elements stay as they are. Of equal keys that element is
-/// returned which a stable sort puts there.
+/// `None` if there are fewer. The elements are unchanged. Of equal keys, the element is the one
+/// that a stable sort puts at this position.
 ///
-/// A few passes over the elements, with a reduction of one number each; for evenly distributed
-/// keys about lg lg of their number (see Harsh and others, SPAA 2019), never more than 192.
+/// It takes a few passes over the elements, with a reduction of one number each: for evenly
+/// distributed keys about lg lg of their number (see Harsh and others, SPAA 2019), never more
+/// than 192.
 ///
 /// # Participation
 /// Collective, with equal `n`; any node may have no elements.
@@ -59,7 +60,7 @@ pub fn select_nth<T: Item>(node: &mut Node, items: &[T], n: u64) -> Option<T> {
         })
     });
     let cut = found.first()?;
-    // The key at the position is the least that is not below the cut.
+    // The key at the position is the least key not below the cut.
     let bits = items.iter().map(Item::bits).filter(|bits| *bits >= cut.bits).min().unwrap_or(u64::MAX);
     let bits = node.reduce_min(bits);
     let mut equal = items.iter().filter(|item| item.bits() == bits);
@@ -72,7 +73,7 @@ pub fn select_nth<T: Item>(node: &mut Node, items: &[T], n: u64) -> Option<T> {
     Some(element[0])
 }
 
-/// Where keys lie among the nodes, for searches after a [`sort`](crate::sort).
+/// The distribution of keys over the nodes, for searches after a [`sort`](crate::sort).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splitters {
     /// The least and greatest bits of each node that has elements, with its rank.
@@ -80,7 +81,7 @@ pub struct Splitters {
 }
 
 impl Splitters {
-    /// Those of sorted elements.
+    /// Determines the splitters of sorted elements.
     ///
     /// # Participation
     /// Collective; the elements must be [sorted](crate::sort) over all nodes.
@@ -94,7 +95,7 @@ impl Splitters {
         }
     }
 
-    /// The ranks of the nodes that can have elements with these [`bits`](Item::bits); none if no
+    /// The ranks of the nodes that can have elements with these [`bits`](Item::bits); empty if no
     /// node can.
     ///
     /// # Participation

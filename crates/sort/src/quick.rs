@@ -1,19 +1,20 @@
 //! Hypercube quicksort, for few elements on many nodes.
 //!
-//! B. Wagar, "Hyperquicksort" (*Hypercube Multiprocessors* 1987), with what M. Axtmann and P.
-//! Sanders made of it for inputs of any kind ("Robust massively parallel sorting", ALENEX 2017).
-//! Each node sorts its elements. In each of lg P steps the nodes of a subcube split their elements
-//! by a pivot, exchange one part with the node on the other side of the cube, and merge. So a node
-//! sends lg P messages where an exchange with all nodes has P - 1, and each element moves lg P / 2
-//! times.
+//! B. Wagar, "Hyperquicksort" (*Hypercube Multiprocessors* 1987), with the extensions of M. Axtmann
+//! and P. Sanders for inputs of any kind ("Robust massively parallel sorting", ALENEX 2017). Each
+//! node sorts its elements. In each of lg P steps the nodes of a subcube split their elements by a
+//! pivot, exchange one part with the node on the other side of the cube, and merge. So a node sends
+//! lg P messages, fewer than the P - 1 of an exchange with all nodes, and each element moves lg P /
+//! 2 times.
 //!
-//! The pivots of all subcubes come from one sample of about [`SAMPLES`] elements, evenly spaced in
-//! each node's, and in each elsewhere. Where elements equal the pivot, a node splits its own as
-//! evenly as these allow: so equal keys fill all nodes. If P is no power of two, the nodes above
-//! the last one first give their elements to others, and in the end the nodes even out.
+//! The pivots of all subcubes are taken from one sample of about [`SAMPLES`] elements, evenly
+//! spaced within each node. A node splits its elements equal to the pivot so that the parts are as
+//! even as possible; so equal keys spread over all nodes. If P is not a power of two, the nodes
+//! above the last one first give their elements to others, and at the end the nodes balance the
+//! elements.
 //!
-//! **Guarantee:** no chance is involved; in the end the result is balanced exactly. On the way a
-//! node may hold more than its share, by as much as the sample is wrong. **Precondition:** at most
+//! **Guarantee:** the algorithm is deterministic; the result is balanced exactly. During the sort a
+//! node may hold more than its share, by the error of the sample. **Precondition:** at most
 //! [`MOST`] elements a node, each of at most 48 bytes.
 
 use crate::item::Item;
@@ -23,21 +24,20 @@ use crate::problem::Problem;
 use crate::{mail, work};
 use strata_runtime::Node;
 
-/// Most elements a node.
+/// The most elements a node.
 const MOST: usize = 1 << 12;
 
-/// Elements of all nodes that pivots are taken from; of each node at least two. Every node sorts
-/// them: more of them take longer than the better pivots save.
+/// Number of sampled elements of all nodes from which pivots are taken; at least two of each node.
+/// Every node sorts the sample: sorting a larger one takes longer than its better pivots save.
 const SAMPLES: usize = 64;
 
-/// Whether the elements are few, and fit in messages.
+/// True if the elements are few, and fit in messages.
 pub(crate) fn applies<T: Item>(problem: &Problem) -> bool {
     let fits = if T::PLAIN { mail::fits::<T>() } else { mail::fits::<placed::Placed<T>>() };
     fits && problem.keys() <= MOST && problem.nodes().saturating_mul(problem.keys()) <= mail::MOST
 }
 
-/// On the way a node may come to hold all elements, with their positions, as they arrive and
-/// merged.
+/// During the sort a node may hold all elements, with their positions, as received and merged.
 pub(crate) fn memory<T>(problem: &Problem) -> usize {
     let placed = 1 + 8_usize.div_ceil(size_of::<T>().max(1));
     (2 * problem.most_on_a_node() + 3 * problem.layout().total()).saturating_mul(placed)
@@ -116,7 +116,7 @@ fn pivots<T: Item>(
 ) -> Vec<(u64, u64)> {
     let nodes = node.size();
     let most = layout.share().min((SAMPLES / nodes).max(2));
-    // As many of each node as it has elements in proportion.
+    // Proportional to the node's number of elements.
     let count = |rank: usize| (layout.len(rank) * most).div_ceil(layout.share());
     let mut mine = vec![[0; 2]; most];
     let of_mine = count(node.rank());

@@ -1,12 +1,12 @@
 //! Parallel radix sort, least significant digit first (Brewer 1994, §4.5.1, Fig. 4-11; Blelloch et
 //! al. 1991).
 //!
-//! A pass counts the numerals of one digit on every node, shares the counts with the team, and
-//! moves each element to its final (node, index) of this pass. Since positions grow with the
-//! numeral, what a node sends to another is a contiguous part of its elements in digit order: the
+//! A pass counts the values of one digit on every node, shares the counts with the team, and moves
+//! each element to its final (node, index) of this pass. Positions grow with the digit value, so
+//! the elements for another node are a contiguous part of a node's elements in digit order: the
 //! local distribution writes directly into the blocks that are sent. The receiver copies whole
-//! runs, ordered by (numeral, sender), so every pass is stable. A digit of which one numeral has
-//! all the keys is skipped.
+//! runs, ordered by (digit value, sender), so every pass is stable. A digit is skipped if all keys
+//! have the same value of it.
 //!
 //! On few nodes one exchange of all counts gives both the offsets and the runs. Its size would grow
 //! with P, so on many nodes the counts are scanned and reduced as in the thesis, and the receiver
@@ -23,10 +23,10 @@ use strata_runtime::{Block, Node, State};
 /// Up to this many nodes, the counts of all nodes are exchanged.
 const FEW_NODES: usize = 16;
 
-/// Runs shorter than this are copied element by element, as a call would cost more.
+/// Shorter runs are copied element by element, because a call would cost more.
 const SHORT_RUN: usize = 8;
 
-/// Within a node elements are counted in 32 bits.
+/// Elements within a node are counted in 32 bits.
 pub(crate) fn applies(problem: &Problem) -> bool {
     problem.most_on_a_node() < u32::MAX as usize
 }
@@ -62,24 +62,24 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     }
 }
 
-/// As few digits of at most `bits` bits as the range has, the least significant first, and as even
-/// as they can be (Brewer, eq. 43): they differ by at most one bit. A short digit in the end would
-/// send each node's elements to few others, in long blocks that meet there.
+/// The digits of the range: as few as possible with at most `bits` bits, the least significant
+/// first, and as equal as possible (Brewer, eq. 43): they differ by at most one bit. A short last
+/// digit would send each node's elements to few others, in long blocks that collide there.
 pub(crate) fn even_digits(range: Range, bits: u32) -> impl Iterator<Item = Digit> {
     let passes = range.width.div_ceil(bits);
     let start = move |pass: u32| pass * range.width / passes;
     (0..passes).map(move |pass| Digit::new(range.base, start(pass), start(pass + 1) - start(pass)))
 }
 
-/// The place of the next element of a numeral: a block, and an index in it.
+/// The place of the next element of a digit value: a block, and an index in it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Cursor {
     pub(crate) node: u32,
     pub(crate) index: u32,
 }
 
-/// Copies each of `items` to the cursor of its numeral, and advances that cursor. A numeral that
-/// fills its block continues at the beginning of the next one.
+/// Copies each of `items` to the cursor of its digit value, and advances that cursor. When a digit
+/// value fills its block, it continues at the beginning of the next one.
 pub(crate) fn deal<T: Item>(items: &[T], digit: Digit, cursors: &mut [Cursor], blocks: &mut [Block<T>]) {
     let mut targets: Vec<&mut [T]> = blocks.iter_mut().map(|b| &mut **b).collect();
     let cursors = &mut cursors[..digit.bins()];
@@ -109,13 +109,13 @@ struct Pass<T> {
     states: [State; 3],
 }
 
-/// The team's knowledge of a digit's counts.
+/// A digit's counts over the team.
 pub(crate) struct Counts {
-    /// For every numeral, the number of elements on all nodes.
+    /// For every digit value, the number of elements on all nodes.
     pub(crate) totals: Vec<u64>,
-    /// For every numeral, the number of elements on nodes of lower rank.
+    /// For every digit value, the number of elements on nodes of lower rank.
     pub(crate) before: Vec<u64>,
-    /// The counts of all nodes, a row a node; empty where they were only scanned and reduced.
+    /// The counts of all nodes, one row a node; empty if they were only scanned and reduced.
     rows: Vec<u32>,
 }
 
@@ -151,8 +151,8 @@ impl<T: Item> Pass<T> {
         Self { layout, me: node.rank(), nodes, gather, counts, cursors, blocks, states }
     }
 
-    /// Orders `items` by `digit`; false if one numeral has all the keys, in which case nothing was
-    /// done.
+    /// Orders `items` by `digit`; false, with the elements unchanged, if all keys have the same
+    /// digit value.
     fn run(&mut self, node: &mut Node, items: &mut Vec<T>, digit: Digit) -> bool {
         let [count, deal, collect] = self.states;
         let before = node.set_state(count);
@@ -217,16 +217,16 @@ impl<T: Item> Pass<T> {
         deal(items, digit, &mut self.cursors, &mut self.blocks);
     }
 
-    /// Copies the runs of the received blocks into `items`, by numeral and then by sender.
+    /// Copies the runs of the received blocks into `items`, by digit value and then by sender.
     ///
-    /// `totals`: for every numeral, the number of elements on all nodes. `rows`: the counts of all
-    /// nodes, or else the counts of the received elements by sender.
+    /// `totals`: for every digit value, the number of elements on all nodes. `rows`: the counts of
+    /// all nodes, or else the counts of the received elements by sender.
     fn collect(&self, items: &mut [T], digit: Digit, totals: &[u64], rows: &[u32]) {
         let (low, high) = (self.layout.start(self.me), self.layout.end(self.me));
         if low == high {
             return;
         }
-        // The numerals of this node's share, and the position of the first of them.
+        // The digit values of this node's share, and the position of the first of them.
         let (mut first, mut base) = (0, 0);
         while base + totals[first] as usize <= low {
             base += totals[first] as usize;

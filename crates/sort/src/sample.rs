@@ -2,15 +2,15 @@
 //! once, then sort locally.
 //!
 //! Each node draws `oversample` keys at random, one from each of as many equal strata; they
-//! determine the P - 1 splitters. Elements and splitters compare by (key, rank, index), which are
-//! all different: however many keys are equal, the buckets are even, and the order of equal keys is
-//! kept. That comparison depends on the element's index only for a splitter from the same node, so
-//! each node classifies a few segments of its elements by plain thresholds, without branches.
+//! determine the P - 1 splitters. Elements and splitters are compared by (key, rank, index), which
+//! is unique: however many keys are equal, the buckets are even, and equal keys keep their order.
+//! That comparison depends on the element's index only for a splitter from the same node, so each
+//! node classifies a few segments of its elements by plain thresholds, without branches.
 //!
 //! The buckets are seldom exactly even, so a final exchange between neighbours moves the surplus,
-//! unless they are as even as was asked for ([`Balance`](crate::Balance)).
-//! If a bucket would hold more than 2n/P elements plus a tolerance, new splitters are drawn; after
-//! three draws radix sort is used, which is always balanced.
+//! unless the buckets satisfy the requested [`Balance`](crate::Balance). If a bucket would hold
+//! more than 2n/P elements plus a tolerance, new splitters are drawn; after three draws radix sort
+//! is used, which is always balanced.
 
 use crate::item::Item;
 use crate::layout;
@@ -23,13 +23,13 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use strata_runtime::{Block, Node};
 
-/// Draws of splitters before radix sort is used.
+/// The most draws of splitters before radix sort is used.
 const DRAWS: u64 = 3;
 
 /// Tolerance over 2n/P elements: small buckets may be uneven.
 const SLACK: usize = 1024;
 
-/// Bits of a digit of that radix sort.
+/// Bits of a digit of the fallback radix sort.
 const LAST_RESORT_BITS: u32 = 8;
 
 /// A bound between two buckets; elements at or above it belong to the right one.
@@ -45,17 +45,17 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     sort_within(node, items, problem, oversample.max(1) as usize, 2 * problem.keys() + SLACK);
 }
 
-/// Buckets are numbered in 16 bits.
+/// True if bucket numbers fit in 16 bits.
 pub(crate) fn applies(problem: &Problem) -> bool {
     problem.nodes() <= 1 << 16
 }
 
-/// A bucket may hold twice the share, is sorted through a buffer, and evened out.
+/// A bucket may hold twice the share, needs a buffer for sorting, and is balanced.
 pub(crate) fn memory(problem: &Problem) -> usize {
     2 * problem.most_on_a_node() + 3 * (2 * problem.keys() + SLACK)
 }
 
-/// Sorts such that no node receives more than `limit` elements.
+/// Sorts so that no node receives more than `limit` elements.
 fn sort_within<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
@@ -107,7 +107,7 @@ fn sort_within<T: Item>(
     radix::sort(node, items, &problem, LAST_RESORT_BITS);
 }
 
-/// The number of samples from a node of `len` elements, so that every sample represents equally
+/// The number of samples from a node with `len` elements, so that every sample represents equally
 /// many elements.
 fn share_of_samples(problem: &Problem, oversample: usize, len: usize) -> usize {
     (oversample as u128 * len as u128).div_ceil(problem.keys().max(1) as u128).min(len as u128) as usize
@@ -158,7 +158,7 @@ fn bucket_range(range: Range, splitters: &[Splitter], rank: usize) -> Range {
     Range::new(least, greatest)
 }
 
-/// The bucket of every element, and how many elements each bucket has.
+/// The bucket of every element, and the number of elements in each bucket.
 fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter]) -> (Block<u16>, Vec<u64>) {
     let mut buckets = pool::take(items.len());
     let mut counts = vec![0; nodes];
@@ -169,8 +169,7 @@ fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter
     for pair in starts.windows(2) {
         let (from, to) = (pair[0], pair[1]);
         let reached = |s: &Splitter| (s.rank, s.index) <= (me, from);
-        // The least bits that reach each splitter; a splitter that not even MAX reaches is left
-        // out.
+        // The least bits at or above each splitter; splitters above MAX are left out.
         let thresholds: Vec<u64> = splitters
             .iter()
             .map_while(|s| if reached(s) { Some(s.bits) } else { s.bits.checked_add(1) })
@@ -194,7 +193,8 @@ pub(crate) fn search_all<T: Item>(thresholds: &[u64], items: &[T], buckets: &mut
     }
 }
 
-/// The search for at most `N` thresholds: few enough to compare with each, counting in registers.
+/// The search for at most `N` thresholds: few enough to compare with each, and to count in
+/// registers.
 fn compare_all<T: Item, const N: usize>(
     thresholds: &[u64],
     items: &[T],
@@ -212,7 +212,7 @@ fn compare_all<T: Item, const N: usize>(
             number += reaches;
             *reached += reaches;
         }
-        // The array is padded with MAX, which MAX itself reaches.
+        // The array is padded with MAX; a key of MAX counts the padding, too.
         *bucket = number.min(thresholds.len() as u64) as u16;
     }
     let mut above = items.len() as u64;
@@ -250,7 +250,7 @@ impl Tree {
         for _ in 0..self.levels {
             at = 2 * at + usize::from(bits >= self.nodes[at]);
         }
-        // The tree is padded with MAX, which MAX itself reaches.
+        // The tree is padded with MAX; a key of MAX counts the padding, too.
         (at - (1 << self.levels)).min(self.len) as u16
     }
 }

@@ -1,8 +1,8 @@
 //! Copies, and declarations of the sorts' local work; only a simulated machine charges for it (see
 //! [`strata_runtime::Work`]).
 //!
-//! Kernels were measured with keys of 8 bytes. Where elements are moved, larger ones count as
-//! several.
+//! Kernels were measured with keys of 8 bytes. When elements are moved, one larger than 8 bytes
+//! counts as several.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use strata_runtime::copy::{Hint, copy_hinted};
@@ -32,15 +32,16 @@ pub(crate) fn search<R>(node: &mut Node, keys: usize, splitters: usize, f: impl 
     node.compute_always(Work::Kernel("BinarySearch", &[keys as f64, splitters as f64]), f)
 }
 
-/// Merges two sorted runs until `len` elements of `T` are out. No kernel was measured for it: ten
-/// cycles an element are two loads, a comparison, a branch that is hard to predict, and a store.
+/// Merges two sorted runs up to `len` elements of `T`. No kernel was measured for merging. Ten
+/// cycles an element are assumed: two loads, a comparison, a branch that is hard to predict, and a
+/// store.
 #[inline]
 pub(crate) fn merge<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> R {
     node.compute_always(10.0 * words::<T>(len), f)
 }
 
-/// Looks up `probes` keys among `len` sorted elements, each by about ten cycles a halving, as no
-/// kernel was measured for it.
+/// Looks up `probes` keys among `len` sorted elements; about ten cycles a halving are assumed,
+/// because no kernel was measured.
 #[inline]
 pub(crate) fn probe<R>(node: &mut Node, probes: usize, len: usize, f: impl FnOnce() -> R) -> R {
     node.compute_always(10.0 * probes as f64 * (len.max(1) as f64 + 1.0).log2(), f)
@@ -52,7 +53,7 @@ pub(crate) fn copy<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> 
     node.compute_always(Work::Kernel("Copy", &[8.0 * words::<T>(len)]), f)
 }
 
-/// Copies elements that stay with this node, or go to another one in their block.
+/// Copies elements that stay on this node or are sent to another node in a block.
 #[inline]
 pub(crate) fn keep<T: Pod>(to: &mut [T], from: &[T]) {
     copy_hinted(Hint::default().left(), cast_slice_mut(to), cast_slice(from));

@@ -1,4 +1,4 @@
-//! The edges of a grid, and what holds there.
+//! The edges of a grid, and their boundary conditions.
 
 use std::fmt;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ impl Side {
         }
     }
 
-    /// Whether columns are counted across it: west and east.
+    /// True for west and east: columns are counted across the side.
     pub(crate) const fn is_horizontal(self) -> bool {
         matches!(self, Self::West | Self::East)
     }
@@ -81,14 +81,15 @@ impl fmt::Display for Face {
 /// A function of a position along an edge.
 type Along<'a, T, P> = Rc<dyn Fn(P) -> T + 'a>;
 
-/// What holds at a side of a grid, or at a face of a volume. Positions `P` along it are numbers,
-/// and on faces two of them: column, row and plane, less the one that counts across the face.
+/// The boundary condition at a side of a grid, or at a face of a volume. `P` is a position along
+/// the side: a number. On a face it is two of column, row and plane, without the one that counts
+/// across the face.
 #[derive(Clone)]
 pub enum Edge<'a, T, P = usize> {
     /// Dirichlet: the values just outside the grid, by position along the edge.
     Values(Along<'a, T, P>),
-    /// Neumann: the edge's points lie on the boundary, and the value one step outside is that one
-    /// step inside plus this difference, 2·h·∂u/∂n for a spacing h and the outward normal n.
+    /// Neumann: the edge's points are on the boundary, and the value one step outside is the value
+    /// one step inside plus this difference, 2·h·∂u/∂n for a spacing h and the outward normal n.
     Slope(Along<'a, T, P>),
     /// The neighbours are the points of the opposite side.
     Periodic,
@@ -101,13 +102,13 @@ impl<'a, T: Value, P: 'a> Edge<'a, T, P> {
         Self::values(move |_| value)
     }
 
-    /// Dirichlet: `value` of the position along the edge, from the west or the north.
+    /// Dirichlet: `value` by position along the edge, from the west or the north.
     #[must_use]
     pub fn values(value: impl Fn(P) -> T + 'a) -> Self {
         Self::Values(Rc::new(value))
     }
 
-    /// Neumann without a slope: nothing flows through the edge.
+    /// Neumann with slope zero: no flux through the edge.
     #[must_use]
     pub fn insulated() -> Self {
         Self::slope(|_| T::default())
@@ -131,7 +132,8 @@ impl<T, P> fmt::Debug for Edge<'_, T, P> {
 }
 
 impl<'a, T: 'a, P: 'a> Edge<'a, T, P> {
-    /// The same at a place in the whole, of which `along` says where along the edge it is.
+    /// The same condition by place in the whole problem; `along` converts a place to the position
+    /// along the edge.
     pub(crate) fn at_places(&self, along: impl Fn([usize; 3]) -> P + 'a) -> Edge<'a, T, [usize; 3]> {
         match self {
             Self::Values(value) => {
@@ -146,7 +148,7 @@ impl<'a, T: 'a, P: 'a> Edge<'a, T, P> {
         }
     }
 
-    /// A number for its kind.
+    /// A number that identifies its kind.
     pub(crate) fn kind(&self) -> u64 {
         match self {
             Self::Values(_) => 0,
@@ -156,8 +158,8 @@ impl<'a, T: 'a, P: 'a> Edge<'a, T, P> {
     }
 }
 
-/// Whether the edges suit so many points in each direction, which has two of them. Colours other
-/// than one alternate, and must do so across a periodic edge too.
+/// Checks that the edges suit these numbers of points; each direction has two edges. If `coloured`,
+/// colours alternate, and must do so across a periodic edge too.
 pub(crate) fn check<T, P>(
     edges: &[Edge<'_, T, P>],
     points: &[usize],

@@ -1,15 +1,15 @@
-//! Why a grid was not solved.
+//! The errors of solving.
 
 use strata_runtime::select::SelectError;
 use thiserror::Error;
 
 use crate::{Face, Side};
 
-/// Why a grid was not solved. Every node gets the same error.
+/// Why a problem was not solved. Every node gets the same error.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum StencilError {
-    /// A grid without points, or with more than can be counted.
+    /// A grid without points, or with too many.
     #[error("a grid of {width} by {height} points: each side needs at least one, the product at most 2^48")]
     Size {
         /// Points from west to east.
@@ -17,7 +17,7 @@ pub enum StencilError {
         /// Points from north to south.
         height: usize,
     },
-    /// A volume without points, or with more than can be counted.
+    /// A volume without points, or with too many.
     #[error(
         "a volume of {} by {} by {} points: each side needs at least one, the product at most 2^48",
         size[0], size[1], size[2]
@@ -29,7 +29,7 @@ pub enum StencilError {
     /// The factor of over-relaxation is outside its range.
     #[error("omega is {0}: over-relaxation converges for values above 0 and below 2, Jacobi up to 1")]
     Omega(f64),
-    /// Weights of neighbours with which iterations would grow, or that are not numbers.
+    /// Weights of neighbours that are not numbers, or with which iterations would diverge.
     #[error("the weights of the neighbours are {0:?}: their magnitudes add up to at most 1, and not to 0")]
     Weights(Vec<f64>),
     /// The threshold is negative or not a number.
@@ -38,7 +38,7 @@ pub enum StencilError {
     /// A side is periodic and the opposite one is not.
     #[error("the {0} edge is periodic, and the opposite one is not: make both periodic")]
     HalfPeriodic(Face),
-    /// A periodic grid whose colours do not meet.
+    /// A periodic grid whose colours do not alternate across the edge.
     #[error(
         "{points} points around a periodic {direction}: red-black needs an even number, so that colours \
          alternate across the edge; add a point, or use Method::Jacobi"
@@ -49,7 +49,7 @@ pub enum StencilError {
         /// `width`, `height` or `depth`.
         direction: &'static str,
     },
-    /// A slope is given at the edge of a grid that has one point in that direction.
+    /// A slope is given at an edge, but the grid has only one point in that direction.
     #[error("the slope at the {0} edge needs two points in its direction, and there is one")]
     Thin(Face),
     /// An initial value is not finite.
@@ -90,29 +90,29 @@ pub enum StencilError {
         /// The value.
         value: f64,
     },
-    /// An update left the range of the number type, or returned no number.
+    /// An update exceeded the range of the number type, or returned NaN.
     #[error(
         "values overflow at or before iteration {0}: scale the initial values and the edges down; an update \
          of your own must return finite numbers"
     )]
     Overflow(u64),
-    /// A node has no room for its part.
+    /// A node lacks memory for its part.
     #[error(
         "node {node} cannot allocate {bytes} bytes for its part of the grid; use more machines or fewer points"
     )]
     Memory {
-        /// The first node without room.
+        /// The first node without memory.
         node: usize,
-        /// The bytes it asked for.
+        /// The bytes needed.
         bytes: u64,
     },
     /// The pinned layout does not suit the grid or the number of nodes.
     #[error("{0}")]
     Layout(String),
-    /// The nodes were given different grids.
+    /// The nodes were given different problems.
     #[error("the nodes were given grids of different sizes, methods or limits")]
     Unlike,
-    /// Nothing could be chosen.
+    /// The selection of a layout failed.
     #[error(transparent)]
     Select(#[from] SelectError),
 }

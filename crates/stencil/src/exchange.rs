@@ -1,9 +1,9 @@
-//! The exchange of halos, in several ways of which models choose: by prepared messages where the
-//! transport has them ([`Requests`]), by puts into the neighbours' ports elsewhere.
+//! The exchange of halos, in several variants among which models choose: by prepared messages if
+//! the transport has them ([`Requests`]), otherwise by puts into the neighbours' ports.
 //!
-//! Each side has two ports that take turns, so that no barrier is needed: a neighbour sends for
-//! exchange *k* + 2 only after it has received what this node sends for exchange *k* + 1, and this
-//! node sends that only after the port of exchange *k* is open again.
+//! Each side has two ports that are used in turn, so that no barrier is needed. A neighbour sends
+//! for exchange *k* + 2 only after it has received this node's data for exchange *k* + 1, and this
+//! node sends that data only after the port of exchange *k* is open again.
 
 use strata_runtime::{Block, Node, Work};
 
@@ -11,26 +11,26 @@ use crate::points::{Area, Points};
 use crate::requests::Requests;
 use crate::{Layout, Side, Value, Way};
 
-/// The first of eight ports, below the run-time's own; programs use low numbers.
+/// The first of eight ports, below the run-time's own; programs use lower numbers.
 const FIRST_PORT: usize = 4064;
 
 /// The links of a block to its neighbours.
 pub(crate) struct Exchange<T> {
-    /// By side: the node beyond, which may be this one.
+    /// By side: the node beyond it, which may be this node.
     links: [Option<usize>; 4],
-    /// The colours of the exchanges of each turn; `None` is both.
+    /// The colour exchanged in each turn; `None` for both colours.
     colours: [Option<usize>; 2],
     turn: usize,
     way: Way,
-    /// Memory to pack into, by side; one block where sides are sent one by one.
+    /// Memory for packing, by side; a single block if sides are sent one by one.
     outgoing: [Block<T>; 4],
-    /// The messages, where they are prepared; elsewhere ports are open.
+    /// The messages, if they are prepared; otherwise ports are open.
     requests: Option<Requests<T>>,
 }
 
-/// The sides of each phase of an exchange. A halo of one layer needs no corners, unless diagonal
-/// neighbours count, so that all four sides go at once. A wider one does: columns come first, and
-/// then rows with the columns' halos.
+/// The sides of each phase of an exchange. A halo of one layer needs no corners unless diagonal
+/// neighbours count, so all four sides are exchanged at once. A wider halo needs them: columns are
+/// exchanged first, then rows together with the columns' halos.
 fn phases<T: Value>(part: &dyn Points<T>) -> &'static [&'static [Side]] {
     match corners(part) {
         false => &[&Side::ALL],
@@ -38,13 +38,13 @@ fn phases<T: Value>(part: &dyn Points<T>) -> &'static [&'static [Side]] {
     }
 }
 
-/// The port into which data come from a side, in a turn.
+/// The port for data from a side, in a turn.
 fn port(side: Side, turn: usize) -> usize {
     FIRST_PORT + 4 * turn + side as usize
 }
 
 impl<T: Value> Exchange<T> {
-    /// Prepares exchanges whose colours are in turn those of `colours`.
+    /// Prepares exchanges of the colours in `colours`, one a turn.
     ///
     /// # Participation
     /// Collective, within [`Node::receiving`].
@@ -69,14 +69,14 @@ impl<T: Value> Exchange<T> {
                 this.expect(node, port(side, turn), memory, count);
             }
         }
-        // Ports must be open before the first put; a block alone has none.
+        // Ports must be open before the first put; a single block has none.
         if layout.nodes() > 1 {
             node.barrier();
         }
         this
     }
 
-    /// The sides with another node beyond.
+    /// The sides with a different node beyond.
     fn others(&self, rank: usize) -> impl Iterator<Item = (Side, usize)> + use<T> {
         let links = self.links;
         Side::ALL
@@ -91,7 +91,7 @@ impl<T: Value> Exchange<T> {
         }
     }
 
-    /// Brings the neighbours' points into the halo, of this turn's colours.
+    /// Fetches the neighbours' points of this turn's colours into the halo.
     pub(crate) fn run(&mut self, node: &mut Node, part: &mut dyn Points<T>) {
         for phase in 0..phases(part).len() {
             self.start(node, part, phase);
@@ -100,7 +100,7 @@ impl<T: Value> Exchange<T> {
         self.turn = 1 - self.turn;
     }
 
-    /// As [`run`](Self::run) of a halo without corners, calling `between` while points are under
+    /// As [`run`](Self::run) for a halo without corners; calls `between` while points are under
     /// way.
     pub(crate) fn run_while(
         &mut self,
@@ -190,10 +190,10 @@ impl<T: Value> Exchange<T> {
     }
 }
 
-/// Columns from which a row is put from where it lies, rather than packed.
+/// The least number of columns for which a row is put in place rather than packed.
 const LEAST_STORED: usize = 16;
 
-/// Puts the points of `area` into a port from where they lie.
+/// Puts the points of `area` into a port directly from the arrays.
 fn store<T: Value>(
     node: &mut Node,
     part: &mut dyn Points<T>,
@@ -213,11 +213,11 @@ fn store<T: Value>(
     }
 }
 
-/// Copies `count` elements between a block and the arrays; charged for on simulated machines.
+/// Copies `count` elements between a block and the arrays; simulated machines charge for it.
 pub(crate) fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
     let rows = area.rows.len();
     if area.columns.len() < rows {
-        // A cache line each.
+        // The stride makes each element one cache line.
         let stride = 2 * (count / rows.max(1)) + 1;
         node.compute(Work::Kernel("Pack", &[count as f64, stride.max(9) as f64]), copy);
     } else {
@@ -228,7 +228,7 @@ pub(crate) fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOn
 /// Kernels were measured with elements of 8 bytes.
 type T64 = f64;
 
-/// The points of a halo.
+/// The area of a halo.
 pub(crate) fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
     let (halo, [width, height]) = (part.halo(), part.size());
     match side {
@@ -239,7 +239,7 @@ pub(crate) fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
     }
 }
 
-/// The points that are a neighbour's halo.
+/// The area that is a neighbour's halo.
 pub(crate) fn outgoing<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
     let (halo, [width, height]) = (part.halo(), part.size());
     match side {
@@ -250,18 +250,18 @@ pub(crate) fn outgoing<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
     }
 }
 
-/// Whether the corners of halos are needed.
+/// True if the corners of halos are needed.
 fn corners<T: Value>(part: &dyn Points<T>) -> bool {
     part.halo() > 1 || part.reads_corners()
 }
 
-/// The columns of rows that are exchanged: with the halos' where corners are needed.
+/// The columns of exchanged rows: including the halos' columns if corners are needed.
 fn across<T: Value>(part: &dyn Points<T>) -> std::ops::Range<usize> {
     let more = |side| if corners(part) && part.has_halo(side) { part.halo() } else { 0 };
     part.halo() - more(Side::West)..part.halo() + part.size()[0] + more(Side::East)
 }
 
-/// The node beyond a side of `rank`'s block, around the grid if need be.
+/// The node beyond a side of `rank`'s block, with wrap-around.
 fn neighbour(rank: usize, layout: Layout, side: Side) -> usize {
     let Layout { columns, rows, .. } = layout;
     let (x, y) = (rank % columns, rank / columns);

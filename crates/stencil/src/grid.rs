@@ -40,18 +40,18 @@ pub struct Grid<'a, T = f64> {
     settings: Settings<'a>,
 }
 
-/// Which neighbours count, and how much.
+/// The neighbours that an update reads, with their weights.
 #[derive(Clone)]
 enum Stencil<'a, T> {
-    /// Those in the west, east, north and south, by these weights.
+    /// The neighbours in the west, east, north and south, with these weights.
     Five([f64; 4]),
-    /// All around, by these weights: rows from the north, in the middle the point itself.
+    /// All neighbours, with these weights: rows from the north, the point itself in the middle.
     Nine([[f64; 3]; 3]),
-    /// By a function of the user's, which reads the diagonal neighbours or not.
+    /// The user's function; true if it reads the diagonal neighbours.
     By(Rc<dyn Update<T> + 'a>, bool),
 }
 
-/// Of five points, for Laplace's equation.
+/// Weights of five points for Laplace's equation.
 const QUARTERS: [f64; 4] = [0.25; 4];
 
 impl<T> fmt::Debug for Grid<'_, T> {
@@ -70,9 +70,9 @@ impl<T> fmt::Debug for Grid<'_, T> {
 }
 
 impl<'a, T: Value> Grid<'a, T> {
-    /// A grid of `width` by `height` unknown points, at first 0, between edges of value 0.
+    /// A grid of `width` by `height` unknown points, initially 0, between edges of value 0.
     ///
-    /// Columns count from 0 in the west, rows from 0 in the north. Initially: red-black with the
+    /// Columns count from 0 in the west, rows from 0 in the north. Defaults: red-black with the
     /// best `omega` for edges of given values, until the largest update is below 1e-6, at most
     /// 10,000 iterations.
     #[must_use]
@@ -87,52 +87,53 @@ impl<'a, T: Value> Grid<'a, T> {
         }
     }
 
-    /// Sets what holds at a side.
+    /// Sets the boundary condition at a side.
     #[must_use]
     pub fn boundary(mut self, side: Side, edge: Edge<'a, T>) -> Self {
         self.edges[side as usize] = edge;
         self
     }
 
-    /// Sets what holds at all sides.
+    /// Sets the boundary condition at all sides.
     #[must_use]
     pub fn boundaries(mut self, edge: Edge<'a, T>) -> Self {
         self.edges = Side::ALL.map(|_| edge.clone());
         self
     }
 
-    /// Sets the initial values, by column and row. Called once for each point, on its node.
+    /// Sets the initial values, by column and row. The function is called once for each point, on
+    /// the point's node.
     #[must_use]
     pub fn initial(mut self, value: impl Fn(usize, usize) -> T + 'a) -> Self {
         self.initial = Rc::new(value);
         self
     }
 
-    /// Sets the coefficients of the neighbours in the west, east, north and south, at first a
+    /// Sets the coefficients of the neighbours in the west, east, north and south, initially a
     /// quarter each: a point moves towards the sum of its neighbours times these.
     ///
-    /// The equation is then another one, such as (a, a, b, b) with a + b = 1/2 for heat that is
-    /// conducted better in one direction. Magnitudes add up to at most 1.
+    /// This changes the equation: for example (a, a, b, b) with a + b = 1/2 describes heat that is
+    /// conducted better in one direction. Their magnitudes must add up to at most 1.
     #[must_use]
     pub fn weights(mut self, west: f64, east: f64, north: f64, south: f64) -> Self {
         self.stencil = Stencil::Five([west, east, north, south]);
         self
     }
 
-    /// Sets the coefficients of all neighbours, in rows from the north and in them from the west,
-    /// and in the middle that of the point itself: a point moves towards the sum of the values
-    /// around it times these. Magnitudes add up to at most 1.
+    /// Sets the coefficients of all neighbours, with rows from the north and columns from the west;
+    /// the middle one is that of the point itself. A point moves towards the sum of the values
+    /// around it times these. Their magnitudes must add up to at most 1.
     ///
     /// With [`LAPLACE_NINE`](Self::LAPLACE_NINE) the error of Laplace's equation falls with the
     /// sixth power of the spacing. A corner of the grid is the mean of the two points beside it,
-    /// unless [`corners`](Self::corners) says more.
+    /// unless [`corners`](Self::corners) sets it.
     #[must_use]
     pub fn weights_nine(mut self, weights: [[f64; 3]; 3]) -> Self {
         let [[north_west, north, north_east], [west, centre, east], [south_west, south, south_east]] =
             weights;
         let diagonal = [north_west, north_east, south_west, south_east, centre];
         self.stencil = match diagonal {
-            // The sweeps of five points are faster.
+            // The sweeps of five points are faster than those of nine.
             [0.0, 0.0, 0.0, 0.0, 0.0] => Stencil::Five([west, east, north, south]),
             _ => Stencil::Nine(weights),
         };
@@ -143,20 +144,21 @@ impl<'a, T: Value> Grid<'a, T> {
     /// Differential Equations*, 3rd ed., ch. V §2.4).
     pub const LAPLACE_NINE: [[f64; 3]; 3] = [[0.05, 0.2, 0.05], [0.2, 0.0, 0.2], [0.05, 0.2, 0.05]];
 
-    /// Sets the values beyond the corners between edges of given values, in the north-west,
-    /// north-east, south-west and south-east, for updates that read diagonal neighbours.
+    /// Sets the values beyond the corners between edges of given values, in the order north-west,
+    /// north-east, south-west, south-east. Updates that read diagonal neighbours use them.
     #[must_use]
     pub fn corners(mut self, north_west: T, north_east: T, south_west: T, south_east: T) -> Self {
         self.corners = Some([north_west, north_east, south_west, south_east]);
         self
     }
 
-    /// Sets the function that says, from a point and its four neighbours, to what value the point
-    /// moves: other equations, such as with sources or coefficients that differ by place.
+    /// Sets the function that computes a point's target value from the point and its four
+    /// neighbours: for other equations, such as those with sources or with coefficients that differ
+    /// by place.
     ///
-    /// It is called by all nodes, by some for points of others too, and must depend on its argument
-    /// and on what is equal on all nodes. [`omega`](Self::omega) is 1 unless it is set: nothing is
-    /// known of the equation.
+    /// All nodes call it, some also for other nodes' points. It must depend only on its argument
+    /// and on values that are equal on all nodes. [`omega`](Self::omega) is 1 unless it is set,
+    /// because the best value depends on the equation.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -187,9 +189,10 @@ impl<'a, T: Value> Grid<'a, T> {
         self
     }
 
-    /// Gives the nodes at the edges of the grid so many columns, and rows, more than the others,
-    /// where there are others in that direction: they have a neighbour less to exchange with
-    /// (Brewer 1994, §5.2). Models say how many, see [`Layout::balanced`](crate::Layout::balanced).
+    /// Gives the nodes at the edges of the grid this many columns and rows more than the inner
+    /// nodes, if there are inner nodes in that direction. Nodes at edges have one neighbour less to
+    /// exchange with (Brewer 1994, §5.2). Models predict the best numbers, see
+    /// [`Layout::balanced`](crate::Layout::balanced).
     #[must_use]
     pub fn extra(mut self, columns: usize, rows: usize) -> Self {
         self.settings.extra = [columns, rows];
@@ -198,7 +201,7 @@ impl<'a, T: Value> Grid<'a, T> {
 
     builders!();
 
-    /// Whether the diagonal neighbours are read.
+    /// True if the diagonal neighbours are read.
     fn is_diagonal(&self) -> bool {
         matches!(self.stencil, Stencil::Nine(_) | Stencil::By(_, true))
     }
@@ -206,7 +209,8 @@ impl<'a, T: Value> Grid<'a, T> {
     /// The factor of over-relaxation; see [`Settings::factor`].
     fn factor(&self) -> f64 {
         let [width, height] = self.size.map(|n| (std::f64::consts::PI / (n as f64 + 1.0)).cos());
-        // A root of weights of unlike signs is none: complex eigenvalues, for which 1 is safe.
+        // The root of weights of opposite signs is NaN: the eigenvalues are complex, and a factor
+        // of 1 is safe.
         let pair = |a: f64, b: f64| (a * b).sqrt();
         let radius = match self.stencil {
             Stencil::Five([west, east, north, south]) => {

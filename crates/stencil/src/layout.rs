@@ -1,84 +1,87 @@
-//! How a grid is divided among nodes: blocks in `columns` by `rows`, of which strips are the
-//! extremes; on one node, one by one.
+//! The division of a grid among nodes: blocks in `columns` by `rows`, of which strips and a single
+//! node are special cases.
 
 use std::fmt;
 use std::ops::Range;
 
 use strata_select::optimise::integer_root;
 
-/// How a grid is divided among nodes.
+/// The division of a grid among nodes.
 ///
-/// Node r has the block in column r mod `columns` and row r / `columns` of blocks. Of n points in
-/// one direction among k blocks each has ⌊n/k⌋, and the first n mod k one more; `extra` moves
-/// points to the blocks at the edges. Nodes beyond `columns`·`rows` have no points.
+/// Node r has the block in column r mod `columns` and row r / `columns` of blocks. With n points in
+/// one direction among k blocks, each block has ⌊n/k⌋, and the first n mod k blocks one more;
+/// `extra` moves points to the blocks at the edges. Nodes beyond `columns`·`rows` have no points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Blocks from west to east.
     pub columns: usize,
     /// Blocks from north to south.
     pub rows: usize,
-    /// Width of the halo: how many layers of a neighbour's points are exchanged at a time. With
-    /// two or more, points near the edge of a block are computed by both neighbours in between.
+    /// Width of the halo: the number of layers of a neighbour's points that are exchanged at a
+    /// time. With two or more, both neighbours compute the points near their common edge between
+    /// exchanges.
     pub halo: usize,
-    /// Columns, and rows, that a block at an edge of the grid has more than one between others,
-    /// where there are such: it has a neighbour less to exchange with (Brewer 1994, §5.2).
+    /// The columns and rows that a block at an edge of the grid has more than an inner block, if
+    /// there are inner blocks: it has one neighbour less to exchange with (Brewer 1994, §5.2).
     pub extra: [usize; 2],
-    /// How halos are exchanged.
+    /// The variant of the halo exchange.
     pub way: Way,
-    /// Whether points next to no halo are swept while halos are under way: of red-black sweeps with
-    /// a halo of one layer, elsewhere it changes nothing.
+    /// True if inner points are swept while halos are under way. It affects only red-black sweeps
+    /// with a halo of one layer.
     pub overlap: bool,
-    /// The most sweeps of a wave, where halos allow as many; 0: as many as fit a cache of 256 KiB.
+    /// The most sweeps of a wave, if halos allow as many; 0: as many as fit a cache of 256 KiB.
     pub wave: usize,
 }
 
-/// How halos are exchanged. The first three ways end in a neighbour's port, which counts what
-/// arrived. The others are MPI's own; elsewhere they are as [`Way::Packed`].
+/// A variant of the halo exchange. The first three put data into a neighbour's port, which counts
+/// the arrivals. The others use MPI; on other transports they are the same as [`Way::Packed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
-    /// The points of a side are packed and put at once, side by side.
+    /// The points of a side are packed and put at once, one side after the other.
     #[default]
     Packed,
-    /// Rows are put from where they lie, without a copy; columns are packed.
+    /// Rows are put directly from the arrays, without a copy; columns are packed.
     Stored,
-    /// All sides are packed, then sent as transfers, whose packets take turns.
+    /// All sides are packed, then sent as transfers whose packets alternate.
     Transferred,
     /// All sides are packed, then sent by persistent requests (MPI 3.1, §3.9).
     Persistent,
-    /// All sides are sent and received where they lie, as derived datatypes (MPI 3.1, §4.1); never
+    /// All sides are sent and received in place, as derived datatypes (MPI 3.1, §4.1); never
     /// overlapped.
     Typed,
 }
 
-/// Predictions that differ by less are equal: models of iterations miss by more.
+/// Predictions that differ by less count as equal: the models' errors are larger.
 const EQUAL: f64 = 1e-3;
 
 impl Layout {
     /// Everything on node 0.
     pub const ONE: Self = Self::new(1, 1, 1);
 
-    /// Blocks of equal size, as far as they can be.
+    /// Blocks of equal size, as far as the numbers of points divide.
     #[must_use]
     pub const fn new(columns: usize, rows: usize, halo: usize) -> Self {
         Self { columns, rows, halo, extra: [0; 2], way: Way::Packed, overlap: false, wave: 0 }
     }
 
-    /// This layout of blocks with those extra columns and rows at the edges of a grid of `size`
-    /// with which an iteration is predicted to be fastest; at most `most` of each, the fewest of
-    /// equals.
+    /// This layout of blocks with the extra columns and rows at the edges of a grid of `size` for
+    /// which the predicted time of an iteration is least; at most `most` of each. Of equal
+    /// predictions the one with the fewest is taken.
     ///
-    /// `seconds` predicts an iteration where all blocks have so many columns and rows, which need
-    /// not be whole numbers: of blocks that differ by one, the mean counts. `spare` predicts what a
-    /// node with such a block has to spare at the western or eastern edge (the first is true), at
-    /// the northern or southern (the second), or in a corner, as
-    /// [`spare_seconds`](crate::profile::spare_seconds) measures it: where others wait for it in
-    /// both exchanges of an iteration, and in one. Where either says nothing, no points are moved.
+    /// `seconds` predicts an iteration in which all blocks have this many columns and rows. They
+    /// need not be whole numbers: for blocks that differ by one, the mean is passed. `spare`
+    /// predicts the time that a node with such a block has to spare at the western or eastern edge
+    /// (if the first flag is true), at the northern or southern edge (the second), or in a corner
+    /// (both), as [`spare_seconds`](crate::profile::spare_seconds) measures it. It returns two
+    /// times: if other nodes wait for this one in both exchanges of an iteration, and if they wait
+    /// in one. If either returns `None`, no points are moved.
     ///
-    /// How many columns that time is worth is the root of its difference to what the columns cost
-    /// (Brewer 1994, eqs 38 to 40). Up to that root, and a little beyond, the fastest is where the
-    /// slowest of inner nodes, nodes at edges and nodes in corners takes least. A few blocks that
-    /// are larger by a rest cost less than if all were as large; the thesis's models of the whole
-    /// grid (eq. 41) have the mean in them too.
+    /// The number of columns worth that time is the root of the time less the cost of the columns
+    /// (Brewer 1994, eqs 38 to 40). All numbers up to that root, and one beyond, are tried. The
+    /// best one minimises the time of the slowest of inner nodes, nodes at edges and nodes in
+    /// corners. The remainder of a division makes a few blocks larger by one. This costs less than
+    /// if all were that large, so the mean is used, as in the thesis's models of the whole grid
+    /// (eq. 41).
     #[must_use]
     pub fn balanced(
         self,
@@ -99,7 +102,8 @@ impl Layout {
             };
             usize::try_from(integer_root(0, i64::try_from(most).ok()?, left)).ok()
         };
-        // Where blocks at the edges are larger, the others are smaller: the root lies a little beyond.
+        // Larger blocks at the edges make the others smaller, so the best number is a little beyond
+        // the root.
         let range = [0, 1].map(|way| {
             let tried = if blocks[way] > 2 { worth(way).map_or(0, |worth| worth + 1) } else { 0 };
             0..=tried.min(most)
@@ -112,8 +116,8 @@ impl Layout {
             let edges = blocks.map(|blocks| if blocks > 2 { &[false, true][..] } else { &[false] });
             for &x in edges[0] {
                 for &y in edges[1] {
-                    // Without extra points one way, corners are no slower than the other nodes at
-                    // an edge.
+                    // Without extra points in one direction, corners are no slower than the other
+                    // nodes at an edge.
                     if !x && !y || x && y && extra.contains(&0) {
                         continue;
                     }
@@ -130,7 +134,7 @@ impl Layout {
         }
         let least = tried.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
         tried.retain(|(_, time)| *time <= (1.0 + EQUAL) * least);
-        // The first of equals has the fewest.
+        // The first of equal layouts has the fewest extra points.
         let extra = tried.iter().map(|(extra, _)| *extra).min_by_key(|[x, y]| x + y);
         Self { extra: extra.unwrap_or_default(), ..self }
     }
@@ -155,8 +159,8 @@ impl Layout {
         ]
     }
 
-    /// Whether each block has at least as many points across as its halo is wide, where it has
-    /// neighbours.
+    /// True if each block has at least as many points across as its halo is wide, in the directions
+    /// in which it has neighbours.
     pub(crate) fn fits(&self, size: [usize; 2], periodic: [bool; 2]) -> bool {
         [0, 1].into_iter().all(|way| {
             let blocks = [self.columns, self.rows][way];
@@ -166,8 +170,9 @@ impl Layout {
         })
     }
 
-    /// This layout, or the one most like it that suits `nodes` nodes and the grid: fewer columns
-    /// or rows of blocks, whichever are fewer already, then a narrower halo; at last one node.
+    /// This layout, or the most similar one that suits `nodes` nodes and the grid. The smaller of
+    /// the numbers of columns and rows of blocks is reduced; for each shape the widest fitting halo
+    /// is taken; the last resort is one node.
     pub(crate) fn suited(self, nodes: usize, size: [usize; 2], periodic: [bool; 2]) -> Self {
         let wide = self.columns > self.rows;
         let most = self.columns.min(self.rows);
@@ -209,13 +214,13 @@ impl fmt::Display for Layout {
     }
 }
 
-/// The points of part `index` of `parts`, of which the outer two have `extra` more than the others.
+/// The points of part `index` of `parts`; the outer two parts have `extra` more than the others.
 fn span(points: usize, parts: usize, extra: usize, index: usize) -> Range<usize> {
-    // With fewer parts all have equally many neighbours.
+    // With one or two parts all have the same number of neighbours.
     let extra = if parts > 2 { extra.min(points / 2) } else { 0 };
     let (least, more) = ((points - 2 * extra) / parts, (points - 2 * extra) % parts);
-    // Before part `index`: whole parts, the first one's extra points, and the rest, which goes to
-    // the first parts, or with extra points to the inner ones first.
+    // The points before part `index`: whole parts, the first part's extra points, and the
+    // remainder, which goes to the first parts, or with extra points to the inner parts first.
     let before = |index: usize| {
         let rest = match extra {
             0 => index.min(more),
@@ -284,8 +289,8 @@ mod tests {
 
     #[test]
     fn nodes_at_edges_get_what_makes_inner_blocks_smaller() {
-        // A point costs 1, and whoever has a neighbour less has time for four times the points
-        // there.
+        // A point costs 1, and a node with a neighbour less has the time of four times its points
+        // to spare.
         let seconds = |[width, height]: [f64; 2]| Some(width * height);
         let of = |[width, height]: [f64; 2], edge: [bool; 2]| {
             let at = |edge: bool, points: f64| if edge { points } else { 0.0 };
@@ -297,7 +302,7 @@ mod tests {
         assert_eq!(extra([42, 42], 20), [5, 5], "8, and 13 for the time of 9");
         assert_eq!(extra([40, 40], 1), [0, 0], "with one more all would be as before");
         assert_eq!(extra([8, 8], 20), [2, 2], "inner blocks keep a point");
-        // Where others wait for them at once, nothing is gained.
+        // If other nodes wait for them in both exchanges, moving points gains nothing.
         let waiting = |block, edge| Some([4.0 * of(block, edge), 0.0]);
         assert_eq!(Layout::new(4, 4, 1).balanced([40, 40], 20, waiting, seconds).extra, [0, 0]);
         let none = |_, _| Some([0.0; 2]);

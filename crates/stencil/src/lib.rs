@@ -1,11 +1,11 @@
 //! Iterative solvers on regular grids, with a data layout chosen by calibrated models.
 //!
-//! A [`Grid`] is Laplace's equation on a rectangle, or another one with four or eight neighbours,
-//! with values, slopes or periodic neighbours at its edges; a [`Volume`] is one in a box. They are
-//! solved by successive over-relaxation in colours or by Jacobi's method. The nodes of a program
-//! share the points. Whether one node has them all, or each a strip or a block, and how many layers
-//! of their neighbours' points they exchange at a time, is what models measured on the machine
-//! choose (Brewer 1994, §4.4).
+//! A [`Grid`] is Laplace's equation on a rectangle, or another equation with four or eight
+//! neighbours, with values, slopes or periodic neighbours at its edges; a [`Volume`] is such an
+//! equation in a box. They are solved by successive over-relaxation in colours or by Jacobi's
+//! method. The nodes of a program share the points. Models measured on the machine choose the
+//! layout: one node with all points, strips or blocks, and the number of layers of neighbours'
+//! points that are exchanged at a time (Brewer 1994, §4.4).
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -28,9 +28,9 @@
 //! | `columns` | `columns`, `halo` | blocks in so many columns, at most as many as rows; 1: horizontal strips |
 //! | `rows` | `rows`, `halo` | blocks in so many rows, fewer than columns; 1: vertical strips |
 //!
-//! How halos are exchanged ([`Way`]), and whether points between them are swept meanwhile, is a
-//! choice of its own, `stencil_exchange`: each layout is rated with the exchange that it would use.
-//! The number of sweeps in one pass through the rows is another, `stencil_wave`.
+//! The variant of the halo exchange ([`Way`]), including its overlap with the sweep of inner
+//! points, is a separate choice, `stencil_exchange`: each layout is rated with the exchange that it
+//! would use. The number of sweeps in one pass through the rows is a third choice, `stencil_wave`.
 
 #![forbid(unsafe_code)]
 

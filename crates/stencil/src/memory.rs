@@ -1,7 +1,7 @@
-//! Whether there is memory for the parts of all nodes, before any of it is touched.
+//! Checks that there is memory for the parts of all nodes, before any of it is written.
 //!
-//! An allocation that succeeds says little: Linux grants more than there is, and ends a program
-//! that touches it.
+//! A successful allocation is no proof: Linux grants more memory than there is, and kills a program
+//! that writes it.
 
 use std::fs;
 
@@ -9,16 +9,16 @@ use strata_runtime::Node;
 
 use crate::StencilError;
 
-/// Below so many bytes over all nodes nobody asks.
+/// Problems with fewer bytes over all nodes are not checked.
 const SMALL: u64 = 256 << 20;
 
-/// Whether the nodes of each machine can have `bytes` each; true where the system does not say.
+/// Checks that the nodes of each machine can have `bytes` each; passes if the system does not tell.
 ///
 /// # Participation
 /// Collective.
 ///
 /// # Errors
-/// [`StencilError::Memory`] of the first node whose machine has less; equal on all nodes.
+/// [`StencilError::Memory`] with the first node whose machine has less memory; equal on all nodes.
 pub(crate) fn check(node: &mut Node, bytes: u64) -> Result<(), StencilError> {
     let all = node.all_gather(&[bytes]);
     let sum = |parts: &mut dyn Iterator<Item = u64>| parts.fold(0, u64::saturating_add);
@@ -29,7 +29,7 @@ pub(crate) fn check(node: &mut Node, bytes: u64) -> Result<(), StencilError> {
     let here = machine();
     let mine =
         sum(&mut all.iter().zip(&machines).filter(|(_, other)| **other == here).map(|(bytes, _)| *bytes));
-    // A skeleton has no memory, but takes the time of what has.
+    // A skeleton has no memory, but its simulated time is that of a program with memory.
     let short = !node.is_skeleton() && available().is_some_and(|available| mine > available);
     let short = node.all_gather(&[u64::from(short)]);
     match short.iter().position(|short| *short == 1) {
@@ -38,14 +38,14 @@ pub(crate) fn check(node: &mut Node, bytes: u64) -> Result<(), StencilError> {
     }
 }
 
-/// A number that is equal for all processes of a machine.
+/// A number that is equal for all processes of a machine, and only for these.
 fn machine() -> u64 {
     let name = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     name.iter()
         .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3))
 }
 
-/// Bytes that programs can still have, where the system says so.
+/// Bytes that programs can still allocate, if the system tells.
 fn available() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -1,4 +1,4 @@
-//! How a point is updated from its neighbours: by weights, or by a function of the user's.
+//! The update of a point from its neighbours: by weights, or by the user's function.
 
 use crate::Value;
 
@@ -28,7 +28,7 @@ pub struct Near9<T> {
     pub x: usize,
     /// Row, from 0 in the north.
     pub y: usize,
-    /// The values around the point and, in the middle, its own: rows from the north, in them from
+    /// The values around the point and, in the middle, its own: rows from the north, columns from
     /// the west.
     pub around: [[T; 3]; 3],
 }
@@ -58,15 +58,16 @@ pub struct Near3d<T> {
     pub bottom: T,
 }
 
-/// To what a point with `N` neighbours moves. Of two dimensions these are in the west, east, north
-/// and south, then the north-west, north-east, south-west and south-east; of three in the west,
-/// east, north and south, at the top and the bottom.
+/// Computes the target value of a point with `N` neighbours. In two dimensions the neighbours are
+/// those in the west, east, north and south, then north-west, north-east, south-west and
+/// south-east. In three dimensions they are those in the west, east, north and south, at the top
+/// and the bottom.
 pub(crate) trait Rule<T, const N: usize> {
     /// `place` is column, row and plane.
     fn target(&self, place: [usize; 3], here: T, near: [T; N]) -> T;
 }
 
-/// The sum of the neighbours, and of the point itself, times weights.
+/// The weighted sum of the neighbours and of the point itself.
 pub(crate) struct Weighted<T, const N: usize> {
     pub(crate) weights: [T; N],
     pub(crate) centre: T,
@@ -83,7 +84,7 @@ impl<T: Value, const N: usize> Rule<T, N> for Weighted<T, N> {
     }
 }
 
-/// A function of the user's.
+/// The user's function.
 pub(crate) struct By<F>(pub(crate) F);
 
 impl<T: Value, F: Fn(Near<T>) -> T> Rule<T, 4> for By<F> {
@@ -110,20 +111,20 @@ impl<T: Value, F: Fn(Near3d<T>) -> T> Rule<T, 6> for By<F> {
     }
 }
 
-/// Points in a row that are updated together.
+/// Points of a row that are updated together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// Of the first point, among all values.
+    /// Index of the first point among all values.
     pub(crate) first: usize,
-    /// From one point to the next: 1, or 2 if colours alternate.
+    /// Distance from one point to the next: 1, or 2 if colours alternate.
     pub(crate) step: usize,
-    /// Points to be updated.
+    /// Number of points to update.
     pub(crate) count: usize,
-    /// Column, row and plane of the first one.
+    /// Column, row and plane of the first point.
     pub(crate) place: [usize; 3],
-    /// How many places there are in the first direction; after the last comes the first.
+    /// Number of places in the first direction, which wraps around.
     pub(crate) around: usize,
-    /// From a point to its neighbours.
+    /// Index distances from a point to its neighbours.
     pub(crate) offsets: [isize; 8],
 }
 
@@ -136,20 +137,20 @@ impl Run {
     }
 }
 
-/// Updates of whole runs, so that a rule is called through a pointer once in a run, not at each
-/// point.
+/// Updates of whole runs, so that a rule is called through a pointer once a run, not once a point.
 pub(crate) trait Update<T> {
     /// Moves points in place; returns the largest update.
     fn relax(&self, values: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T;
 
-    /// Moves points by the values of before; returns the largest update. Of a run with step 1.
+    /// Updates points from the previous values; returns the largest update. The run must have
+    /// step 1.
     fn step(&self, from: &[T], to: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T;
 }
 
-/// A rule with `N` neighbours as updates of runs.
+/// Turns a rule with `N` neighbours into updates of runs.
 pub(crate) struct Runs<R, const N: usize>(pub(crate) R);
 
-/// Points updated at once; the largest update is kept for each lane.
+/// Number of points updated at once; each lane keeps its largest update.
 const LANES: usize = 8;
 
 impl<T: Value, R: Rule<T, N>, const N: usize> Update<T> for Runs<R, N> {

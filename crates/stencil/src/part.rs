@@ -1,8 +1,8 @@
-//! One node's part of a grid: its block, with a halo around it.
+//! One node's part of a grid: its block, with a halo.
 //!
-//! Red points, whose column and row add up to an even number, and black ones are stored in halves
-//! of an array. The neighbours of a row's red points are then contiguous in the black half, so
-//! that a sweep reads and writes whole vectors.
+//! Points whose column and row add up to an even number are red, the others black. Each colour is
+//! stored in one half of an array. The neighbours of a row's red points are then contiguous in the
+//! black half, so that a sweep reads and writes whole vectors.
 //!
 //! Coordinates here count from the outermost column and row of the halo.
 
@@ -17,19 +17,19 @@ use crate::solver::MOST_WAVE;
 use crate::sweep::{Neighbours, Row};
 use crate::{Method, Value};
 
-/// What lies beyond a side of a block.
+/// The content beyond a side of a block.
 enum Beyond<T> {
-    /// Another block, or this one from the other side.
+    /// Another block, or the opposite side of this one.
     Halo,
-    /// Values that stay.
+    /// Fixed values.
     Values,
-    /// What lies inside, plus this difference at each position.
+    /// The value inside plus this difference, by position.
     Mirror(Vec<T>),
 }
 
-/// One node's block of a grid, and its halo.
+/// One node's block of a grid with its halo.
 pub(crate) struct Part<T> {
-    /// Column and row of the first point of the block in the grid.
+    /// Column and row in the grid of the block's first point.
     origin: [usize; 2],
     /// Columns and rows of the block.
     size: [usize; 2],
@@ -39,41 +39,42 @@ pub(crate) struct Part<T> {
     places: Places,
     /// The red points, then the black ones.
     points: Vec<T>,
-    /// Red points of the last [`RING`] rows as they were before each of a wave's Jacobi sweeps;
-    /// else empty.
+    /// Red points of the last [`RING`] rows with their values before each of a wave's Jacobi
+    /// sweeps; empty for other methods.
     before: Vec<T>,
     beyond: [Beyond<T>; 4],
-    /// Of the neighbours, if they are not a quarter each.
+    /// Weights of the neighbours, if they are not a quarter each.
     weights: Option<[T; 4]>,
     arch: Arch,
 }
 
-/// Rows of red points that are kept: those next to a row of black ones, and a power of two.
+/// Number of rows of red points that are kept: those next to a row of black points, rounded up to a
+/// power of two.
 const RING: usize = 4;
 
 /// The most Jacobi sweeps of a wave.
 const LONGEST_JACOBI: usize = MOST_WAVE;
 
-/// Bytes of rows that are swept again while they are in the cache.
+/// Bytes of rows that a wave sweeps again while they are in the cache.
 const WAVE_BYTES: usize = 256 << 10;
 
-/// The red points, and the black ones, of all.
+/// Splits all points into the red and the black ones.
 fn halves<T>(points: &mut [T]) -> [&mut [T]; 2] {
     let (red, black) = points.split_at_mut(points.len() / 2);
     [red, black]
 }
 
-/// Which values of the other colour a row is relaxed by.
+/// The values of the other colour from which a row is relaxed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
-    /// The present ones.
+    /// The current values.
     Now,
-    /// Those before this sweep of a wave of Jacobi sweeps.
+    /// The values before this sweep of a wave of Jacobi sweeps.
     Before(usize),
 }
 
 impl Others {
-    /// Where row `y` begins among these values, with `stride` elements a row.
+    /// The index of row `y` among these values, with `stride` elements a row.
     fn line(self, y: usize, stride: usize) -> usize {
         match self {
             Self::Now => y * stride,
@@ -82,23 +83,23 @@ impl Others {
     }
 }
 
-/// Where points lie in the arrays.
+/// The places of points in the arrays.
 #[derive(Clone, Copy)]
 struct Places {
     /// The colour of the outermost point in the north-west.
     corner: usize,
-    /// Elements of a row of one colour.
+    /// Elements a row of one colour.
     stride: usize,
 }
 
 impl Places {
-    /// The colour of a point, and its place in that colour's array.
+    /// The colour of a point, and its index in that colour's array.
     fn of(self, x: usize, y: usize) -> (usize, usize) {
         ((self.corner + x + y) % 2, y * self.stride + x / 2)
     }
 
-    /// The places of a row's points of `colour` in `columns`; before them the column, 0 or 1, of
-    /// the first element of the row's array.
+    /// The indices of a row's points of `colour` in `columns`; with them the column, 0 or 1, of the
+    /// first element of the row's array.
     fn run(self, colour: usize, columns: &Range<usize>, y: usize) -> (usize, Range<usize>) {
         let shift = (self.corner + y + colour) % 2;
         let place = |x: usize| y * self.stride + (x + 1 - shift) / 2;
@@ -106,7 +107,8 @@ impl Places {
     }
 
     /// The runs of `area` in the order in which they are sent: row by row, of one colour, or of
-    /// both with the first column's first, whatever it is: across a periodic edge colours may swap.
+    /// both with the colour of the first column first. That order is independent of the colours,
+    /// which may swap across a periodic edge.
     fn runs(self, area: &Area, colour: Option<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let columns = area.columns.clone();
         area.rows
@@ -124,10 +126,10 @@ impl Places {
 }
 
 impl<T: Value> Part<T> {
-    /// A block of the grid of `grid` (width, height), with zeros; without memory where `hollow`.
+    /// A block of zeros in a grid of `grid` (width, height); without memory if `hollow`.
     ///
     /// # Errors
-    /// The number of bytes for which there is no room.
+    /// The number of bytes that could not be allocated.
     pub(crate) fn new(
         block: &[Range<usize>; 2],
         halo: usize,
@@ -149,13 +151,13 @@ impl<T: Value> Part<T> {
         let beyond = has_halo.map(|halo| if halo { Beyond::Halo } else { Beyond::Values });
         let before = array(kept)?;
         let points = array(points)?;
-        // An even number of halo columns and rows lies before the block's first point.
+        // The halo before the block's first point has an even number of columns and rows.
         let places = Places { corner: (origin[0] + origin[1]) % 2, stride };
         let (omega, weights, arch) = (T::default(), None, Arch::new());
         Ok(Self { origin, size, halo, method, omega, places, points, before, beyond, weights, arch })
     }
 
-    /// This part, with these weights of the neighbours if they are not a quarter each.
+    /// This part with weights of the neighbours, if they are not a quarter each.
     pub(crate) fn relaxing(mut self, weights: Option<[f64; 4]>, omega: f64) -> Self {
         self.weights = weights.map(|weights| weights.map(T::nearest));
         self.omega = T::nearest(omega);
@@ -168,15 +170,15 @@ impl<T: Value> Part<T> {
         [red, black]
     }
 
-    /// Columns or rows, halo included.
+    /// Number of columns or rows, including the halo.
     fn extent(&self, direction: usize) -> usize {
         self.size[direction] + 2 * self.halo
     }
 
-    /// Sets the block and what is fixed around it.
+    /// Sets the initial values of the block and the fixed values around it.
     ///
     /// # Errors
-    /// A value is not finite.
+    /// If a value is not finite.
     pub(crate) fn fill(
         &mut self,
         grid: [usize; 2],
@@ -211,7 +213,7 @@ impl<T: Value> Part<T> {
             let mut differences = vec![T::default(); self.extent(along)];
             let periodic = matches!(edges[2 * along], Edge::Periodic);
             for (at, difference) in differences.iter_mut().enumerate() {
-                // In the halo too, whose points are computed as well where it is wide.
+                // Set in the halo, too: a wide halo's points are computed.
                 let points = grid[along] as isize;
                 let position = (self.origin[along] + at) as isize - halo as isize;
                 if !periodic && !(0..points).contains(&position) {
@@ -238,12 +240,11 @@ impl<T: Value> Part<T> {
         Ok(())
     }
 
-    /// Relaxes `areas.len()` times, colours in turn from `first` on, each area with its own colour;
-    /// returns the largest update
-    /// but in the first `uncounted` sweeps.
+    /// Relaxes `areas.len()` times, with alternating colours from `first` on and one area for each
+    /// sweep; returns the largest update of all but the first `uncounted` sweeps.
     ///
-    /// Sweep k of row y follows sweep k − 1 of row y + 1, so that rows are in the cache when they
-    /// are needed again.
+    /// Sweep k of row y follows sweep k − 1 of row y + 1, so that rows are still in the cache when
+    /// they are needed again.
     fn red_black(&mut self, first: usize, areas: &[Area], omega: T, uncounted: usize) -> T {
         let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
         let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + areas.len();
@@ -259,11 +260,12 @@ impl<T: Value> Part<T> {
         most
     }
 
-    /// Sweeps `areas.len()` times, each time moving all points of an area by the values of before;
-    /// returns the largest update but in the first `uncounted` sweeps.
+    /// Sweeps `areas.len()` times; each sweep updates all points of an area from the previous
+    /// values. Returns the largest update of all but the first `uncounted` sweeps.
     ///
-    /// A row's red points follow the black ones of the sweep before it in the next row, and precede
-    /// the black ones of the row before: in place, but for a few rows of red points as they were.
+    /// A row's red points are updated after the previous sweep's black points of the next row, and
+    /// before the black points of the row before. This works in place; only a few rows of red
+    /// points are kept with their old values.
     fn jacobi(&mut self, areas: &[Area], omega: T, uncounted: usize) -> T {
         let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
         let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + 2 * areas.len();
@@ -292,15 +294,15 @@ impl<T: Value> Part<T> {
         most
     }
 
-    /// Keeps the red points of row `y` as they are before a Jacobi sweep.
+    /// Keeps the values of the red points of row `y` before a Jacobi sweep.
     fn keep(&mut self, sweep: usize, y: usize) {
         let stride = self.places.stride;
         let (from, to) = (Others::Now.line(y, stride), Others::Before(sweep).line(y, stride));
         self.before[to..to + stride].copy_from_slice(&self.points[from..from + stride]);
     }
 
-    /// Relaxes the points of `colour` in a row; returns the largest update, infinite where a value
-    /// that is `counted` is not finite.
+    /// Relaxes the points of `colour` in a row; returns the largest update, or infinity if
+    /// `counted` and a value is not finite.
     #[inline]
     fn row(
         &mut self,
@@ -330,15 +332,16 @@ impl<T: Value> Part<T> {
         };
         let points = &mut points[own];
         let update = self.arch.dispatch(Row { points: &mut *points, near, omega, weights: self.weights });
-        // A value that overflowed before the last look may be no number by now, which no comparison
-        // finds.
+        // A value that overflowed before the last check may be NaN by now, which comparisons do not
+        // detect.
         match counted && points.iter().any(|value| !value.wide().is_finite()) {
             true => T::nearest(f64::INFINITY),
             false => update,
         }
     }
 
-    /// Sets the points beyond edges with a slope that the points of `colour` in row `y` need.
+    /// Sets the points beyond edges with a slope that the update of the points of `colour` in row
+    /// `y` reads.
     fn mirror(&mut self, colour: usize, y: usize, columns: &Range<usize>, others: Others) {
         let stride = self.places.stride;
         let values = match others {
@@ -348,7 +351,7 @@ impl<T: Value> Part<T> {
             }
             Others::Before(_) => &mut self.before,
         };
-        // From a place among all points to that among these values.
+        // Converts an index among all points to an index among these values.
         let at = |place: usize| others.line(place / stride, stride) + place % stride;
         for (side, edge) in [(Side::North, self.halo), (Side::South, self.halo + self.size[1] - 1)] {
             if y == edge
@@ -400,7 +403,7 @@ impl<T: Value> Points<T> for Part<T> {
     fn longest_wave(&self) -> usize {
         let row = (self.size[0] + 2 * self.halo) * size_of::<T>();
         match self.method {
-            // A Jacobi sweep holds two rows, and four of red points as they were.
+            // A Jacobi sweep needs two rows, and four rows of red points with their old values.
             Method::Jacobi => (WAVE_BYTES / (4 * row)).clamp(1, LONGEST_JACOBI),
             Method::RedBlack => (WAVE_BYTES / row).clamp(4, MOST_WAVE + 2) - 2,
         }
@@ -420,7 +423,7 @@ impl<T: Value> Points<T> for Part<T> {
     fn count(&self, area: &Area, colour: Option<usize>) -> usize {
         let Some(colour) = colour else { return area.columns.len() * area.rows.len() };
         let row = |y: usize| self.places.run(colour, &area.columns, y).1.len();
-        // Rows alternate.
+        // The rows alternate.
         let (start, len) = (area.rows.start, area.rows.len());
         row(start) * len.div_ceil(2) + row(start + 1) * (len / 2)
     }

@@ -1,8 +1,8 @@
-//! A part whose points are all in one array, for any rule and for two or three dimensions.
+//! A part with all points in one array, for any rule and for two or three dimensions.
 //!
-//! The fast sweeps of five points are `part`'s. Here are those of nine points, of functions of the
-//! user's, and of volumes, whose cells are lines of points from west to east. A line has a point
-//! more at each end, for what holds there.
+//! The fast sweeps of five points are in `part`. This module has those of nine points, of the
+//! user's functions, and of volumes, whose cells are lines of points from west to east. A line has
+//! an additional point at each end, for the boundary.
 
 use std::ops::{Range, RangeFrom};
 use std::rc::Rc;
@@ -18,50 +18,52 @@ use crate::{Side, Value};
 /// A function of column, row and plane.
 pub(crate) type Field<'a, T> = Rc<dyn Fn([usize; 3]) -> T + 'a>;
 
-/// What holds at a face.
+/// The boundary condition at a face.
 pub(crate) type Face<'a, T> = Edge<'a, T, [usize; 3]>;
 
-/// What is to be solved, and how: equal on all nodes.
+/// The problem and its method: equal on all nodes.
 #[derive(Clone)]
 pub(crate) struct Rules<'a, T> {
     pub(crate) update: Rc<dyn Update<T> + 'a>,
-    /// Whether the diagonal neighbours are read.
+    /// True if the diagonal neighbours are read.
     pub(crate) diagonal: bool,
-    /// 1 where all points move by the values of before; else points of a colour move together.
+    /// 1 if all points are updated from the previous values; otherwise the points of one colour are
+    /// updated together.
     pub(crate) colours: usize,
     pub(crate) omega: T,
     pub(crate) initial: Field<'a, T>,
-    /// West, east, north, south; and of volumes top and bottom.
+    /// West, east, north, south; for volumes also top and bottom.
     pub(crate) faces: Vec<Face<'a, T>>,
     /// Values in the corners, for diagonal neighbours: north-west, north-east, south-west,
     /// south-east.
     pub(crate) corners: Option<[T; 4]>,
 }
 
-/// One node's block, and its halo.
+/// One node's block with its halo.
 pub(crate) struct Plain<'a, T> {
     rules: Rules<'a, T>,
-    /// Points from west to east, north to south, top to bottom of the whole.
+    /// Points of the whole problem from west to east, north to south, top to bottom.
     whole: [usize; 3],
-    /// The first cell of the block among all.
+    /// The block's first cell in the whole problem.
     origin: [usize; 2],
     size: [usize; 2],
     halo: usize,
-    /// Values of a cell: a point, or a line of them with a point more at each end.
+    /// Number of values of a cell: one point, or a line of points with an additional one at each
+    /// end.
     line: usize,
     has_halo: [bool; 4],
-    /// The values; those of before, if they are needed.
+    /// The values, and the previous values if they are needed.
     values: [Vec<T>; 2],
-    /// What is added to the value one step inside, by face: of each point along it.
+    /// The differences added to the values one step inside, by face and position along it.
     slopes: [Vec<T>; 6],
     arch: Arch,
 }
 
 impl<'a, T: Value> Plain<'a, T> {
-    /// A block with zeros; without memory where `hollow`.
+    /// A block of zeros; without memory if `hollow`.
     ///
     /// # Errors
-    /// The number of bytes for which there is no room.
+    /// The number of bytes that could not be allocated.
     pub(crate) fn new(
         rules: Rules<'a, T>,
         whole: [usize; 3],
@@ -88,22 +90,22 @@ impl<'a, T: Value> Plain<'a, T> {
         Ok(Self { rules, whole, origin, size, halo, line, has_halo, values, slopes, arch })
     }
 
-    /// Whether cells are points.
+    /// True if cells are points.
     fn is_flat(&self) -> bool {
         self.rules.faces.len() == 4
     }
 
-    /// Cells in a direction, halo included.
+    /// Number of cells in a direction, including the halo.
     fn extent(&self, direction: usize) -> usize {
         self.size[direction] + 2 * self.halo
     }
 
-    /// The place of the first value of a cell.
+    /// Index of the first value of a cell.
     fn at(&self, x: usize, y: usize) -> usize {
         (y * self.extent(0) + x) * self.line
     }
 
-    /// The cells from an area's first one on, and its rows as blocks of them.
+    /// The cells from an area's first one on, and the area's rows as blocks of cells.
     fn rows(&self, area: &Area) -> (RangeFrom<usize>, Strided) {
         let row = self.extent(0) * self.line * size_of::<T>();
         let block = area.columns.len() * self.line * size_of::<T>();
@@ -111,7 +113,8 @@ impl<'a, T: Value> Plain<'a, T> {
         (first.., Strided { block, stride: row, count: area.rows.len() })
     }
 
-    /// The position in the whole of a column or row of the block and its halo, if it has one.
+    /// The position in the whole problem of a column or row of the block or its halo, if it has
+    /// one.
     fn position(&self, direction: usize, at: usize) -> Option<usize> {
         let points = self.whole[direction + usize::from(!self.is_flat())] as isize;
         let position = (self.origin[direction] + at) as isize - self.halo as isize;
@@ -124,25 +127,25 @@ impl<'a, T: Value> Plain<'a, T> {
         if self.is_flat() { 0 } else { 2 }
     }
 
-    /// The place in the whole of a point of a cell.
+    /// The place of a point of a cell in the whole problem.
     fn place(&self, k: usize, x: usize, y: usize) -> [usize; 3] {
         if self.is_flat() { [x, y, 0] } else { [k, x, y] }
     }
 
-    /// The points of a cell, without those at its ends.
+    /// Number of points of a cell, without those at its ends.
     fn inner(&self) -> usize {
         if self.is_flat() { 1 } else { self.line - 2 }
     }
 
-    /// Values of a cell before its first point.
+    /// Number of values of a cell before its first point.
     fn before(&self) -> usize {
         usize::from(!self.is_flat())
     }
 
-    /// Sets the block and what is fixed around it.
+    /// Sets the initial values of the block and the fixed values around it.
     ///
     /// # Errors
-    /// A value is not finite.
+    /// If a value is not finite.
     pub(crate) fn fill(&mut self) -> Result<(), Bad> {
         let finite = |face: Option<usize>, place: [usize; 3], value: T| match value.wide() {
             wide if wide.is_finite() => Ok(value),
@@ -175,14 +178,14 @@ impl<'a, T: Value> Plain<'a, T> {
             let outside = self.outside(side);
             let mut slopes = Vec::new();
             for at in 0..self.extent(along) {
-                // A corner beyond an edge with a slope has that of the edge's end.
+                // A corner beyond an edge with a slope has the slope of the edge's end.
                 let end = self.whole[along + usize::from(!self.is_flat())] - 1;
                 let clamped = (self.origin[along] + at).saturating_sub(self.halo).min(end);
                 let Some(position) = self.position(along, at).or(slope.then_some(clamped)) else { continue };
                 let (x, y) = if along == 1 { (outside, at) } else { (at, outside) };
                 let cell = self.at(x, y) + self.before();
                 for k in 0..self.inner() {
-                    // The coordinate across the face is none of the function's.
+                    // The coordinate across the face is not an argument of the function.
                     let place =
                         if along == 1 { self.place(k, 0, position) } else { self.place(k, position, 0) };
                     let value = finite(Some(face), place, value(place))?;
@@ -203,7 +206,7 @@ impl<'a, T: Value> Plain<'a, T> {
         Ok(())
     }
 
-    /// What holds at the ends of lines.
+    /// Sets the boundary at the ends of lines.
     fn fill_ends(
         &mut self,
         finite: &impl Fn(Option<usize>, [usize; 3], T) -> Result<T, Bad>,
@@ -235,7 +238,7 @@ impl<'a, T: Value> Plain<'a, T> {
         Ok(())
     }
 
-    /// The points in corners between edges of given values.
+    /// Sets the points in corners between edges of given values.
     fn fill_corners(
         &mut self,
         finite: &impl Fn(Option<usize>, [usize; 3], T) -> Result<T, Bad>,
@@ -278,7 +281,7 @@ impl<'a, T: Value> Plain<'a, T> {
         }
     }
 
-    /// Sets what lies beyond faces with a slope, and beyond periodic ends of lines, for a sweep of
+    /// Sets the points beyond faces with a slope, and beyond periodic ends of lines, for a sweep of
     /// `area`.
     fn mirror(&mut self, area: &Area) {
         let more = usize::from(self.rules.diagonal);
@@ -286,7 +289,7 @@ impl<'a, T: Value> Plain<'a, T> {
         if !self.is_flat() {
             self.mirror_ends(area);
         }
-        // Rows first: their corners are then columns'.
+        // Rows first: the corners are then set with the columns.
         for side in [Side::North, Side::South, Side::West, Side::East] {
             let face = self.first_face() + side as usize;
             if self.slopes[face].is_empty() {
@@ -326,7 +329,7 @@ impl<'a, T: Value> Plain<'a, T> {
         }
     }
 
-    /// The points of `colour` in row `y` of `columns`, in runs.
+    /// The points of `colour` in row `y` of `columns`, as runs.
     fn runs(&self, colour: usize, columns: &Range<usize>, y: usize) -> impl Iterator<Item = Run> + use<T> {
         let (flat, line, colours) = (self.is_flat(), self.line, self.rules.colours);
         let (row, halo, origin) = (self.extent(0) as isize * line as isize, self.halo, self.origin);
@@ -338,7 +341,7 @@ impl<'a, T: Value> Plain<'a, T> {
         };
         let [rows, around] =
             if flat { [self.whole[1], self.whole[0]] } else { [self.whole[2], self.whole[1]] };
-        // Even halos before the first point leave colours as they are.
+        // Even halos before the first point do not change colours.
         let parity = |direction: usize, at: usize| (origin[direction] + at + halo) % 2;
         let position = move |direction: usize, at: usize, points: usize| {
             ((origin[direction] + at) as isize - halo as isize).rem_euclid(points as isize) as usize
@@ -422,7 +425,8 @@ impl<T: Value> Points<T> for Plain<'_, T> {
     }
 
     fn charge(&self) -> Charge {
-        // The kernel has half of an area's points, with five points each; nine take twice as long.
+        // The kernel sweeps half of an area's points with five points each; nine points take twice
+        // as long.
         let kernels = if self.rules.diagonal { 4 } else { 2 };
         Charge { kernels: (kernels / self.rules.colours).max(1), line: self.inner() }
     }
@@ -479,10 +483,10 @@ impl<T: Value> Points<T> for Plain<'_, T> {
     }
 }
 
-/// Why rows can be packed.
+/// The reason why rows can always be packed.
 const WITHIN: &str = "an area lies within its part";
 
-/// Copies a run of values: of few, a call would take longer than the copy.
+/// Copies a run of values; for few values, a call would take longer than the copy.
 #[inline]
 pub(crate) fn move_run<T: Value>(to: &mut [T], from: &[T]) {
     if from.len() <= 4 {

@@ -1,7 +1,7 @@
-//! What iterations and exchanges need of a node's part of a problem, however it is stored.
+//! The interface of a node's part for iterations and exchanges, however the part is stored.
 //!
 //! A part is a block of *cells* in columns and rows, with a halo around it. A cell is a point of a
-//! grid of two dimensions, or a line of points of one of three. Coordinates count from the
+//! two-dimensional grid, or a line of points of a three-dimensional one. Coordinates count from the
 //! outermost column and row of the halo.
 
 use std::ops::Range;
@@ -15,22 +15,22 @@ pub(crate) struct Area {
     pub(crate) rows: Range<usize>,
 }
 
-/// A given value that is not finite: where, and what.
+/// A given value that is not finite, and its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bad {
-    /// The face that it is of, by its index; an initial value otherwise.
+    /// The index of the face that it belongs to; `None` for an initial value.
     pub(crate) face: Option<usize>,
     /// Column, row and plane.
     pub(crate) place: [usize; 3],
     pub(crate) value: f64,
 }
 
-/// What sweeping a part costs on a simulated machine, in units of the kernel `StencilSweep`.
+/// The cost of sweeping a part on a simulated machine, in units of the kernel `StencilSweep`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charge {
-    /// Kernels in a sweep.
+    /// Kernels a sweep.
     pub(crate) kernels: usize,
-    /// Points of a cell.
+    /// Points a cell.
     pub(crate) line: usize,
 }
 
@@ -42,32 +42,32 @@ pub(crate) trait Points<T: Value> {
     /// The width of the halo.
     fn halo(&self) -> usize;
 
-    /// Whether anything lies beyond that side but an edge of the grid.
+    /// False if there is only an edge of the grid beyond that side.
     fn has_halo(&self, side: Side) -> bool;
 
-    /// Whether a sweep reads the cells in the corners of its area.
+    /// True if a sweep reads the cells in the corners of its area.
     fn reads_corners(&self) -> bool {
         false
     }
 
-    /// Sweeps of an iteration: its colours. Each uses up a layer of the halo.
+    /// Number of sweeps of an iteration: its colours. Each sweep uses up a layer of the halo.
     fn sweeps(&self) -> usize;
 
-    /// Whether a sweep of one colour of two needs the other one's points only.
+    /// True if a sweep of one of two colours reads only points of the other.
     fn needs_one_colour(&self) -> bool {
         false
     }
 
-    /// How many sweeps are best done in one pass.
+    /// The best number of sweeps in one pass.
     fn longest_wave(&self) -> usize {
         usize::MAX
     }
 
-    /// What a sweep costs.
+    /// The cost of a sweep.
     fn charge(&self) -> Charge;
 
-    /// Sweeps `areas.len()` times, colours in turn from `first` on; returns the largest update but
-    /// in the first `uncounted` sweeps, infinite where a value that counts is not finite.
+    /// Sweeps `areas.len()` times, with colours in turn from `first` on; returns the largest update
+    /// of all but the first `uncounted` sweeps, or infinity if a counted value is not finite.
     fn wave(&mut self, first: usize, areas: &[Area], uncounted: usize) -> T;
 
     /// The number of values of `area`, of one colour or all.
@@ -76,17 +76,17 @@ pub(crate) trait Points<T: Value> {
     /// Copies the values of `area` to `into`.
     fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]);
 
-    /// Where the values of `area` lie in the part's [`memory`](Self::memory), in the order of
-    /// [`pack`](Self::pack), as contiguous pieces.
+    /// The positions of the values of `area` in the part's [`memory`](Self::memory), as contiguous
+    /// pieces in the order of [`pack`](Self::pack).
     fn pieces(&self, area: &Area, colour: Option<usize>) -> Vec<Range<usize>>;
 
-    /// All values; empty where this part has no memory.
+    /// All values; empty if this part has no memory.
     fn memory(&mut self) -> &mut [T];
 
-    /// Sets the values of `area` to what [`pack`](Self::pack) of their node made.
+    /// Sets the values of `area` to those that [`pack`](Self::pack) produced on another node.
     fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]);
 
-    /// The block without its halo, cell by cell; empty where it has no memory.
+    /// The block without its halo, cell by cell; empty if it has no memory.
     fn values(&self) -> Vec<T>;
 
     /// The cells that a sweep computes if `valid` layers of the halo are valid before it.
@@ -100,7 +100,7 @@ pub(crate) trait Points<T: Value> {
     }
 }
 
-/// The cells of `area` next to no halo, and those at its sides that are.
+/// Splits `area` into the cells not next to a halo, and the cells next to the halo at each side.
 pub(crate) fn split<T: Value>(part: &dyn Points<T>, area: &Area) -> (Area, [Area; 4]) {
     let next = |side| usize::from(part.has_halo(side));
     let inner = |all: &Range<usize>, [before, after]: [Side; 2]| {
@@ -118,7 +118,7 @@ pub(crate) fn split<T: Value>(part: &dyn Points<T>, area: &Area) -> (Area, [Area
     (Area { columns, rows }, border)
 }
 
-/// Which of a block's sides have anything beyond them but an edge of the grid of `cells`.
+/// The sides of a block that have more beyond them than an edge of the grid of `cells`.
 pub(crate) fn sides_with_halo(
     block: &[Range<usize>; 2],
     cells: [usize; 2],
@@ -137,7 +137,7 @@ pub(crate) fn sides_with_halo(
 /// `len` zeros.
 ///
 /// # Errors
-/// There is no room for them.
+/// If they cannot be allocated.
 pub(crate) fn zeros<T: Value>(len: usize) -> Result<Vec<T>, ()> {
     let mut array = Vec::new();
     array.try_reserve_exact(len).map_err(|_| ())?;

@@ -1,4 +1,4 @@
-//! What grids and volumes have in common: a layout is chosen, then all nodes iterate.
+//! The common part of grids and volumes: a layout is chosen, then all nodes iterate.
 
 use std::ops::Range;
 
@@ -22,43 +22,43 @@ pub(crate) trait Problem<'a, T: Value> {
     /// Points from west to east, north to south, top to bottom.
     fn size(&self) -> [usize; 3];
 
-    /// Columns and rows of what is divided among nodes: points, or lines of points.
+    /// Columns and rows of the cells that are divided among nodes: points, or lines of points.
     fn cells(&self) -> [usize; 2];
 
-    /// Whether columns, and rows, go around.
+    /// True for columns, and rows, that wrap around.
     fn periodic(&self) -> [bool; 2];
 
     fn check(&self) -> Result<(), StencilError>;
 
-    /// A number that is equal on all nodes with equal problems.
+    /// A fingerprint that is equal on all nodes with equal problems.
     fn word(&self) -> u64;
 
-    /// Width and height of a grid with five points whose iterations take about as long, and whether
-    /// the models were measured with such.
+    /// Width and height of a five-point grid whose iterations take about as long; and true if the
+    /// models were measured with such problems.
     fn like(&self) -> ([f64; 2], bool);
 
-    /// Whether the models were measured with such problems.
+    /// True if the models were measured with such problems.
     fn measured(&self) -> bool {
         self.like().1 && self.settings().method == Method::RedBlack && size_of::<T>() == 8
     }
 
-    /// Values that are stored for a cell.
+    /// Number of values stored for a cell.
     fn values_of_cell(&self) -> usize;
 
-    /// A node's part, with zeros; without memory where `hollow`.
+    /// A node's part, filled with zeros; without memory if `hollow`.
     ///
     /// # Errors
-    /// The number of bytes for which there is no room.
+    /// The number of bytes that could not be allocated.
     fn part(&self, block: &[Range<usize>; 2], halo: usize, hollow: bool) -> Result<Parts<'a, T>, u64>;
 
     /// Sets a part to its initial values.
     fn fill(&self, part: &mut Parts<'a, T>) -> Result<(), Bad>;
 
-    /// What is said of a value that is not finite.
+    /// The error for a value that is not finite.
     fn bad(&self, bad: Bad) -> StencilError;
 }
 
-/// A node's part, as it is stored.
+/// A node's part, in one of its representations.
 pub(crate) enum Parts<'a, T> {
     Coloured(Part<T>),
     Plain(Plain<'a, T>),
@@ -80,7 +80,7 @@ impl<'a, T: Value> Parts<'a, T> {
     }
 }
 
-/// Solves with the layout that models predict to be fastest.
+/// Solves with the layout of the least predicted time.
 pub(crate) fn solve_with<'a, T: Value>(
     problem: &impl Problem<'a, T>,
     node: &mut Node,
@@ -108,7 +108,8 @@ pub(crate) fn solve_with<'a, T: Value>(
         return Err(StencilError::Unlike);
     }
     problem.check()?;
-    // Models of other sweeps or machines decide nothing: it is done as layouts were measured.
+    // Models of other sweeps or machines are not used: halos are exchanged as when layouts were
+    // measured.
     let ways = ways.decides(problem.measured()).then_some(&*ways);
     let (mut layout, choice) = choose(problem, node, &selector, ways)?;
     let block = layout.block(problem.cells(), 0).map(|range| range.len() as f64);
@@ -116,7 +117,7 @@ pub(crate) fn solve_with<'a, T: Value>(
     if let Some(ways) = ways.filter(|_| layout.nodes() > 1) {
         (layout, exchange) = exchanged(node, ways, layout, &block)?;
     }
-    // With a narrow halo a wave ends after one sweep or two.
+    // With a narrow halo a wave ends after one or two sweeps.
     if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
         layout = waved(node, &waves, layout, &block)?;
     }
@@ -125,7 +126,7 @@ pub(crate) fn solve_with<'a, T: Value>(
     Ok(solution)
 }
 
-/// Solves with this layout, whatever models say.
+/// Solves with this layout, regardless of models.
 pub(crate) fn solve_in<'a, T: Value>(
     problem: &impl Problem<'a, T>,
     node: &mut Node,
@@ -199,7 +200,8 @@ fn choose<'a, T: Value>(
             cells[0], cells[1]
         )));
     }
-    // Models of other sizes or numbers of nodes only rank layouts; the nearest that suits is taken.
+    // Models of other sizes or numbers of nodes only rank layouts; the nearest suitable layout is
+    // taken.
     let layout = if exact { layout } else { layout.suited(nodes, cells, periodic) };
     let more = Layout { extra: settings.extra, ..layout };
     let layout = if layout != Layout::ONE && more.fits(cells, periodic) { more } else { layout };
@@ -221,16 +223,16 @@ fn layout_of(candidate: Stencil, nodes: usize) -> Layout {
     }
 }
 
-/// Models of layouts, each with the exchange that is chosen for it. Layouts were measured with
-/// packed halos, so their times are multiplied by the ratio of that exchange's time to the time of
-/// packed halos.
+/// Models of layouts, each combined with the exchange chosen for it. Layouts were measured with
+/// packed halos, so their times are multiplied by the ratio of the chosen exchange's time to that
+/// of packed halos.
 struct Exchanged<'a> {
     layouts: &'a (dyn Source + Send + Sync),
     ways: &'a Selector,
 }
 
 impl Exchanged<'_> {
-    /// The ratio for one layout; 1 where models do not cover packed halos, and for one node.
+    /// The ratio for one layout; 1 if models do not cover packed halos, and for one node.
     fn ratio(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> f64 {
         let ratio = || {
             let layout = layout_of(Stencil::candidate(candidate, parameters)?, nodes);
@@ -241,7 +243,7 @@ impl Exchanged<'_> {
             let block = layout.block([width as usize, height as usize], 0).map(|range| range.len() as f64);
             let inputs = inputs_of(layout, &block);
             let models = self.ways.models();
-            // The first candidate, not overlapped.
+            // The first candidate, without overlap.
             let packed = models.source.seconds(0, nodes, &inputs, &[0])? * models.source.expected_ratio(0);
             let question = self.ways.question(nodes, &inputs);
             let (_, choice) = models.choose::<StencilExchange>(question, &|_| true).ok()?;
@@ -304,14 +306,14 @@ impl Source for Exchanged<'_> {
     }
 }
 
-/// What an exchange is chosen by.
+/// The inputs to the choice of an exchange.
 fn inputs_of(layout: Layout, block: &[f64; 2]) -> [f64; 4] {
     [block[0], block[1], layout.columns as f64, layout.halo as f64]
 }
 
-/// `layout` with the way of exchanging halos that is predicted to be fastest. Outside what was
-/// measured it stays as it is: the packets of a long transfer wait for a receiver that sweeps, so
-/// that what is best nearby may cost many times as much.
+/// `layout` with the variant of the halo exchange that has the least predicted time. Outside the
+/// measured range the default is kept. Extrapolating is unsafe: a long transfer to a node that is
+/// sweeping stalls, which can cost many times more.
 fn exchanged(
     node: &mut Node,
     selector: &Selector,
@@ -333,7 +335,7 @@ fn exchanged(
     Ok((layout, known.then_some(choice)))
 }
 
-/// `layout` with the length of waves that is predicted to be fastest.
+/// `layout` with the length of waves that has the least predicted time.
 fn waved(
     node: &mut Node,
     selector: &Selector,
@@ -347,7 +349,8 @@ fn waved(
 
 const UNLIKE: &str = "the models were measured with red-black sweeps of f64: they only rank others";
 
-/// Beyond it the time of an iteration hardly depends on how often updates are looked at.
+/// Beyond this interval between checks of the largest update, the time of an iteration hardly
+/// depends on it.
 const MOST_EVERY: u64 = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Single layouts, for calibration, benchmarks and tests.
+//! Runs of single layouts, for calibration, benchmarks and tests.
 //!
 //! The profiling programs generated from `specs/stencil` call [`seconds`].
 
@@ -8,13 +8,13 @@ use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
 use crate::{Grid, Layout, Solution, StencilError, Value, Volume, Way};
 
-/// Solves `grid` with `layout`, whatever models say.
+/// Solves `grid` with `layout`, regardless of models.
 ///
 /// # Participation
 /// Collective, with equal arguments.
 ///
 /// # Errors
-/// As [`Grid::solve`]; [`StencilError::Layout`] if the layout does not suit.
+/// As [`Grid::solve`]; [`StencilError::Layout`] if the layout does not suit the grid or the nodes.
 pub fn solve<T: Value>(
     grid: &Grid<'_, T>,
     node: &mut Node,
@@ -23,7 +23,8 @@ pub fn solve<T: Value>(
     solve_in(grid, node, layout)
 }
 
-/// Solves `volume` with `layout`, whose columns of blocks divide rows, and whose rows planes.
+/// Solves `volume` with `layout`, whose columns of blocks divide rows, and whose rows of blocks
+/// divide planes.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -38,10 +39,10 @@ pub fn solve_volume<T: Value>(
     solve_in(volume, node, layout)
 }
 
-/// The time of one iteration, in seconds, on the slowest node: red-black sweeps of f64 over
-/// `width` by `height` points between edges of given values, where the largest update is looked at
-/// in every `every`-th iteration. `columns` of blocks, with halos of `halo`; 0 columns is node 0
-/// alone. NaN where that is no layout.
+/// The time of one iteration on the slowest node, in seconds: red-black sweeps of f64 over `width`
+/// by `height` points between edges of given values. The largest update is checked in every
+/// `every`-th iteration. The layout has `columns` of blocks, with halos of `halo`; 0 columns is
+/// node 0 alone. NaN if there is no such layout.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -60,8 +61,8 @@ pub fn seconds(
     seconds_on(node, &Grid::new(width, height), layout, every)
 }
 
-/// The time of one iteration, in seconds, where each node has a block of `width` by `height`
-/// points: as many columns of blocks as rows, or twice as many, with halos of one.
+/// The time of one iteration, in seconds, if each node has a block of `width` by `height` points:
+/// as many columns of blocks as rows, or twice as many, with halos of one layer.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -69,7 +70,7 @@ pub fn block_seconds(node: &mut Node, width: usize, height: usize) -> f64 {
     block_seconds_with(node, [width, height], [0; 2])
 }
 
-/// As [`block_seconds`], with halos of `halo`; NaN where blocks are smaller.
+/// As [`block_seconds`], with halos of `halo` layers; NaN if blocks are smaller.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -79,8 +80,8 @@ pub fn halo_seconds(node: &mut Node, width: usize, height: usize, halo: usize) -
     seconds_on(node, &Grid::new(squares.columns * width, squares.rows * height), layout, 1)
 }
 
-/// The time of one iteration, in seconds, where each node has `block` points, in `columns` of
-/// blocks with halos of `halo` that are exchanged in this way.
+/// The time of one iteration, in seconds, if each node has `block` points: `columns` of blocks with
+/// halos of `halo` layers, exchanged in this variant.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -97,7 +98,7 @@ pub fn exchange_seconds(
 }
 
 /// The time of one iteration, in seconds, of `width` by `height` points on one node, in waves of at
-/// most `sweeps`, where the largest update is looked at rarely.
+/// most `sweeps`, with rare checks of the largest update.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -105,16 +106,16 @@ pub fn wave_seconds(node: &mut Node, width: usize, height: usize, sweeps: usize)
     seconds_on(node, &Grid::new(width, height), Layout { wave: sweeps, ..Layout::ONE }, 16)
 }
 
-/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are slower
-/// than the others, than where all nodes have blocks as large, of `width` by `height` points: they
-/// have a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern (`columns`),
-/// the northern and southern (`rows`), or all with the corners. NaN where no nodes lie between
-/// them.
+/// The time in seconds that nodes at the edge of a grid have to spare because they have a neighbour
+/// less (Brewer 1994, §5.2). It is the difference between an iteration with equal blocks of `width`
+/// by `height` points and one whose inner nodes have smaller blocks, so that the nodes at the edges
+/// are the slowest. The edges are the western and eastern (`columns`), the northern and southern
+/// (`rows`), or all of them with the corners. NaN if there are no nodes between them.
 ///
-/// Of the two exchanges of an iteration a smaller block may wait for a larger one in `both`, which
-/// is so where edges are much slower. Where they are just slower, it waits in one: what is returned
-/// then is by how much the iteration is shorter than the mean of two, with blocks as large as the
-/// one and as the other on all nodes.
+/// With `both`, edges are so much slower that a smaller block waits for a larger one in both
+/// exchanges of an iteration. Otherwise edges are only just slower, and it waits in one exchange.
+/// The result is then the difference to the mean of two times: those with large and with small
+/// blocks on all nodes.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -128,7 +129,7 @@ pub fn spare_seconds(
 ) -> f64 {
     let block = [width, height];
     let edge = [columns, rows];
-    // The inner blocks keep a quarter, and points of both colours.
+    // The inner blocks keep a quarter of their points, and points of both colours.
     let most = [0, 1].map(|way| match edge[way] {
         true => block[way].saturating_sub(block[way].div_ceil(4).max(2)),
         false => 0,
@@ -143,7 +144,7 @@ pub fn spare_seconds(
     if both {
         return spare.max(0.0);
     }
-    // So many columns or rows are worth that time.
+    // The share of the extra columns or rows that is worth that time.
     let share = (spare / (whole - inner)).clamp(0.0, 1.0);
     let near = most.map(|most| ((most as f64 * share).round() as usize).max(most.min(1)));
     let [with, inner] = times(node, near);
@@ -181,39 +182,39 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
     let mut time = |node: &mut Node, iterations| {
         node.barrier();
         let start = node.now();
-        // Zeros stay zeros.
+        // All values remain zero.
         let _ = solver.run(node, Limits { iterations, threshold: Some(0.0), every }, &mut |_| ());
         node.reduce_max(node.now().get() - start.get())
     };
-    // Whole numbers of exchanges and of looks.
+    // The number of iterations contains whole numbers of exchanges and of checks.
     let exchanges = (layout.halo as u64 / 2).max(1);
     let unit = exchanges.max(every);
     if node.is_simulated() {
-        // What two runs differ by has no start in it. Packets meet by chance where queues are
-        // short, so that iterations differ.
+        // The difference between two runs excludes the start. Packets collide by chance if queues
+        // are short, so iterations differ.
         let short = time(node, unit);
         let units = if unit == 1 { SIMULATED } else { 1 };
         return (time(node, (1 + units) * unit) - short) / (units * unit) as f64;
     }
     let _touched_first = time(node, exchanges);
     let once = time(node, exchanges) / exchanges as f64;
-    // As many as there are from one look to the next, even of long ones: no wave goes beyond a
-    // look.
+    // As many iterations as between two checks, even of long ones: no wave extends beyond a check.
     let iterations =
         ((LEAST_SECONDS / once.max(1e-9)) as u64).clamp(1, MOST_ITERATIONS).next_multiple_of(unit);
-    // Other programs only add to a time.
+    // Other programs can only lengthen a time, so the least of several runs is taken.
     let runs = (ALL_SECONDS / (once * iterations as f64)).clamp(2.0, 12.0) as usize;
     let least = (0..runs).map(|_| time(node, iterations)).fold(f64::INFINITY, f64::min);
     least / iterations as f64
 }
 
-/// Iterations whose mean is taken on simulated machines.
+/// Number of iterations averaged on simulated machines.
 const SIMULATED: u64 = 4;
 
-/// The least time of a run, longer than its start; short beside a time slice of the system.
+/// The least time of a run in s: longer than its start, short compared with a time slice of the
+/// system.
 const LEAST_SECONDS: f64 = 4e-4;
 
-/// The time of all runs for one sample.
+/// The total time of the runs for one sample, in s.
 const ALL_SECONDS: f64 = 8e-3;
 
 /// The most iterations of a run.

@@ -1,5 +1,5 @@
-//! The exchange of halos by messages that the transport has prepared, where it does so: MPI's
-//! persistent requests, and its derived datatypes.
+//! The exchange of halos by messages that the transport has prepared, if it can: MPI's persistent
+//! requests and derived datatypes.
 
 use strata_runtime::{Node, Prepared, PreparedPieces, Repeated, RepeatedPieces};
 
@@ -7,24 +7,24 @@ use crate::exchange::{incoming, moving, outgoing};
 use crate::points::{Area, Points};
 use crate::{Side, Value, Way};
 
-/// A side with another node beyond.
+/// A side and the node beyond it.
 type Link = (Side, usize);
 
-/// The messages of an exchange's phase.
+/// The messages of one phase of an exchange.
 enum Phase<T> {
-    /// Packed into memory of their own; the areas of what goes and comes.
+    /// Packed into separate memory; with the areas sent and received.
     Persistent(Prepared<T>, [Vec<Area>; 2]),
-    /// From and to where points lie.
+    /// Sent from and received into the arrays directly.
     Typed(PreparedPieces<T>),
 }
 
-/// The messages of all exchanges, by turn and phase; a phase without messages has none.
+/// The messages of all exchanges, by turn and phase; `None` for a phase without messages.
 pub(crate) struct Requests<T>([Vec<Option<Phase<T>>>; 2]);
 
 impl<T: Value> Requests<T> {
-    /// Messages with the nodes beyond `links`, in phases of these sides, for exchanges whose
-    /// colours are in turn those of `colours`; `None` for ways that need none, and where the
-    /// transport has none.
+    /// Prepares messages to and from the nodes beyond `links`: one phase for each group of sides,
+    /// with exchanges of the colours in `colours` in turn. `None` for variants that need no
+    /// messages, and if the transport has none.
     pub(crate) fn new(
         node: &mut Node,
         part: &dyn Points<T>,
@@ -46,7 +46,7 @@ impl<T: Value> Requests<T> {
         })))
     }
 
-    /// Sends and receives, or only packs and starts to.
+    /// Sends and receives, or only packs and starts the messages.
     pub(crate) fn start(
         &mut self,
         node: &mut Node,
@@ -63,7 +63,7 @@ impl<T: Value> Requests<T> {
         }
     }
 
-    /// Waits until all has come, and brings it into the halo.
+    /// Waits until all messages have arrived, and copies them into the halo.
     pub(crate) fn finish(
         &mut self,
         node: &mut Node,
@@ -94,7 +94,7 @@ fn phase<T: Value>(
     turn: usize,
     colour: Option<usize>,
 ) -> Option<Phase<T>> {
-    // A message has the number of the side where it comes in.
+    // A message has the number of the side at which it arrives.
     let number = |side: Side| 4 * turn + side as usize;
     let sends = links.iter().map(|(side, to)| (number(side.opposite()), *to, outgoing(part, *side)));
     let receives = links.iter().map(|(side, from)| (number(*side), *from, incoming(part, *side)));

@@ -5,31 +5,32 @@ use std::cell::RefCell;
 use crate::solver::Limits;
 use crate::{StencilError, Value};
 
-/// How points are updated.
+/// The method of updating points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// Successive over-relaxation in two colours: points whose column and row (and plane) add up to
-    /// an even number, then the others (Brewer 1994, §4.4). Where diagonal neighbours count, in
-    /// four: by even and odd columns and rows.
+    /// an even number, then the others (Brewer 1994, §4.4). If diagonal neighbours count, there are
+    /// four colours: by even and odd columns and rows.
     #[default]
     RedBlack,
-    /// All points by the values of the iteration before. Converges slowly; it smooths.
+    /// All points are updated from the values of the previous iteration. It converges slowly, but
+    /// smooths.
     Jacobi,
 }
 
 /// The state of a solution in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Iterations done.
+    /// Number of iterations done.
     pub iteration: u64,
-    /// The largest update of the last of them.
+    /// The largest update of the last iteration.
     pub residual: f64,
 }
 
-/// A function called with the state in between.
+/// The callback that receives the progress.
 type Callback<'a> = RefCell<Box<dyn FnMut(Progress) + 'a>>;
 
-/// What does not depend on the number of dimensions.
+/// Settings that do not depend on the number of dimensions.
 pub(crate) struct Settings<'a> {
     pub(crate) method: Method,
     pub(crate) extra: [usize; 2],
@@ -59,8 +60,8 @@ impl Settings<'_> {
         Limits { iterations: self.iterations, threshold: self.threshold, every: self.every }
     }
 
-    /// The factor of over-relaxation: as set, or the best one for Jacobi's method with a spectral
-    /// radius of `radius` (Young 1954): 2/(1 + √(1 − ρ²)).
+    /// The factor of over-relaxation: the one set, or the best one for a spectral radius of
+    /// `radius` of Jacobi's method (Young 1954): 2/(1 + √(1 − ρ²)).
     pub(crate) fn factor(&self, radius: f64) -> f64 {
         match (self.omega, self.method) {
             (Some(omega), _) => omega,
@@ -69,7 +70,7 @@ impl Settings<'_> {
         }
     }
 
-    /// Whether the settings make sense, with this factor and these weights.
+    /// Checks the settings together with this factor and these weights.
     pub(crate) fn check(&self, omega: f64, weights: Option<&[f64]>) -> Result<(), StencilError> {
         let most = if self.method == Method::Jacobi { 1.0 } else { 2.0_f64.next_down() };
         if !(omega > 0.0 && omega <= most) {
@@ -87,7 +88,7 @@ impl Settings<'_> {
         }
     }
 
-    /// A number that is equal on all nodes with equal settings and `parts`.
+    /// A fingerprint that is equal on all nodes with equal settings and `parts`.
     pub(crate) fn word<T: Value>(&self, parts: impl IntoIterator<Item = u64>) -> u64 {
         let threshold = self.threshold.map_or(1, f64::to_bits);
         let own = [
@@ -105,7 +106,7 @@ impl Settings<'_> {
     }
 }
 
-/// The builder's functions for [`Settings`], for a type that has them as `settings`.
+/// Builder methods of [`Settings`], for a type with a field `settings`.
 macro_rules! builders {
     () => {
         /// Sets the method.
@@ -123,7 +124,7 @@ macro_rules! builders {
             self
         }
 
-        /// Ends when the largest update of an iteration is below `threshold`, which is not
+        /// Ends when the largest update of an iteration is below `threshold`, which must not be
         /// negative; 0 is never reached.
         #[must_use]
         pub fn threshold(mut self, threshold: f64) -> Self {
@@ -131,7 +132,8 @@ macro_rules! builders {
             self
         }
 
-        /// Ends after the greatest number of iterations only; nodes then need not agree in between.
+        /// Ends only after the greatest number of iterations; nodes then need no agreement in
+        /// between.
         #[must_use]
         pub fn no_threshold(mut self) -> Self {
             self.settings.threshold = None;
@@ -145,30 +147,30 @@ macro_rules! builders {
             self
         }
 
-        /// Looks at the largest update in every `iterations`-th iteration only, at least 1:
-        /// cheaper, but there may be some iterations too many.
+        /// Checks the largest update only in every `iterations`-th iteration, at least 1: cheaper,
+        /// but some iterations may be superfluous.
         #[must_use]
         pub fn check_every(mut self, iterations: u64) -> Self {
             self.settings.every = iterations.max(1);
             self
         }
 
-        /// Calls `progress` on node 0 whenever the largest update was looked at.
+        /// Calls `progress` on node 0 after each check of the largest update.
         #[must_use]
         pub fn progress(mut self, progress: impl FnMut($crate::Progress) + 'a) -> Self {
             self.settings.progress = Some(std::cell::RefCell::new(Box::new(progress)));
             self
         }
 
-        /// Solves it with the data layout that models of this machine predict to be fastest.
+        /// Solves it with the data layout of the least time predicted by models of this machine.
         ///
-        /// The values are equal to the bit for every layout and number of nodes. That the threshold
-        /// was not reached is no error: see [`Solution::converged`](crate::Solution::converged).
+        /// The values are equal to the bit for every layout and number of nodes. Not reaching the
+        /// threshold is not an error: see [`Solution::converged`](crate::Solution::converged).
         ///
         /// # Settings
-        /// `STRATA_PIN=stencil=columns:2:1` takes two columns of blocks and a halo of one,
-        /// `STRATA_MODELS=FILE` chooses by that model set, `STRATA_EXPLAIN=1` explains the choice
-        /// on node 0's stderr. Only node 0's environment is read.
+        /// `STRATA_PIN=stencil=columns:2:1` pins two columns of blocks and a halo of one,
+        /// `STRATA_MODELS=FILE` chooses by that model set, `STRATA_EXPLAIN=1` prints the choice on
+        /// node 0's stderr. Only node 0's environment is read.
         ///
         /// # Participation
         /// Collective: every node calls it, with equal settings and functions.

@@ -1,7 +1,7 @@
-//! Fields in files, in NumPy's format: for other programs, and to go on from.
+//! Fields in files in NumPy's format, for other programs and for restarts.
 //!
-//! The values of all points are the whole state of a solver, so that a program that goes on from a
-//! file gets the same values, to the bit, as one that was not interrupted, on whatever nodes.
+//! The values of all points are the whole state of a solver. A program that restarts from a file
+//! computes the same values, to the bit, as an uninterrupted one, on any number of nodes.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use thiserror::Error;
 
 use crate::{Solution, Value};
 
-/// What a NumPy file begins with, with version 1.0 of the format.
+/// The start of a NumPy file, with version 1.0 of the format.
 const MAGIC: &[u8; 8] = b"\x93NUMPY\x01\x00";
 
-/// Why a field was not written or read.
+/// Why a field could not be written or read.
 #[derive(Clone, Debug, Error)]
 #[error("{}: {reason}", path.display())]
 pub struct SnapshotError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
@@ -53,14 +53,14 @@ pub struct Snapshot<T> {
 }
 
 impl<T: Value> Snapshot<T> {
-    /// Reads a file of [`Solution::save`], or any of NumPy's of two or three dimensions, in C's
-    /// order, of `T` in little-endian order.
+    /// Reads a file of [`Solution::save`], or any NumPy file with two or three dimensions, in C
+    /// order, with little-endian elements of type `T`.
     ///
     /// # Participation
     /// Local: each node that needs values reads the file.
     ///
     /// # Errors
-    /// The file cannot be read, is not of that kind, or is not whole.
+    /// If the file cannot be read, has another format, or is incomplete.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|error| error.to_string());
@@ -113,7 +113,7 @@ impl<T: Value> Snapshot<T> {
         self.size[2]
     }
 
-    /// The value of a point; NaN outside the grid, which a solver refuses.
+    /// The value of a point; NaN outside the grid, which a solver rejects.
     #[must_use]
     pub fn at(&self, x: usize, y: usize) -> T {
         self.at_plane(x, y, 0)
@@ -131,14 +131,14 @@ impl<T: Value> Snapshot<T> {
 }
 
 impl<T: Value> Solution<T> {
-    /// Writes all points to a file that NumPy reads (`numpy.load`), as an array of rows, or of
-    /// planes of rows. The file is replaced only when all of it is on the disk.
+    /// Writes all points to a file for NumPy (`numpy.load`), as an array of rows, or of planes of
+    /// rows. The file is replaced only when all of the new one is on the disk.
     ///
     /// # Participation
     /// Collective; node 0 writes.
     ///
     /// # Errors
-    /// The file cannot be written; every node gets an error.
+    /// If the file cannot be written; every node gets an error.
     pub fn save(&self, node: &mut Node, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let written = self.gather(node).map(|values| {
@@ -175,7 +175,7 @@ fn bytes<T: Value>(shape: &[usize], values: &[T]) -> Vec<u8> {
     let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let header =
         format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", descriptor::<T>());
-    // Data begin at a multiple of 64 bytes; the header ends with a line's end.
+    // Data begin at a multiple of 64 bytes; the header ends with a newline.
     let length = (MAGIC.len() + 2 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 2;
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&(length as u16).to_le_bytes());

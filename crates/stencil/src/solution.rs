@@ -1,4 +1,4 @@
-//! What came out.
+//! The result of a solver.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,24 +8,24 @@ use strata_runtime::{Block, Node};
 use crate::solver::Outcome;
 use crate::{Choice, ExchangeChoice, Layout, Value};
 
-/// A solution, each node with its own block of points.
+/// A solution; each node has its own block of points.
 #[derive(Clone, Debug)]
 pub struct Solution<T> {
-    /// Iterations done.
+    /// Number of iterations done.
     pub iterations: u64,
     /// The largest update of the last iteration.
     pub residual: f64,
-    /// Whether the largest update fell below the threshold; if not, the limit of iterations ended
-    /// it.
+    /// True if the largest update fell below the threshold; false if the limit of iterations was
+    /// reached.
     pub converged: bool,
-    /// How the points are divided.
+    /// The layout used.
     pub layout: Layout,
-    /// Why they are divided so; `None` where the layout was given.
+    /// The reasons for the layout; `None` if it was given.
     pub choice: Option<Choice>,
-    /// Why halos are exchanged as they are; `None` where no models of this machine say.
+    /// The reasons for the variant of the halo exchange; `None` without models of this machine.
     pub exchange: Option<ExchangeChoice>,
     size: [usize; 3],
-    /// Columns and rows of what is divided among nodes.
+    /// Columns and rows of the cells that are divided among nodes.
     cells: [usize; 2],
     block: [Range<usize>; 2],
     values: Vec<T>,
@@ -67,21 +67,21 @@ impl<T: Value> Solution<T> {
         self.size[2]
     }
 
-    /// The columns and rows of this node's points, of a volume the rows and planes; empty ranges on
-    /// a node without any.
+    /// The columns and rows of this node's points, for a volume the rows and planes; empty ranges
+    /// on a node without points.
     #[must_use]
     pub fn block(&self) -> [Range<usize>; 2] {
         self.block.clone()
     }
 
-    /// This node's points, row by row, of a volume plane by plane; none in a simulation that skips
-    /// computing.
+    /// This node's points, row by row, for a volume plane by plane; empty in a simulation that
+    /// skips computing.
     #[must_use]
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// All points on node 0, row by row, of a volume plane by plane; `None` on the other nodes.
+    /// All points on node 0, row by row, for a volume plane by plane; `None` on the other nodes.
     ///
     /// # Participation
     /// Collective.
@@ -93,7 +93,7 @@ impl<T: Value> Solution<T> {
             return None;
         }
         let points: usize = self.size.iter().product();
-        // Of a cell: a point, or a line of them.
+        // Number of points of a cell: one, or a line.
         let line = points / (self.cells[0] * self.cells[1]).max(1);
         let mut all = vec![T::default(); if node.is_skeleton() { 0 } else { points }];
         for (rank, block) in blocks.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Iterations over a node's part: sweeps in waves, exchanges between them, a look at the largest
-//! update now and then.
+//! Iterations over a node's part: sweeps in waves, exchanges between them, and regular checks of
+//! the largest update.
 
 use strata_runtime::{Node, Work};
 
@@ -11,17 +11,17 @@ use crate::{Layout, Progress, Side, StencilError, Value, memory};
 /// The most sweeps of a wave of any part.
 pub(crate) const MOST_WAVE: usize = 16;
 
-/// When iterations end.
+/// The conditions for ending iterations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) iterations: u64,
-    /// The largest update below which they end; `None` never looks before the last.
+    /// The threshold for the largest update; with `None` it is computed only in the last iteration.
     pub(crate) threshold: Option<f64>,
-    /// Iterations from one look to the next.
+    /// Number of iterations between two checks.
     pub(crate) every: u64,
 }
 
-/// How iterations ended.
+/// The state after the last iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) iterations: u64,
@@ -37,13 +37,13 @@ pub(crate) struct Solver<'a, T> {
 }
 
 impl<'a, T: Value> Solver<'a, T> {
-    /// This node's part of a problem, with its initial values.
+    /// Creates this node's part of a problem with its initial values.
     ///
     /// # Participation
     /// Collective.
     ///
     /// # Errors
-    /// There is no room on a node, or a value is not finite; equal on all nodes.
+    /// If a node lacks memory, or a value is not finite; equal on all nodes.
     pub(crate) fn new(
         node: &mut Node,
         problem: &impl Problem<'a, T>,
@@ -67,7 +67,7 @@ impl<'a, T: Value> Solver<'a, T> {
         }
     }
 
-    /// Iterates until `limits` end it.
+    /// Iterates until the conditions in `limits` are met.
     ///
     /// # Participation
     /// Collective.
@@ -106,7 +106,7 @@ impl<'a, T: Value> Solver<'a, T> {
     ) -> Result<Outcome, StencilError> {
         let part = self.parts.points_mut();
         let per = part.sweeps() as u64;
-        // With one layer, red-black sweeps need the points of the other colour only.
+        // With one layer, red-black sweeps read only points of the other colour.
         let narrow = part.needs_one_colour() && self.layout.halo == 1;
         let colours = if narrow { [Some(1), Some(0)] } else { [None; 2] };
         let mut exchange = Exchange::open(node, part, self.layout, colours);
@@ -135,7 +135,7 @@ impl<'a, T: Value> Solver<'a, T> {
                 }
                 let left = usize::try_from(until * per - sweep).unwrap_or(usize::MAX);
                 let wave = left.min(valid).min(longest);
-                // Both colours of the last iteration count, in one wave or in two.
+                // Both colours of the last iteration count, in one wave or two.
                 let before = usize::try_from((until - 1) * per).unwrap_or(usize::MAX);
                 let uncounted = before.saturating_sub(usize::try_from(sweep).unwrap_or(usize::MAX));
                 let first = usize::try_from(sweep % per).unwrap_or(0);
@@ -158,7 +158,7 @@ impl<'a, T: Value> Solver<'a, T> {
             if node.rank() == 0 {
                 progress(Progress { iteration: until, residual });
             }
-            // A skeleton does not know its updates.
+            // The updates of a skeleton are unknown.
             if limits.threshold.is_some_and(|threshold| residual < threshold) && !node.is_skeleton() {
                 outcome.converged = true;
                 break;
@@ -169,7 +169,7 @@ impl<'a, T: Value> Solver<'a, T> {
     }
 }
 
-/// As [`swept`] of one area, with an exchange while what needs no halo is swept.
+/// As [`swept`] of one area, with an exchange during the sweep of the cells that need no halo.
 fn swept_while<T: Value>(
     node: &mut Node,
     part: &mut dyn Points<T>,
@@ -192,7 +192,7 @@ fn swept_while<T: Value>(
     most
 }
 
-/// Sweeps `areas` with colours from `first` on; returns the largest update but in the first
+/// Sweeps `areas` with colours from `first` on; returns the largest update of all but the first
 /// `uncounted` sweeps.
 fn swept<T: Value>(
     node: &mut Node,
@@ -212,7 +212,7 @@ fn swept<T: Value>(
     node.compute(Work::Kernel("StencilSweep", last), || part.wave(first, areas, uncounted).wide())
 }
 
-/// The first node's value that is not finite, if any has one, on all of them.
+/// The first node's non-finite value, if any node has one; equal on all nodes.
 ///
 /// # Participation
 /// Collective.

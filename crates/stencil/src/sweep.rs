@@ -2,11 +2,11 @@
 
 use crate::Value;
 
-/// Values relaxed at once; the largest update is kept for each lane.
+/// Number of values relaxed at once; each lane keeps its largest update.
 const LANES: usize = 8;
 
-/// The neighbours of a row's points of one colour: of each point those in the west, east, north and
-/// south. All have the row's length.
+/// The neighbours in the west, east, north and south of a row's points of one colour. All slices
+/// have the row's length.
 #[derive(Clone, Copy)]
 pub(crate) struct Neighbours<'a, T> {
     pub(crate) west: &'a [T],
@@ -15,16 +15,16 @@ pub(crate) struct Neighbours<'a, T> {
     pub(crate) south: &'a [T],
 }
 
-/// A row's points of one colour. As an operation of `pulp` it moves each point towards the mean of
-/// its neighbours, `omega` times the way (Brewer 1994, eq. 31), and returns the largest update.
+/// A row's points of one colour. As an operation of `pulp` it moves each point by `omega` times the
+/// difference to the mean of its neighbours (Brewer 1994, eq. 31), and returns the largest update.
 ///
-/// The same operations in the same order for every point, whatever vector instructions there are:
-/// results are equal to the bit.
+/// Every point is computed with the same operations in the same order, whatever vector instructions
+/// there are: results are equal to the bit.
 pub(crate) struct Row<'a, T> {
     pub(crate) points: &'a mut [T],
     pub(crate) near: Neighbours<'a, T>,
     pub(crate) omega: T,
-    /// Of the neighbours, if they are not a quarter each.
+    /// Weights of the neighbours, if they are not a quarter each.
     pub(crate) weights: Option<[T; 4]>,
 }
 
@@ -41,7 +41,7 @@ impl<T: Value> pulp::WithSimd for Row<'_, T> {
 }
 
 impl<T: Value> Row<'_, T> {
-    /// `EQUAL`: whether all weights are a quarter.
+    /// `EQUAL`: true if all weights are a quarter.
     #[inline(always)]
     fn run<const EQUAL: bool>(self, weights: [T; 4]) -> T {
         let Self { points, near, omega, .. } = self;
@@ -67,7 +67,7 @@ impl<T: Value> Row<'_, T> {
     }
 }
 
-/// Relaxes `N` points, whose neighbours in the west, east, north and south are given.
+/// Relaxes `N` points, given their neighbours in the west, east, north and south.
 #[inline(always)]
 fn relax<T: Value, const N: usize, const EQUAL: bool>(
     points: &mut [T; N],

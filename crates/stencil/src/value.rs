@@ -30,11 +30,11 @@ pub trait Value:
     #[must_use]
     fn wide(self) -> f64;
 
-    /// Without its sign.
+    /// The absolute value.
     #[must_use]
     fn magnitude(self) -> Self;
 
-    /// From its bytes, the lowest first; 0 where there are too few.
+    /// From its bytes, the lowest first; 0 if there are too few.
     #[must_use]
     fn from_little_endian(bytes: &[u8]) -> Self;
 

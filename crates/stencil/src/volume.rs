@@ -12,9 +12,9 @@ use crate::problem::{Parts, Problem};
 use crate::settings::{Method, Settings, builders};
 use crate::{StencilError, Value};
 
-/// The equation of Laplace, or another with six neighbours, in a box, to be solved iteratively.
+/// The equation of Laplace, or another one with six neighbours, in a box, to be solved iteratively.
 ///
-/// Lines of points from west to east stay whole; nodes divide the rows (as [`Layout::columns`]
+/// Lines of points from west to east are not divided; nodes divide the rows (as [`Layout::columns`]
 /// blocks) and the planes (as [`Layout::rows`]). Models of grids rank the layouts.
 ///
 /// ```
@@ -62,8 +62,8 @@ impl<T> fmt::Debug for Volume<'_, T> {
 }
 
 impl<'a, T: Value> Volume<'a, T> {
-    /// A volume of `width` by `height` by `depth` unknown points, at first 0, between faces of
-    /// value 0; other settings as of [`Grid::new`](crate::Grid::new).
+    /// A volume of `width` by `height` by `depth` unknown points, initially 0, between faces of
+    /// value 0; other settings as in [`Grid::new`](crate::Grid::new).
     ///
     /// Columns count from 0 in the west, rows from 0 in the north, planes from 0 at the top.
     #[must_use]
@@ -78,14 +78,15 @@ impl<'a, T: Value> Volume<'a, T> {
         }
     }
 
-    /// Sets what holds at a face: by the two positions along it, column before row before plane.
+    /// Sets the boundary condition at a face: by the two positions along it, in the order column,
+    /// row, plane.
     #[must_use]
     pub fn boundary(mut self, face: Face, edge: Edge<'a, T, [usize; 2]>) -> Self {
         self.faces[face as usize] = edge;
         self
     }
 
-    /// Sets what holds at all faces.
+    /// Sets the boundary condition at all faces.
     #[must_use]
     pub fn boundaries(mut self, edge: Edge<'a, T, [usize; 2]>) -> Self {
         self.faces = Face::ALL.map(|_| edge.clone());
@@ -99,17 +100,17 @@ impl<'a, T: Value> Volume<'a, T> {
         self
     }
 
-    /// Sets the coefficients of the neighbours in the order of [`Face::ALL`], at first a sixth
-    /// each: a point moves towards the sum of its neighbours times these. Magnitudes add up to at
-    /// most 1.
+    /// Sets the coefficients of the neighbours in the order of [`Face::ALL`], initially a sixth
+    /// each: a point moves towards the sum of its neighbours times these. Their magnitudes must add
+    /// up to at most 1.
     #[must_use]
     pub fn weights(mut self, weights: [f64; 6]) -> Self {
         (self.weights, self.by) = (weights, None);
         self
     }
 
-    /// Sets the function that says, from a point and its six neighbours, to what value the point
-    /// moves; see [`Grid::update`](crate::Grid::update).
+    /// Sets the function that computes a point's target value from the point and its six
+    /// neighbours; see [`Grid::update`](crate::Grid::update).
     #[must_use]
     pub fn update(mut self, target: impl Fn(Near3d<T>) -> T + 'a) -> Self {
         self.by = Some(Rc::new(Runs::<_, 6>(By(target))));
@@ -165,7 +166,7 @@ impl<'a, T: Value> Problem<'a, T> for Volume<'a, T> {
     }
 
     fn like(&self) -> ([f64; 2], bool) {
-        // As many points, in rows of blocks that are as long beside each other as these.
+        // A grid with as many points and the same ratio of sides.
         let across = (self.size[0] as f64).sqrt();
         (self.cells().map(|lines| (lines as f64 * across).round()), false)
     }

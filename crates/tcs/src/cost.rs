@@ -1,9 +1,9 @@
-//! Predictions of parts, composed to a prediction of the whole.
+//! Composes predictions of parts into a prediction of the whole program.
 //!
-//! Tasks built of predictable parts are predictable (Warfel 1996, §1.2): a time is a mean with an
-//! interval and a variance, from a fitted model or from the linker's report, and programs are
-//! sequences, joins, repetitions, choices, overlaps and pipelines of them. The other way to predict
-//! a program is to [`simulate`](crate::simulate) it; where nothing waits by chance, both agree.
+//! Tasks built of predictable parts are predictable (Warfel 1996, §1.2). A time is a mean with an
+//! interval and a variance, from a fitted model or from the linker's report. Programs are
+//! sequences, joins, repetitions, choices, overlaps and pipelines of times. A program can also be
+//! predicted with [`simulate`](crate::simulate); both agree where no wait depends on chance.
 
 use crate::report::{Report, TaskReport};
 use strata_select::Prediction;
@@ -11,47 +11,48 @@ use strata_select::Prediction;
 /// A predicted time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Expected.
+    /// Expected value.
     pub mean: f64,
-    /// At least.
+    /// Lower bound.
     pub low: f64,
-    /// At most.
+    /// Upper bound.
     pub high: f64,
-    /// The variance of the mean: parts are taken to be independent.
+    /// Variance of the mean; parts are assumed to be independent.
     pub variance: f64,
 }
 
 impl Estimate {
-    /// A time that is known.
+    /// An exact time.
     #[must_use]
     pub fn exactly(mean: f64) -> Self {
         Self { mean, low: mean, high: mean, variance: 0.0 }
     }
 
-    /// A time with an interval of plus or minus `by`, and a standard deviation of half of that.
+    /// A time with the interval ± `by`, and a standard deviation of half of `by`.
     #[must_use]
     pub fn about(mean: f64, by: f64) -> Self {
         Self { mean, low: mean - by, high: mean + by, variance: (by / 2.0).powi(2) }
     }
 }
 
-/// How a program is composed.
+/// The composition of a program from predicted parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cost {
     /// A part whose time is predicted.
     Part(Estimate),
-    /// One after the other.
+    /// Parts one after the other.
     Sequence(Vec<Cost>),
-    /// At once on different cells; over when the last is.
+    /// Parts at once on different cells; ends with the last part.
     Join(Vec<Cost>),
-    /// The same so many times.
+    /// The same part, this many times.
     Repeat(u64, Box<Cost>),
-    /// One of several, with weights.
+    /// One of several parts, with weights.
     Choice(Vec<(f64, Cost)>),
-    /// At once on one cell, such as a send beside a receipt in the background.
+    /// Parts at once on one cell, such as a send during a background receive.
     Overlap(Vec<Cost>),
-    /// Stages through which so many items pass: the first takes all stages, each further one the
-    /// slowest stage. Stages on one processor are one, their [`Sequence`](Self::Sequence).
+    /// This many items pass through stages: the first takes the sum of all stages, each further one
+    /// the slowest stage. Stages on one processor count as one stage: combine them in a
+    /// [`Sequence`](Self::Sequence).
     Pipeline(u64, Vec<Cost>),
 }
 
@@ -77,9 +78,9 @@ impl From<f64> for Cost {
 }
 
 impl Cost {
-    /// The time of the whole.
+    /// The predicted time of the whole program.
     ///
-    /// The mean of a maximum is bounded by the maximum of means from below; this bound is taken.
+    /// The mean of a maximum is at least the maximum of the means; this lower bound is used.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         match self {
@@ -114,7 +115,7 @@ impl Cost {
         }
     }
 
-    /// A child's life, of which `body` is its program: start, body, end, as the linker predicts.
+    /// A child's lifetime with `body` as its program: start, body, end, as the linker predicts.
     #[must_use]
     pub fn task(report: &TaskReport, body: Cost) -> Self {
         Self::Sequence(vec![report.start.unwrap_or(0.0).into(), body, report.end.unwrap_or(0.0).into()])
@@ -144,7 +145,8 @@ fn latest(a: Estimate, b: Estimate) -> Estimate {
     Estimate { low: a.low.max(b.low), high: a.high.max(b.high), ..later }
 }
 
-/// The same part again and again errs the same way each time: the deviation grows with the number.
+/// Repetitions of one part share its error, so the standard deviation grows in proportion to their
+/// number.
 fn scaled(part: Estimate, by: f64) -> Estimate {
     Estimate {
         mean: by * part.mean,

@@ -1,11 +1,11 @@
 //! Tasks and connection sets: communication that is linked, guaranteed and predicted before it
 //! runs.
 //!
-//! An application is a tree of *tasks* on *cells*. A task has several *connection sets*, of which
-//! one is active at a time. As all sets are known before the program runs, [`link()`] routes their
-//! connections, checks what the machine supports, and either refuses, naming everything that is
-//! impossible, or guarantees each connection a rate and predicts what starts, switches and ends of
-//! tasks cost.
+//! An application is a tree of *tasks* on *cells*. A task has several *connection sets*, and one of
+//! them is active at a time. All sets are known before the program runs. [`link()`] routes their
+//! connections and checks what the machine supports. If a request cannot be met, it returns all
+//! such errors; otherwise it guarantees each connection a rate and predicts the costs of task
+//! starts, switches and ends.
 //!
 //! ```
 //! use strata_tcs::{App, Target, link};

@@ -1,5 +1,5 @@
-//! Single patterns in one form, and the primitives that linked programs are made of, for
-//! calibration, benchmarks and tests.
+//! Single patterns in one form, and the primitives of linked programs, for calibration, benchmarks
+//! and tests.
 //!
 //! The profiling programs generated from `specs/tcs` call [`seconds`], those from
 //! `specs/tcs-primitives` [`primitive`].
@@ -18,10 +18,10 @@ crate::communication! {
     sets { Idle: Nothing; }
 }
 
-/// Bytes that may be under way on the connections of these patterns.
+/// Buffer capacity of these patterns' connections, in bytes.
 const DEPTH: usize = 1 << 14;
 
-/// A pattern that is linked for a machine, alone.
+/// A single pattern linked for a machine.
 pub struct Linked {
     image: Image,
     of: Of,
@@ -34,11 +34,11 @@ enum Of {
 }
 
 impl Linked {
-    /// `kind` on all cells of `target`, which is a grid as square as possible; its sets are split
-    /// where they do not fit, and cells switch by one barrier.
+    /// Links `kind` on all cells of `target`, as a grid as square as possible. Its sets are split
+    /// if they do not fit, and cells switch with one barrier.
     ///
     /// # Errors
-    /// Of the linker.
+    /// Those of the linker.
     pub fn new(kind: Kind, target: &Target) -> Result<Self, Error> {
         let mut app = App::new(kind.name());
         let cells = target.cells;
@@ -72,14 +72,15 @@ impl Linked {
         }
     }
 
-    /// Clocks of the target, on the slowest cell, that the pattern takes with blocks of `bytes`,
-    /// over `times` times: from a common start in another set, so that sets pay for the switch.
+    /// Mean cycles of the target that the pattern takes on the slowest cell with blocks of `bytes`,
+    /// over `times` runs. Each run starts in another set, so that the form by sets includes a
+    /// switch.
     ///
     /// # Participation
     /// Collective.
     ///
     /// # Errors
-    /// Of the program.
+    /// Those of the program.
     pub fn clocks(&self, node: &mut Node, form: Form, bytes: usize, times: usize) -> Result<f64, Error> {
         let took = run(node, &self.image, |cell| {
             let blocks = match &self.of {
@@ -93,7 +94,7 @@ impl Linked {
                 cell.sync();
                 let start = cell.clocks();
                 self.once(cell, form, &mut data, bytes)?;
-                // The first time fills caches.
+                // The first run fills caches and is not counted.
                 sum += if time > 0 { cell.clocks() - start } else { 0.0 };
             }
             Ok(sum / times.max(1) as f64)
@@ -107,21 +108,21 @@ impl Linked {
     /// Collective.
     ///
     /// # Errors
-    /// A setting is at fault.
+    /// If a setting is invalid.
     pub fn choice(&self, node: &mut Node, bytes: usize) -> Result<Form, Error> {
         let chosen = run(node, &self.image, |cell| self.kind.choose(cell, bytes))?;
         Ok(chosen.unwrap_or(Form::Sets))
     }
 }
 
-/// The seconds that pattern `kind` takes in a form, with blocks of `bytes`, on this machine: see
-/// [`Linked::clocks`]. NaN if it does not link.
+/// The seconds that pattern `kind` takes in a form with blocks of `bytes` on this machine: see
+/// [`Linked::clocks`]. NaN if the pattern does not link.
 ///
 /// # Participation
 /// Collective, with equal arguments.
 pub fn seconds(node: &mut Node, kind: Kind, form: Form, bytes: usize) -> f64 {
     let target = Target::here(node);
-    // Simulated times are the same each time.
+    // Simulated times do not vary, so one run suffices.
     let times = if node.is_simulated() { 1 } else { 20 };
     let clocks = Linked::new(kind, &target).and_then(|linked| linked.clocks(node, form, bytes, times));
     match clocks {
@@ -130,14 +131,14 @@ pub fn seconds(node: &mut Node, kind: Kind, form: Form, bytes: usize) -> f64 {
     }
 }
 
-/// What linked programs are made of (Warfel 1996, chapter 5).
+/// Primitives of linked programs (Warfel 1996, chapter 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
-    /// A message of so many bytes from cell 0 to cell 1: half of there and back.
+    /// A message of this many bytes from cell 0 to cell 1: half of a round trip.
     Message(usize),
     /// A barrier of all cells, by messages around a ring.
     Ring,
-    /// A switch by one such barrier.
+    /// A switch with one such barrier.
     Switch,
     /// A task's start, with such a switch.
     Start,
@@ -150,8 +151,8 @@ crate::communication! {
     sets { There: Forth; Again: Forth, Back; }
 }
 
-/// The seconds that a primitive takes on all cells of this machine, the mean of many. NaN for a
-/// message of one cell.
+/// Mean seconds of a primitive on all cells of this machine. NaN for a message if there is only one
+/// cell.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -201,7 +202,7 @@ fn primitive_clocks(node: &mut Node, target: &Target, which: Primitive, times: u
                         }
                         _ => return Ok(if lanes.is_none() { f64::NAN } else { 0.0 }),
                     }
-                    // Cell 1 starts to wait with cell 0's start.
+                    // Cell 1 starts to wait when cell 0 starts.
                     Ok(if net.id() == 0 { (net.clocks() - start) / 2.0 } else { 0.0 })
                 })?,
                 Primitive::Ring => {

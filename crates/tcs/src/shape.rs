@@ -1,12 +1,13 @@
 //! Shapes of machines: their links, and the paths between cells.
 //!
-//! A connection is routed along a minimal path that turns at most once, as iWarp's connections are:
-//! first along its row or first along its column, each way around a torus (Warfel 1996, §3.1).
+//! A connection is routed along a minimal path that turns at most once, like iWarp's connections:
+//! first along its row or first along its column, in either direction around a torus (Warfel 1996,
+//! §3.1).
 
-/// How the cells of a machine are connected.
+/// The interconnection of a machine's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Every cell has a link into a network without bottlenecks, and one out of it.
+    /// Every cell has one link into and one link out of a network without bottlenecks.
     Crossbar,
     /// Rows and columns of cells; each has links to its neighbours.
     Mesh {
@@ -15,7 +16,7 @@ pub enum Shape {
         /// Cells in a column.
         height: usize,
     },
-    /// As a mesh, where the ends of rows and columns are neighbours.
+    /// A mesh in which the ends of rows and columns are neighbours.
     Torus {
         /// Cells in a row.
         width: usize,
@@ -27,7 +28,7 @@ pub enum Shape {
 /// Links out of a cell of a mesh or torus: east, west, south, north.
 const WAYS: usize = 4;
 
-/// A way from one cell to another.
+/// A path from one cell to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The links, in order.
@@ -37,14 +38,14 @@ pub struct Path {
 }
 
 impl Path {
-    /// Steps from cell to cell.
+    /// Number of links between cells.
     #[must_use]
     pub fn hops(&self) -> usize {
         self.cells.len() - 1
     }
 }
 
-/// The most equal factors of a number of cells, the larger first: columns and rows that it fills.
+/// The most equal factors of a number of cells, the larger first: columns and rows.
 #[must_use]
 pub(crate) fn square(cells: usize) -> [usize; 2] {
     let height = (1..=cells.isqrt()).rev().find(|height| cells.is_multiple_of(*height)).unwrap_or(1);
@@ -52,7 +53,7 @@ pub(crate) fn square(cells: usize) -> [usize; 2] {
 }
 
 impl Shape {
-    /// The number of links of a machine with so many cells.
+    /// The number of links of a machine with `cells` cells.
     #[must_use]
     pub fn links(self, cells: usize) -> usize {
         match self {
@@ -61,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// Width and height, for drawing too: of a crossbar about a square.
+    /// Width and height, also for drawing; a crossbar is drawn nearly square.
     #[must_use]
     pub fn extents(self, cells: usize) -> [usize; 2] {
         match self {
@@ -73,7 +74,7 @@ impl Shape {
         }
     }
 
-    /// The cells at a link's ends; `None` at the network of a crossbar.
+    /// The cells at a link's ends; `None` for an end at a crossbar's network.
     #[must_use]
     pub fn ends(self, link: usize, cells: usize) -> [Option<usize>; 2] {
         match self {
@@ -86,7 +87,7 @@ impl Shape {
         }
     }
 
-    /// A link's name for people.
+    /// A link's readable name.
     #[must_use]
     pub fn link_name(self, link: usize, cells: usize) -> String {
         match self.ends(link, cells) {
@@ -97,7 +98,7 @@ impl Shape {
         }
     }
 
-    /// Steps between two cells on a shortest path.
+    /// Number of links on a shortest path between two cells.
     #[must_use]
     pub fn distance(self, from: usize, to: usize) -> usize {
         match self {
@@ -167,7 +168,7 @@ impl Shape {
         path
     }
 
-    /// The next cell that way; `None` at the edge of a mesh.
+    /// The next cell in that direction; `None` at the edge of a mesh.
     fn neighbour(self, cell: usize, way: usize) -> Option<usize> {
         let [width, height] = self.grid()?;
         let wraps = matches!(self, Self::Torus { .. });
@@ -186,8 +187,8 @@ impl Shape {
     }
 }
 
-/// The shortest ways along one dimension: whether upwards, and how many steps. Both ways where they
-/// are equally long.
+/// The shortest directions along one dimension: true for upwards, and the number of steps. Both
+/// directions if they are equally long.
 fn steps(from: usize, to: usize, n: usize, wraps: bool) -> Vec<(bool, usize)> {
     let straight = from.abs_diff(to);
     let around = n - straight;

@@ -7,51 +7,51 @@ use strata_model::Resolved;
 use strata_runtime::Node;
 use strata_runtime::simulation::{SimulatedMachine, Time, Topology};
 
-/// A machine that an application is linked for. Times are in its clocks.
+/// A machine that an application is linked for. Times are in its cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Its name.
     pub name: String,
     /// Its cells.
     pub cells: usize,
-    /// How they are connected.
+    /// Their interconnection.
     pub shape: Shape,
-    /// Clocks in a microsecond.
+    /// Cycles per microsecond.
     pub mhz: f64,
-    /// Bytes that a link carries in a clock.
+    /// Bytes that a link carries in a cycle.
     pub link_rate: f64,
-    /// Clocks that a connection takes at both its ends together.
+    /// Cycles that a connection takes at both ends together.
     pub overhead: f64,
-    /// Clocks from a cell to the next.
+    /// Cycles from a cell to the next.
     pub hop: f64,
-    /// Clocks to start a transfer by a spool.
+    /// Cycles to start a DMA transfer.
     pub spool: f64,
-    /// Connections at a cell at once, those passing through included; `None`: no limit.
+    /// Connections at a cell at once, including those that pass through; `None`: no limit.
     pub slots: Option<usize>,
     /// Barriers that may be pending at a cell; `None`: no limit.
     pub barriers: Option<usize>,
     /// Cells that may send barrier messages to one cell, in one barrier; `None`: no limit. For a
-    /// barrier of the whole machine it counts for each dimension of the machine.
+    /// barrier of the whole machine the limit applies to each dimension of the machine.
     pub barrier_peers: Option<usize>,
-    /// Whether the machine has a barrier of its own, and the clocks that it takes.
+    /// The cycles of the machine's hardware barrier; `None` if it has none.
     pub native_barrier: Option<f64>,
     /// Costs of messages in barriers.
     pub barrier: Costs,
-    /// Clocks that a barrier by rings takes more for each dimension after the first.
+    /// Extra cycles of a barrier by rings for each dimension after the first.
     pub barrier_dimension: f64,
-    /// Clocks of a switch besides its barriers.
+    /// Cycles of a switch besides its barriers.
     pub reconfigure: f64,
-    /// Clocks of a task's start besides its switch.
+    /// Cycles of a task's start besides its switch.
     pub task_change: f64,
-    /// Clocks of a task's end besides its barrier.
+    /// Cycles of a task's end besides its barrier.
     pub restore: f64,
-    /// The simulated machine that it is, if it is one: ordinary messages cost what that says.
+    /// The simulated machine, if the target is one: it defines the costs of ordinary messages.
     pub machine: Option<Arc<SimulatedMachine>>,
 }
 
 impl Target {
-    /// iWarp: a torus of 20 MHz cells with 20 connections each (Warfel 1996, §3.1). Its costs
-    /// stand, each with its source, in the simulated machine `iwarp`.
+    /// iWarp: a torus of 20 MHz cells with 20 connections each (Warfel 1996, §3.1). Its costs, each
+    /// with its source, are defined in the simulated machine `iwarp`.
     #[must_use]
     pub fn iwarp(width: usize, height: usize) -> Self {
         static IWARP: OnceLock<Target> = OnceLock::new();
@@ -67,11 +67,11 @@ impl Target {
         Self { name, cells: width * height, shape, ..iwarp.clone() }
     }
 
-    /// So many cells of a simulated machine; `None` if it has no reserved circuits. A grid of two
-    /// dimensions has its shape, any other topology is taken for a crossbar.
+    /// `cells` cells of a simulated machine; `None` if it has no reserved circuits. A grid of two
+    /// dimensions keeps its shape; any other topology is treated as a crossbar.
     ///
-    /// Run on nodes of that machine, an application has its connections on circuits, whose times
-    /// these costs give, and ordinary messages beside them.
+    /// On nodes of that machine, an application's connections run on circuits, whose times these
+    /// costs give, beside its ordinary messages.
     #[must_use]
     pub fn simulated(machine: &SimulatedMachine, cells: usize) -> Option<Self> {
         let circuits = machine.circuits?;
@@ -110,8 +110,8 @@ impl Target {
         })
     }
 
-    /// The machine that a program runs on: of a simulated one with reserved circuits its cells,
-    /// else a [crossbar](Self::crossbar).
+    /// The machine that a program runs on: the cells of a simulated machine with reserved circuits,
+    /// otherwise a [crossbar](Self::crossbar).
     ///
     /// # Participation
     /// Local.
@@ -125,8 +125,8 @@ impl Target {
     }
 
     /// Cells that are equally far from each other, without budgets: threads of a process, or MPI
-    /// processes. Clocks are nanoseconds; the costs are of two threads on one chip, to be replaced
-    /// by measured ones.
+    /// processes. A cycle is one nanosecond; the costs are those of two threads on one chip, to be
+    /// replaced by measured ones.
     #[must_use]
     pub fn crossbar(cells: usize) -> Self {
         Self {
@@ -151,11 +151,12 @@ impl Target {
         }
     }
 
-    /// Cells that are equally far from each other, with the costs that models of
-    /// `specs/tcs-primitives` predict: of threads or MPI processes of the machine where they were
+    /// Cells that are equally far from each other, with costs predicted by the models of
+    /// `specs/tcs-primitives`: of threads or MPI processes of the machine where the models were
     /// fitted. `None` if models are missing.
     ///
-    /// Where one number of nodes was measured only, a barrier's time is its messages' alone.
+    /// If only one number of nodes was measured, the predicted time of a barrier is that of its
+    /// messages.
     ///
     /// ```
     /// use strata_model::ModelSet;
@@ -198,7 +199,7 @@ impl Target {
         let link_rate = (65_536.0 - 4096.0) / (message(65_536.0)? - message(4096.0)?);
         let transfer = (message(8.0)? - 8.0 / link_rate).max(0.0);
         let ring = |nodes: usize| clocks("Ring", nodes, &[]);
-        // A ring of N takes its startup and N - 1 messages.
+        // A ring of N takes its start-up and N - 1 messages.
         let step = if cells > 2 { (ring(cells)? - ring(2)?) / (cells - 2) as f64 } else { ring(2)? }.max(0.0);
         let (startup, of) = ((ring(2)? - step).max(0.0), cells.max(2));
         let barrier =
@@ -237,14 +238,14 @@ impl Target {
         self.link_rate * self.mhz * 1e6
     }
 
-    /// Clocks from the start of a send to the end of its receipt: overhead, hops, and bytes at
-    /// `rate` bytes a clock (Warfel 1996, §3.2.1; whole clocks for the bytes).
+    /// Cycles from the start of a send to the end of its receipt: overhead, hops, and bytes at
+    /// `rate` bytes a cycle (Warfel 1996, §3.2.1; the bytes take a whole number of cycles).
     #[must_use]
     pub fn transfer(&self, bytes: usize, hops: usize, rate: f64) -> f64 {
         self.overhead + self.hop * hops as f64 + (bytes as f64 / rate).floor()
     }
 
-    /// Seconds of so many clocks.
+    /// Seconds of a number of cycles.
     #[must_use]
     pub fn seconds(&self, clocks: f64) -> f64 {
         clocks / (self.mhz * 1e6)
@@ -263,7 +264,7 @@ impl Target {
         Some(machine)
     }
 
-    /// A number of clocks as simulated time.
+    /// A number of cycles as simulated time.
     pub(crate) fn time(&self, clocks: f64) -> Time {
         Time::from_seconds(self.seconds(clocks))
     }

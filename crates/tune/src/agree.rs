@@ -1,15 +1,16 @@
 //! Agreement of the nodes of a team.
 
-/// How the nodes of a team agree: all of them choose by the same numbers, at the same step.
+/// Agreement of a team's nodes: all choose by the same numbers, at the same step.
 ///
-/// `strata-runtime` implements it for its nodes; a program with a communication of its own needs
+/// `strata-runtime` implements it for its nodes; a program with its own communication layer needs
 /// one reduction.
 pub trait Agree {
-    /// Replaces each value by its maximum over all nodes. Every node calls it with as many values.
+    /// Replaces each value by its maximum over all nodes. Every node calls it with the same number
+    /// of values.
     fn max(&mut self, values: &mut [f64]);
 }
 
-/// A program of one process: it agrees with itself.
+/// The team of a program with one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

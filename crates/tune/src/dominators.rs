@@ -1,15 +1,15 @@
-//! Dominators of a flow graph, by which loops are told from what is irreducible.
+//! Dominators of a flow graph, used to tell loops from irreducible parts.
 //!
 //! K. D. Cooper, T. J. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 
-/// No node.
+/// Marks the absence of a node.
 const NONE: usize = usize::MAX;
 
-/// The dominator tree of the nodes that `start` reaches, and a depth-first tree.
+/// The dominator tree of the nodes reachable from `start`, and a depth-first tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Dominators {
     level: Vec<usize>,
-    /// When a depth-first search of the graph came to a node, and when it left it.
+    /// Entry and exit times of each node in a depth-first search of the graph.
     search: Vec<(usize, usize)>,
     /// The same for the dominator tree.
     tree: Vec<(usize, usize)>,
@@ -49,7 +49,7 @@ impl Dominators {
         Self { level, search, tree }
     }
 
-    /// Whether `start` reaches the node.
+    /// True if the node is reachable from `start`.
     pub(crate) fn reached(&self, node: usize) -> bool {
         self.level[node] != NONE
     }
@@ -59,12 +59,12 @@ impl Dominators {
         self.level[node]
     }
 
-    /// Whether every path from `start` to `node` passes `above`.
+    /// True if every path from `start` to `node` passes `above`.
     pub(crate) fn dominates(&self, above: usize, node: usize) -> bool {
         within(&self.tree, above, node)
     }
 
-    /// Whether an edge goes back in the depth-first tree.
+    /// True if an edge goes back in the depth-first tree.
     pub(crate) fn goes_back(&self, from: usize, to: usize) -> bool {
         within(&self.search, to, from)
     }
@@ -74,7 +74,7 @@ fn within(times: &[(usize, usize)], outer: usize, inner: usize) -> bool {
     times[outer].0 <= times[inner].0 && times[inner].1 <= times[outer].1
 }
 
-/// The nearest common dominator; `position` is that in reverse postorder.
+/// The nearest common dominator; `position` holds positions in reverse postorder.
 fn meet(above: &[usize], position: &[usize], mut one: usize, mut other: usize) -> usize {
     while one != other {
         while position[one] > position[other] {
@@ -87,7 +87,7 @@ fn meet(above: &[usize], position: &[usize], mut one: usize, mut other: usize) -
     one
 }
 
-/// When a depth-first search comes to each node and leaves it, and the nodes in reverse postorder.
+/// Entry and exit times of each node in a depth-first search, and the nodes in reverse postorder.
 fn depth_first(successors: &[Vec<usize>], start: usize) -> (Vec<(usize, usize)>, Vec<usize>) {
     let mut times = vec![(NONE, NONE); successors.len()];
     let (mut order, mut time) = (Vec::new(), 1);

@@ -1,27 +1,29 @@
-//! The flow graph as a picture: sites from top to bottom as they were found, intervals in colours.
+//! The flow graph as a picture: sites from top to bottom in the order in which they were found,
+//! intervals in colours.
 //!
-//! Edges to the next site are straight; those that go on further are arcs on the left, those that
-//! go back are arcs on the right, as loops do. Each has the number of times that it was taken.
+//! Edges to the next site are straight. Edges further down are arcs on the left; back edges, such
+//! as those of loops, are arcs on the right. Each edge is labelled with the number of times that it
+//! was taken.
 
 use crate::experiment::Phase;
 use crate::tuner::Tuner;
 use std::fmt::Write as _;
 
-/// From a site to the next, and a site's box.
+/// Distance between neighbouring sites, and size of a site's box.
 const STEP: f64 = 58.0;
 const HEIGHT: f64 = 34.0;
-/// The width of a character, and of the room that an arc takes.
+/// The width of a character, and of the space for an arc.
 const LETTER: f64 = 6.4;
 const ARC: f64 = 26.0;
 const MARGIN: f64 = 24.0;
-/// More sites are left out.
+/// Further sites are left out.
 const MOST: usize = 200;
 /// Colours of intervals, light enough for text.
 const COLOURS: [&str; 6] = ["#dbe9f6", "#fde3c8", "#dcefd8", "#eadff2", "#f9dcdc", "#e8e8d0"];
 
 impl Tuner {
-    /// The flow graph as an SVG document: the first 200 sites, with what each interval's search has
-    /// come to.
+    /// The flow graph as an SVG document: the first 200 sites, with the state of each interval's
+    /// search.
     #[must_use]
     pub fn graph_svg(&self) -> String {
         let nodes = &self.graph.nodes[..self.graph.nodes.len().min(MOST + 1)];
@@ -98,7 +100,7 @@ impl Tuner {
                 out,
                 "<path d=\"{path}\" fill=\"none\" stroke=\"#41536b\" marker-end=\"url(#tip)\"/>"
             );
-            // Above all arcs, on white.
+            // Drawn after all arcs, on white.
             let _ = writeln!(
                 counts,
                 "<text x=\"{x:.0}\" y=\"{y:.0}\" fill=\"#41536b\" stroke=\"white\" stroke-width=\"3\" \

@@ -1,12 +1,12 @@
-//! What can go wrong.
+//! Errors of the tuner.
 
 use std::fmt;
 use std::path::PathBuf;
 
 /// Why a tuner cannot start, agree or save.
 ///
-/// `Debug` prints the same sentence as `Display`, because it is what Rust prints of an error that
-/// `main` returns.
+/// `Debug` prints the same sentence as `Display`, because Rust prints the `Debug` form of an error
+/// returned by `main`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TuneError {
@@ -18,17 +18,17 @@ pub enum TuneError {
         /// The fault.
         reason: String,
     },
-    /// An option is out of its range.
+    /// An option is outside its range.
     #[error("{name} = {value}: {reason}")]
     Option {
         /// The option.
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it must be.
+        /// The range.
         reason: &'static str,
     },
-    /// There is nowhere to keep what is found.
+    /// There is no folder for results.
     #[error(
         "there is no cache folder to keep what is found in: set XDG_CACHE_HOME or HOME, or STRATA_TUNE=tune:FILE"
     )]
@@ -38,10 +38,10 @@ pub enum TuneError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A file is not what a tuner writes, or not whole.
+    /// A file is not a tuner's, or is incomplete.
     #[error("{}: {reason}; a program whose STRATA_TUNE names it ignores it and begins anew", file.display())]
     File {
         /// The file.
@@ -49,13 +49,13 @@ pub enum TuneError {
         /// The fault.
         reason: String,
     },
-    /// What was found cannot be written.
+    /// The results cannot be written.
     #[error("{source}; STRATA_TUNE=tune:FILE names another file")]
     Write {
-        /// What the system says, with the file.
+        /// The system's error, with the file.
         source: std::io::Error,
     },
-    /// The nodes of a team run through different call sites, so they cannot tune alike.
+    /// The nodes of a team have different call sites, so they cannot tune alike.
     #[error("{0}")]
     SitesDiffer(String),
 }

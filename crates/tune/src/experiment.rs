@@ -1,4 +1,4 @@
-//! What happens to one interval: baseline, search, gate, and then a watch.
+//! The experiment on one interval: baseline, search, gate, and then a watch.
 
 mod pace;
 mod saved;
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 pub(crate) use timings::Stop;
 pub use timings::Tried;
 
-/// Evaluations of the default before anything else is tried.
+/// Evaluations of the default before any other configuration is tried.
 const BASELINE: u32 = 8;
-/// Evaluations at the begin that do not count: the first iteration of a loop starts it up.
+/// Evaluations at the start that are not counted: the first iteration of a loop warms it up.
 const WARM_UP: u32 = 1;
-/// How many times the baseline a search may lose before it has to wait for its share.
+/// The loss, in baselines, after which a search must wait for its share of the time.
 const GRACE: f64 = 2.0;
-/// An option that is slower than this factor is charged for no more.
+/// The charge for a slow option is capped at this factor.
 const PREEMPTED: f64 = 50.0;
-/// The confidence that a watch needs.
+/// The confidence level of a watch.
 const WATCH_CONFIDENCE: f64 = 0.999;
-/// Searches that may begin again.
+/// The most times that a search may begin again.
 const REOPENED: u32 = 3;
 
-/// What every experiment of a tuner has in common.
+/// Settings shared by all experiments of a tuner.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) search: Search,
@@ -33,15 +33,15 @@ pub(crate) struct Rules {
     pub(crate) loss: f64,
     pub(crate) confidence: f64,
     pub(crate) seed: u64,
-    /// Executions between two of a watch, on average.
+    /// Mean number of executions between two that a watch compares.
     pub(crate) watch: u32,
-    /// Ticks that timing one execution takes, its visits included.
+    /// Ticks that timing one execution costs, its visits included.
     pub(crate) clock: f64,
-    /// Only times are recorded.
+    /// True to record times only.
     pub(crate) record: bool,
 }
 
-/// How far an interval is.
+/// The state of an interval's experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -49,22 +49,22 @@ pub enum Phase {
     Baseline,
     /// Configurations are tried.
     Search,
-    /// The best one and the default take turns.
+    /// The best configuration and the default are timed in turns.
     Gate,
-    /// It has been adopted.
+    /// The best configuration has been adopted.
     Adopted,
-    /// The default stays.
+    /// The default has been kept.
     Default,
 }
 
-/// By how much an adopted configuration is faster, as a share of the default's time.
+/// The gain of an adopted configuration, as a share of the default's time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// The share of the default's time that is saved; negative where it is slower.
     pub mean: f64,
-    /// Half the width of its interval.
+    /// Half-width of the confidence interval.
     pub half_width: f64,
-    /// Pairs of fresh timings that say so.
+    /// Number of pairs of fresh timings.
     pub pairs: usize,
 }
 
@@ -75,43 +75,43 @@ pub(crate) struct Experiment {
     random: Random,
     rules: Rules,
     pub(crate) phase: Phase,
-    /// What is in force; and what is to be, from the next execution on.
+    /// The configuration in force, and the one planned for the next execution.
     config: Config,
     next: Option<Config>,
-    /// Whether what is in force is not the default on purpose.
+    /// True if the configuration in force is an alternative to the default, on purpose.
     other: bool,
     chosen: Config,
     pub(crate) stops: Vec<Stop>,
     warm_up: u32,
-    /// Whether a gate of an earlier run goes on after the baseline.
+    /// True if a gate of an earlier run continues after the baseline.
     goes_on: bool,
-    /// Whether the last evaluation could not be compared, so that the next one is of the default.
+    /// True if the last evaluation could not be compared, so that the next one uses the default.
     unknown: bool,
     gate: Gate,
-    /// Time that a search may lose.
+    /// The time that a search may still lose.
     credit: f64,
-    /// Whether executions are timed, and for how many they will not be.
+    /// True if executions are timed; and the number of executions for which they will not be.
     timing: bool,
     idle: u32,
     /// Time of the current evaluation.
     spent: f64,
-    /// What the last evaluation would have taken with the default, and its executions.
+    /// The predicted time of the last evaluation with the default, and its number of executions.
     last_reference: f64,
     last_executions: f64,
     pub(crate) evaluations: u64,
-    /// Time lost by what was tried, beyond the default's; in ticks.
+    /// Ticks lost by trying alternatives, relative to the default.
     pub(crate) cost: f64,
     pub(crate) gain: Option<Gain>,
-    /// The mean time of an execution with the default at the last comparison, in ticks.
+    /// Mean ticks of an execution with the default at the last comparison.
     usual: f64,
-    /// Executions, and at which visit of the program their number was last another one.
+    /// The number of executions, and the visit of the program at which it last changed.
     seen: (f64, u64),
     pub(crate) tried: Vec<Vec<Tried>>,
     pub(crate) reopened: u32,
 }
 
 impl Experiment {
-    /// An experiment on these knobs; `number` is equal on all nodes and in all runs.
+    /// An experiment on these knobs; `number` must be equal on all nodes and in all runs.
     pub(crate) fn new(space: Space, stops: usize, rules: Rules, number: u64) -> Self {
         let budget = rules.budget.unwrap_or_else(|| space.usual_budget());
         let config = space.default_config();
@@ -153,7 +153,7 @@ impl Experiment {
         self.policy.name()
     }
 
-    /// What is taken in the end, as far as that is known.
+    /// The chosen configuration, as far as it is decided.
     pub(crate) fn chosen(&self) -> &Config {
         &self.chosen
     }
@@ -162,8 +162,8 @@ impl Experiment {
         &self.config
     }
 
-    /// An execution begins: whether it is to be timed. Only now a planned change comes into force;
-    /// then `changed` is called.
+    /// Begins an execution; returns true if it is to be timed. A planned change comes into force
+    /// only now, and `changed` is called.
     #[inline]
     pub(crate) fn begin(&mut self, team: bool, changed: impl FnOnce(&Config)) -> bool {
         if !self.timing && !team {
@@ -174,8 +174,8 @@ impl Experiment {
             self.stops.iter_mut().for_each(|stop| (stop.sum, stop.count) = (0.0, 0));
             self.spent = 0.0;
             changed(&self.config);
-            // What is in the caches is still the other configuration's doing; a comparison must not
-            // charge one for the other.
+            // The caches still hold the other configuration's data, and a comparison must not
+            // charge one configuration for the other.
             if matches!(self.phase, Phase::Gate | Phase::Adopted) {
                 return false;
             }
@@ -183,7 +183,7 @@ impl Experiment {
         self.timing
     }
 
-    /// An execution has ended, after `ticks` if it was timed. Returns the time of this evaluation.
+    /// Ends an execution, which took `ticks` if it was timed. Returns the time of this evaluation.
     #[inline]
     pub(crate) fn end(&mut self, stop: usize, ticks: Option<u64>) -> f64 {
         let stop = &mut self.stops[stop];
@@ -196,19 +196,19 @@ impl Experiment {
         self.spent
     }
 
-    /// Whether executions are timed now.
+    /// True if executions are currently timed.
     pub(crate) fn is_timing(&self) -> bool {
         self.timing
     }
 
     /// The mean time and number of timed executions of each stop, in this evaluation.
     pub(crate) fn batch(&self) -> impl Iterator<Item = (f64, u32)> {
-        // What was timed before a change that is planned does not belong to it.
+        // Timings taken before a planned change do not belong to the change.
         let stops = self.stops.iter().map(|stop| (stop.sum / f64::from(stop.count.max(1)), stop.count));
         stops.map(|(mean, count)| if self.next.is_some() { (0.0, 0) } else { (mean, count) })
     }
 
-    /// An evaluation is complete: learns from it and plans the next one.
+    /// Completes an evaluation: learns from it and plans the next one.
     pub(crate) fn learn(&mut self, batch: &[(f64, u32)]) {
         self.stops.iter_mut().for_each(|stop| (stop.sum, stop.count) = (0.0, 0));
         self.spent = 0.0;
@@ -226,7 +226,7 @@ impl Experiment {
             reference += f64::from(*count) * stop.reference;
         }
         self.evaluations += 1;
-        // An execution during which the node was preempted is no option's fault.
+        // An execution during which the node was preempted carries no information about the option.
         let charged = time.min(PREEMPTED * reference);
         let executions: f64 = batch.iter().map(|(_, count)| f64::from(*count)).sum();
         self.credit += self.rules.loss * charged - self.rules.clock * executions;
@@ -256,7 +256,7 @@ impl Experiment {
                         tried[usize::from(*option)].push(relative);
                     }
                 }
-                // Of stops without a time of the default nothing is learned; now it is their turn.
+                // A stop without a time of the default teaches nothing; time the default there now.
                 _ if !self.other => timed.for_each(|(stop, mean, _)| self.stops[stop].push_default(mean)),
                 _ => self.unknown = true,
             },
@@ -288,7 +288,7 @@ impl Experiment {
         self.plan();
     }
 
-    /// What the tuner itself has taken, the search has lost.
+    /// Charges the tuner's own time to the search.
     pub(crate) fn charge(&mut self, ticks: u64) {
         self.credit -= ticks as f64;
     }
@@ -332,14 +332,14 @@ impl Experiment {
         self.next = (next != self.config).then_some(next);
     }
 
-    /// The time that what was adopted saves in so many executions as there were, at least; in
-    /// ticks.
+    /// A lower bound, in ticks, on the time saved by the adopted configuration over all executions
+    /// so far.
     pub(crate) fn saved(&self) -> f64 {
         let gain = self.gain.filter(|_| self.phase == Phase::Adopted);
         gain.map_or(0.0, |gain| self.endings() * self.usual * (gain.mean - gain.half_width))
     }
 
-    /// The default stays, whatever was adopted.
+    /// Returns to the default, whatever was adopted.
     pub(crate) fn give_up(&mut self) {
         if self.phase == Phase::Adopted {
             let gain = self.gain;
@@ -365,7 +365,7 @@ impl Experiment {
         self.pause();
     }
 
-    /// Begins again, with the default.
+    /// Restarts the experiment, with the default.
     fn reopen(&mut self) {
         if self.reopened >= REOPENED {
             self.settle(Phase::Default, None);

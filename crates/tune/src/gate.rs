@@ -1,33 +1,34 @@
 //! The comparison that a configuration must win before it is adopted.
 //!
-//! The thesis had none: its searches ended with configurations that were fast by luck, and both of
-//! its applications became slower by 0.15 to 0.20 % (Borg 2006, tables 6.1 and 6.2).
+//! The thesis had none: its searches ended with configurations that were fast by chance, and both
+//! of its applications became slower by 0.15 to 0.20 % (Borg 2006, tables 6.1 and 6.2).
 
 use crate::policy::Random;
 use crate::stats::{Difference, Moments, stratified};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
-/// Numbers of pairs after which is looked. Each look has an equal share of the risk (Bonferroni).
+/// Numbers of pairs after which the comparison is evaluated. Each evaluation has an equal share of
+/// the risk (Bonferroni).
 const LOOKS: [usize; 4] = [30, 60, 120, 240];
-/// Times above this quantile of both sets together count as that quantile: a preempted execution
-/// says nothing about either, and would hide the difference.
+/// Times above this quantile of both sets together are clipped to the quantile: a preempted
+/// execution carries no information about a configuration, and would hide the difference.
 const CLIPPED: f64 = 0.95;
 
-/// A stop, the mean time of executions that ended there, and how many they are.
+/// A stop, the mean time of the executions that ended there, and their number.
 type Timed = (usize, f64, f64);
 
-/// Fresh timings of two configurations in turns, by chance of which is first.
+/// Fresh timings of two configurations in alternation; the order within each pair is random.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gate {
-    /// For each stop the times with the default, and with the other configuration.
+    /// For each stop, the times with the default and with the other configuration.
     times: Vec<[Vec<f64>; 2]>,
-    /// Executions that each of those times is the mean of.
+    /// Number of executions averaged in each of those times.
     weights: Vec<f64>,
-    /// Pairs that are complete.
+    /// Number of complete pairs.
     pairs: usize,
-    /// Whether the second of a pair is due, and which that is; and what the first one took. A later
-    /// run begins with a whole pair.
+    /// The configuration of a pair's second evaluation, if that is due, and the times of the first.
+    /// A later run begins with a whole pair.
     #[serde(skip)]
     second: Option<bool>,
     #[serde(skip)]
@@ -36,27 +37,28 @@ pub(crate) struct Gate {
     looks: usize,
 }
 
-/// What the comparison shows.
+/// The result of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// The other configuration is significantly faster.
     Faster(Outcome),
-    /// It is not, or not by as much as noise; or the default is faster.
+    /// The other configuration is not significantly faster, or by no more than noise; or the
+    /// default is faster.
     NotFaster(Outcome),
 }
 
-/// The difference, relative to the default: negative where the other one is faster.
+/// The difference, relative to the default: negative if the other configuration is faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) mean: f64,
     pub(crate) half_width: f64,
     pub(crate) pairs: usize,
-    /// Whether the default is significantly faster.
+    /// True if the default is significantly faster.
     pub(crate) slower: bool,
 }
 
 impl Gate {
-    /// A comparison at this confidence, two-sided, over all its looks.
+    /// A two-sided comparison at this confidence, over all its evaluations.
     pub(crate) fn new(confidence: f64) -> Self {
         Self {
             times: Vec::new(),
@@ -69,12 +71,12 @@ impl Gate {
         }
     }
 
-    /// A comparison with one look, after 30 pairs.
+    /// A comparison with one evaluation, after 30 pairs.
     pub(crate) fn short(confidence: f64) -> Self {
         Self { looks: 1, ..Self::new(confidence) }
     }
 
-    /// Whether what a file says can be a gate of an interval with so many stops.
+    /// True if the state from a file can be a gate of an interval with `stops` stops.
     pub(crate) fn fits(&self, stops: usize) -> bool {
         let most = LOOKS[LOOKS.len() - 1];
         self.times.len() <= stops
@@ -85,7 +87,7 @@ impl Gate {
             && self.confidence < 1.0
     }
 
-    /// Whether the next evaluation is one of the other configuration.
+    /// Decides the next evaluation; true for the other configuration.
     pub(crate) fn next(&mut self, random: &mut Random) -> bool {
         match self.second.take() {
             Some(other) => other,
@@ -97,12 +99,12 @@ impl Gate {
         }
     }
 
-    /// Whether both of every pair have been taken.
+    /// True if every pair is complete.
     pub(crate) fn is_even(&self) -> bool {
         self.second.is_none() && self.first.is_none()
     }
 
-    /// Adds an evaluation: for each stop the mean time of so many executions.
+    /// Adds an evaluation: for each stop the mean time and the number of executions.
     pub(crate) fn push(&mut self, other: bool, times: impl Iterator<Item = Timed>) {
         let Some((before, first)) = self.first.take() else {
             self.first = Some((other, times.collect()));
@@ -120,7 +122,7 @@ impl Gate {
         }
     }
 
-    /// What is known; `None` between looks.
+    /// The result so far; `None` between evaluations.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let pairs = self.pairs;
         if !self.is_even() || !LOOKS[..self.looks].contains(&pairs) {
@@ -146,7 +148,7 @@ impl Gate {
         }
     }
 
-    /// The other configuration's mean less the default's, and the default's.
+    /// The other configuration's mean less the default's; and the default's mean.
     fn difference(&self, confidence: f64) -> Option<(Difference, f64)> {
         let total: f64 = self.weights.iter().sum();
         let strata: Vec<(f64, Moments, Moments)> = self

@@ -3,25 +3,25 @@
 use crate::site::{Sig, Site};
 use std::collections::BTreeMap;
 
-/// Where every program starts; no site.
+/// The start node of every program; not a site.
 pub(crate) const START: usize = 0;
-/// More sites and edges than these are not recorded: their calls get the default.
+/// Sites and edges beyond these numbers are not recorded: their calls get the default.
 pub(crate) const MOST_SITES: usize = 4096;
 pub(crate) const MOST_EDGES: usize = 16384;
-/// Edges of a node that are compared one after the other, before the table is asked.
+/// Number of a node's edges that are compared one by one before the table is used.
 const FEW: usize = 8;
 
-/// The graph, and where the program is in it.
+/// The graph, and the program's position in it.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<GraphNode>,
-    /// Sites by what they say, with their nodes.
+    /// Nodes of sites, by the sites' contents.
     by_site: BTreeMap<Site, usize>,
-    /// Addresses of places seen, so that a visit needs no text.
+    /// Nodes by the addresses of known places, so that a visit needs no text.
     by_place: BTreeMap<(usize, usize, crate::SizeClass, u16), usize>,
     at: usize,
     edges: usize,
-    /// Whether sites or edges had to be left out.
+    /// True if sites or edges had to be left out.
     pub(crate) full: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Graph {
 pub(crate) struct GraphNode {
     pub(crate) site: Option<Site>,
     pub(crate) out: Vec<Edge>,
-    /// Names of its knob's options, and what they are predicted to cost.
+    /// Names of its knob's options, and their predicted costs.
     pub(crate) labels: Vec<String>,
     pub(crate) prior: Vec<f64>,
 }
@@ -38,16 +38,16 @@ pub(crate) struct GraphNode {
 /// A call that followed another.
 #[derive(Debug)]
 pub(crate) struct Edge {
-    /// `None`: read from a file, and not yet seen in this run.
+    /// `None` if the edge was read from a file and has not been seen in this run.
     sig: Option<Sig>,
     pub(crate) to: usize,
     pub(crate) count: u64,
 }
 
-/// What a visit is.
+/// The kind of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
-    /// By an edge that was there.
+    /// By an existing edge.
     Known(usize),
     /// By a new edge.
     New(usize),
@@ -73,7 +73,7 @@ impl Graph {
         self.edges
     }
 
-    /// Goes to a site; `describe` names its options where it is new.
+    /// Moves to a site; `describe` names the options of a new site.
     #[inline]
     pub(crate) fn visit(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> Visit {
         for edge in self.nodes[self.at].out.iter_mut().take(FEW) {
@@ -86,7 +86,7 @@ impl Graph {
         self.visit_by_name(sig, describe)
     }
 
-    /// Goes to a site from somewhere that is not known: no edge leads there.
+    /// Moves to a site from an unknown position: no edge is recorded.
     pub(crate) fn land(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> Visit {
         let before = self.nodes.len();
         let Some(node) = self.node(sig, describe) else {
@@ -128,7 +128,7 @@ impl Graph {
             Some(node) => *node,
             None => self.add(site)?,
         };
-        // Also of a node that was read from a file: options may have other names now.
+        // Also for a node that was read from a file: the options' names may have changed.
         (self.nodes[node].labels, self.nodes[node].prior) = describe();
         self.by_place.insert(address, node);
         Some(node)
@@ -145,7 +145,7 @@ impl Graph {
         Some(self.nodes.len() - 1)
     }
 
-    /// Adds an edge that was read from a file; `false` if its ends are not there.
+    /// Adds an edge that was read from a file; `false` if its ends do not exist.
     pub(crate) fn add_edge(&mut self, from: usize, to: usize, count: u64) -> bool {
         let fits = from.max(to) < self.nodes.len() && to != START && self.edges < MOST_EDGES;
         if fits && self.nodes[from].out.iter().all(|edge| edge.to != to) {
@@ -165,7 +165,7 @@ impl Graph {
         self.nodes.iter().map(|node| node.out.iter().map(|edge| edge.to).collect()).collect()
     }
 
-    /// A number that is equal where sites and edges are, in whatever order they were found.
+    /// A hash that is equal for equal sites and edges, in whatever order they were found.
     pub(crate) fn hash(&self, nodes: &[usize]) -> u64 {
         use std::hash::BuildHasher as _;
         let hasher = rustc_hash::FxBuildHasher;

@@ -1,10 +1,9 @@
-//! Disjoint intervals of the loops: what one timed experiment spans.
+//! Disjoint intervals of loops; each timed experiment spans one interval.
 //!
-//! Loops share nodes, so at a node of two loops it is not known which of them runs. Borg (2006,
-//! §4.3, algorithm 4) therefore divides loops into disjoint intervals. Here an interval is a
-//! maximal run of nodes, each joined to the next by an edge, that are in the same loops; it is cut
-//! before every loop's first node, and where edges meet, so that whoever is at a later node of an
-//! interval has come through its first one.
+//! Loops share nodes, so the running loop is ambiguous at a node of two loops. Borg (2006, §4.3,
+//! algorithm 4) therefore divides loops into disjoint intervals. Here an interval is a maximal run
+//! of nodes in the same loops, each joined to the next by an edge. It is cut before every loop's
+//! first node and where edges meet, so the first node of an interval dominates the others.
 
 use crate::dominators::Dominators;
 use crate::loops::{Loops, predecessors};
@@ -12,21 +11,21 @@ use crate::loops::{Loops, predecessors};
 /// A run of nodes that is timed as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its nodes in the order in which they run; the timer starts at the first.
+    /// Its nodes in execution order; the timer starts at the first.
     pub nodes: Vec<usize>,
-    /// Nodes at which it ends: the ends of all edges that leave it, also from its middle.
+    /// Nodes at which it ends: the targets of all edges that leave it, also from its middle.
     pub stops: Vec<usize>,
 }
 
-/// The intervals of all loops, and of all irreducible parts, by their first nodes.
+/// The intervals of all loops and all irreducible parts, by their first nodes.
 ///
 /// # Panics
-/// Where `start` or a successor is not below `successors.len()`.
+/// If `start` or a successor is not below `successors.len()`.
 #[must_use]
 pub fn intervals(successors: &[Vec<usize>], start: usize, loops: &Loops) -> Vec<Interval> {
     let count = successors.len();
     let predecessors = predecessors(successors, &Dominators::new(successors, start));
-    // The loops of each node, ascending; the numbers of irreducible parts follow those of loops.
+    // The loops of each node, ascending; irreducible parts are numbered after the loops.
     let mut within: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut first = vec![false; count];
     let parts = loops.irreducible.iter().map(|part| (&part.nodes, &part.entries[..]));
@@ -35,7 +34,7 @@ pub fn intervals(successors: &[Vec<usize>], start: usize, loops: &Loops) -> Vec<
         nodes.iter().for_each(|node| within[*node].push(number));
         targets.iter().for_each(|node| first[*node] = true);
     }
-    // Of several nodes that could continue a run, that which was found first.
+    // Of several nodes that could continue a run, the first found is used.
     let mut next: Vec<Option<usize>> = vec![None; count];
     let mut joined = vec![false; count];
     for from in (0..count).filter(|from| !within[*from].is_empty()) {
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
     use crate::loops::find;
 
-    /// The intervals of the walk through a program, its calls as letters.
+    /// The intervals of a walk through a program; each letter is a call.
     fn of(walk: &str) -> Vec<(String, String)> {
         let mut names: Vec<char> = vec!['^'];
         let mut successors: Vec<Vec<usize>> = vec![Vec::new()];
@@ -108,13 +107,13 @@ mod tests {
 
     #[test]
     fn of_a_body_that_branches() {
-        // A, then B or C, then D: D is where edges meet; of B and C the first found goes on.
+        // A, then B or C, then D: edges meet at D; of B and C the first found continues the run.
         assert_eq!(of("ABDACDABD"), pairs(&[("AB", "CD"), ("D", "A"), ("C", "D")]));
     }
 
     #[test]
     fn of_what_is_irreducible() {
-        // Between B and C, each of which is entered from A.
+        // B and C form an irreducible part, because each is entered from A.
         assert_eq!(of("ABCBACBCD"), pairs(&[("A", "BC"), ("B", "CA"), ("C", "BD")]));
         assert!(of("ABCDEF").is_empty(), "no loop");
         assert_eq!(of("AAAA"), pairs(&[("A", "A")]), "recursion");

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// What can be chosen: a default, and other values.
+/// A choice: a default, and other values.
 ///
 /// ```
 /// use strata_tune::Knob;
@@ -17,11 +17,11 @@ pub struct Knob<T> {
     prior: Vec<f64>,
 }
 
-/// The most options of a knob; further ones are left out.
+/// The most options of a knob; further options are left out.
 const MOST: usize = u16::MAX as usize;
 
 impl<T: Display> Knob<T> {
-    /// A knob whose options are printed as they are. Only the first 65,535 options count.
+    /// A knob whose option names are their printed values. Only the first 65,535 options count.
     #[must_use]
     pub fn new(name: &'static str, default: T, others: impl IntoIterator<Item = T>) -> Self {
         let values: Vec<T> = std::iter::once(default).chain(others).take(MOST).collect();
@@ -46,9 +46,9 @@ impl<T> Knob<T> {
         Self { name, values, labels, prior: Vec::new() }
     }
 
-    /// Says what a model predicts each option to cost, in any unit; the search then begins with the
-    /// least. Values that are not positive and finite mean that the model does not know, which for
-    /// one option is as if no model was there.
+    /// Sets the predicted cost of each option, in any unit; the search then begins with the
+    /// cheapest. Values that are not positive and finite mean that the model has no prediction; one
+    /// such value disables the predictions of the whole knob.
     #[must_use]
     pub fn predicted(mut self, cost: impl Fn(&T) -> f64) -> Self {
         let costs: Vec<f64> = self.values.iter().map(cost).collect();
@@ -72,14 +72,14 @@ impl<T> Knob<T> {
         self.values.len() as u16
     }
 
-    /// The value of an option; the default where there is no such option.
+    /// The value of an option; the default if there is no such option.
     #[must_use]
     #[inline]
     pub fn value(&self, option: u16) -> &T {
         self.values.get(usize::from(option)).unwrap_or(&self.values[0])
     }
 
-    /// The value that is taken where nothing better is known.
+    /// The value used unless a better one is known.
     #[must_use]
     #[inline]
     pub fn default_value(&self) -> &T {

@@ -1,5 +1,5 @@
-//! A tuner for any loop with knobs: it learns while the program runs, and adopts only what is
-//! significantly faster than the default.
+//! A tuner for any loop with knobs: it learns while the program runs, and adopts only
+//! configurations that are significantly faster than the default.
 //!
 //! ```
 //! use strata_tune::{Knob, Tuner};
@@ -17,10 +17,10 @@
 //! # Ok::<(), strata_tune::TuneError>(())
 //! ```
 //!
-//! The places where values are picked are nodes of a flow graph. Its loops are divided into
-//! disjoint *intervals*; each execution of one is a timed experiment, after which another
-//! *configuration* of its knobs is tried. The best one must beat the default on fresh timings
-//! before it is adopted.
+//! The places where values are chosen are nodes of a flow graph. The graph's loops are divided into
+//! disjoint *intervals*. Each execution of an interval is a timed experiment, after which another
+//! *configuration* of its knobs is tried. The best configuration must beat the default on fresh
+//! timings before it is adopted.
 //!
 //! After Ø. L. Borg, *Dynamic Selection of MPI Intra-copy Routines Based on Program
 //! Characteristics* (NTNU, 2006), which tuned copies inside an MPI library.

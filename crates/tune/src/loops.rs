@@ -1,47 +1,47 @@
 //! Loops of a flow graph, reducible or not.
 //!
 //! V. C. Sreedhar, G. R. Gao and Y.-F. Lee, "Identifying Loops Using DJ Graphs" (1996), with the
-//! correction of Ø. L. Borg (2006, §4.3.4): every edge back to a dominator has a loop of its own,
-//! whose nodes are found before inner loops are collapsed. Otherwise two loops that share their
-//! first nodes would be one.
+//! correction of Ø. L. Borg (2006, §4.3.4): every edge back to a dominator defines its own loop,
+//! whose nodes are found before inner loops are collapsed. Otherwise two loops with the same first
+//! nodes would be merged.
 
 use crate::dominators::Dominators;
 use std::collections::BTreeSet;
 
-/// A loop: all nodes from which `branch` is reached without passing `target`, which dominates them.
+/// A loop: all nodes that reach `branch` without passing `target`, which dominates them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The first node of every iteration.
     pub target: usize,
-    /// The last node of an iteration that is followed by another one.
+    /// The last node of every iteration but the final one.
     pub branch: usize,
     /// Its nodes, ascending.
     pub nodes: Vec<usize>,
 }
 
-/// A strongly connected part with several entries, of which none dominates the others.
+/// A strongly connected part with several entries, none of which dominates the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irreducible {
-    /// The nodes that are reached from outside, ascending.
+    /// The nodes reached from outside, ascending.
     pub entries: Vec<usize>,
     /// Its nodes, ascending.
     pub nodes: Vec<usize>,
 }
 
-/// What [`find`] finds.
+/// The result of [`find`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loops {
     /// The loops, inner ones before those that contain them.
     pub loops: Vec<Loop>,
-    /// What is no loop but runs again and again.
+    /// Parts that run repeatedly but are not loops.
     pub irreducible: Vec<Irreducible>,
 }
 
-/// Finds the loops of the graph whose node `i` has edges to `successors[i]`, from `start` on.
-/// Nodes that `start` does not reach are in no loop.
+/// Finds the loops of the graph whose node `i` has edges to `successors[i]`, from `start` on. Nodes
+/// that are not reachable from `start` are in no loop.
 ///
 /// # Panics
-/// Where `start` or a successor is not below `successors.len()`.
+/// If `start` or a successor is not below `successors.len()`.
 #[must_use]
 pub fn find(successors: &[Vec<usize>], start: usize) -> Loops {
     let tree = Dominators::new(successors, start);
@@ -65,7 +65,8 @@ pub fn find(successors: &[Vec<usize>], start: usize) -> Loops {
                     nodes.iter().for_each(|inner| merged.join(*inner, node));
                     found.loops.push(Loop { target: node, branch: from, nodes });
                 } else {
-                    // An edge of the dominator tree never goes back: its source dominates its end.
+                    // An edge of the dominator tree never goes back: its source dominates its
+                    // target.
                     irreducible |= tree.goes_back(from, node);
                 }
             }
@@ -104,7 +105,7 @@ fn body(predecessors: &[Vec<usize>], target: usize, branch: usize) -> Vec<usize>
     inside.into_iter().collect()
 }
 
-/// Which nodes have been collapsed into which.
+/// The collapsed node of each node.
 struct Merged(Vec<usize>);
 
 impl Merged {
@@ -123,8 +124,8 @@ impl Merged {
     }
 }
 
-/// The strongly connected components of more than one collapsed node among `deep`, which are
-/// collapsed then. Tarjan's algorithm, without recursion.
+/// Finds and collapses the strongly connected components of more than one collapsed node among
+/// `deep`. Tarjan's algorithm, without recursion.
 fn components(successors: &[Vec<usize>], deep: &[usize], merged: &mut Merged) -> Vec<Vec<usize>> {
     let count = successors.len();
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -199,7 +200,7 @@ fn components(successors: &[Vec<usize>], deep: &[usize], merged: &mut Merged) ->
 mod tests {
     use super::*;
 
-    /// A graph of letters; `^` is where it starts.
+    /// A graph of letters; `^` is the start.
     pub(crate) fn graph(edges: &str) -> Vec<Vec<usize>> {
         let number = |c: u8| if c == b'^' { 0 } else { usize::from(c - b'A') + 1 };
         let mut successors = vec![Vec::new(); 27];
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn loops_that_share_their_first_nodes() {
         assert_eq!(texts("^A AB BC CA BD DA").0, ["ABC", "ABD"]);
-        // Of one target, one within the other.
+        // Two loops with the same target, one within the other.
         assert_eq!(texts("^A AB BA BC CA").0, ["AB", "ABC"]);
     }
 
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn an_irreducible_graph_has_no_loop() {
         assert_eq!(texts("^A AB AC BC CB"), (vec![], vec!["BC:BC".into()]));
-        // Around it a loop; and an inner irreducible part of a deeper level.
+        // A loop around it, and an inner irreducible part of a deeper level.
         let (loops, irreducible) = texts("^A AB AC BC CB CD DA");
         assert_eq!((loops, irreducible), (vec!["ABCD".into()], vec!["BC:BC".into()]));
     }

@@ -1,4 +1,4 @@
-//! What was tried where, what was adopted, what it gained and what it cost.
+//! The report: configurations tried and adopted, their gain and their cost, by interval.
 
 use crate::experiment::{Experiment, Gain, Phase, Tried};
 use crate::intervals::Interval;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use strata_model::count;
 
-/// The report of a run; `Display` prints it for people, serde for programs.
+/// The report of a run; `Display` prints it for people, serde serializes it for programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -19,9 +19,9 @@ pub struct Report {
     pub sites: usize,
     /// Pairs of sites that followed each other.
     pub edges: usize,
-    /// The intervals of its loops; those without a knob too.
+    /// The intervals of its loops, including those without a knob.
     pub intervals: Vec<IntervalReport>,
-    /// What was ignored, and why; what was used.
+    /// Files that were used, and files that were ignored, with the reason.
     pub notes: Vec<String>,
 }
 
@@ -31,21 +31,21 @@ pub struct Report {
 pub struct IntervalReport {
     /// Its call sites in order.
     pub sites: Vec<String>,
-    /// Where it ends.
+    /// Its ends.
     pub stops: Vec<StopReport>,
-    /// How far the search is.
+    /// State of the experiment.
     pub phase: Phase,
-    /// What searches.
+    /// The search policy.
     pub policy: String,
     /// Its knobs.
     pub knobs: Vec<KnobReport>,
-    /// Evaluations, the default's included.
+    /// Number of evaluations, the default's included.
     pub evaluations: u64,
-    /// What was adopted, or at last compared, saves.
+    /// The saving of the adopted or last compared configuration.
     pub gain: Option<Gain>,
-    /// Seconds that what was tried took longer than the default; negative where it was faster.
+    /// Seconds lost by trying alternatives, relative to the default; negative if they were faster.
     pub cost: f64,
-    /// How often the search began again because times had changed.
+    /// Number of restarts of the search because times had changed.
     pub reopened: u32,
 }
 
@@ -67,7 +67,7 @@ pub struct StopReport {
 pub struct KnobReport {
     /// The call site.
     pub site: String,
-    /// The name of the option that was adopted, or the default's.
+    /// The name of the adopted option, or of the default.
     pub chosen: String,
     /// Its options, the default first.
     pub options: Vec<OptionReport>,
@@ -79,13 +79,13 @@ pub struct KnobReport {
 pub struct OptionReport {
     /// Its name.
     pub name: String,
-    /// What was measured of it.
+    /// Its measurements.
     #[serde(flatten)]
     pub tried: Tried,
 }
 
 impl Tuner {
-    /// What there is to say about files that were ignored.
+    /// Notes about files that were ignored.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -158,7 +158,7 @@ impl Report {
     }
 }
 
-/// Options that are printed of a knob; of more, the fastest.
+/// The most options of a knob that are printed: the fastest ones.
 const PRINTED: usize = 8;
 
 impl fmt::Display for Report {

@@ -1,4 +1,4 @@
-//! A tuner rests where nothing can be gained: a visit then costs a branch.
+//! Idle periods of a tuner: while nothing can be gained, a visit costs only a branch.
 
 use crate::experiment::{Experiment, Phase};
 use crate::graph::Visit;
@@ -6,68 +6,71 @@ use crate::settings::Mode;
 use crate::site::Sig;
 use crate::tuner::Tuner;
 
-/// Seconds that a visit takes while the tuner does not rest (`benches/figures/tune.md`).
+/// Seconds that a visit takes while the tuner is not idle (`benches/figures/tune.md`).
 const VISIT: f64 = 8e-9;
-/// The longest rest, in shortest ones.
+/// The longest idle period, in units of the shortest.
 const LONGEST: u64 = 256;
 
-/// The most visits of a rest until a search goes on.
+/// The most visits of an idle period before a search continues.
 const LONGEST_WAIT: f64 = 1e6;
-/// A rest of less than this is not worth finding out afterwards where the program is.
+/// The shortest worthwhile idle period, in visits: afterwards the program's position must be found
+/// again.
 const SHORTEST: f64 = 32.0;
 
-/// When a tuner rests, and for how long. The program may change: it looks now and then.
+/// The schedule of a tuner's idle periods. The program may change, so idle periods end now and
+/// then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
-    /// Visits that are still to be slept through; 0 where it is awake.
+    /// Visits left in the idle period; 0 if there is none.
     pub(crate) left: u64,
-    /// How long this rest is, and all earlier ones were.
+    /// Length of this idle period, and total length of all earlier ones.
     length: u64,
     total: u64,
-    /// How long the last one was at which every search had ended, in this run or before.
+    /// Length of the last idle period that began after every search had ended, in this run or an
+    /// earlier one.
     settled: u64,
-    /// Whether every search had ended when this rest began.
+    /// True if every search had ended when this idle period began.
     ended: bool,
 }
 
 impl Rest {
-    /// The rest of a tuner that is off: it never ends.
+    /// The idle period of a tuner that is off: it never ends.
     pub(crate) const fn endless() -> Self {
         Self { left: u64::MAX, length: u64::MAX, total: 0, settled: 0, ended: false }
     }
 
-    /// What a later run needs to know: how long the last rest was where every search had ended, and
-    /// how much of one is left.
+    /// The state kept for a later run: the length of the last idle period after every search had
+    /// ended, and the visits left of one.
     pub(crate) const fn kept(&self) -> [u64; 2] {
         [self.settled, self.left]
     }
 
-    /// All visits that were slept through.
+    /// Total number of visits in idle periods.
     pub(crate) fn slept(&self) -> u64 {
         self.total + if self.left == 0 { 0 } else { self.length - self.left }
     }
 }
 
 impl Tuner {
-    /// Whether visits take the default and are not recorded at present, as nothing is to be gained
-    /// or tried, or the tuner is off.
+    /// True if visits currently take the default and are not recorded, because nothing is to be
+    /// gained or tried, or the tuner is off.
     #[must_use]
     pub fn is_resting(&self) -> bool {
         self.rest.left > 0
     }
 
-    /// Ticks that timing an execution of so many visits takes.
+    /// Ticks that timing an execution of `visits` visits takes.
     pub(crate) fn price_of_timing(&self, visits: usize) -> f64 {
         if self.clock_cost > 0.0 { self.clock_cost + visits as f64 * VISIT / self.tick } else { 0.0 }
     }
 
-    /// Goes on with the rest of an earlier run that has found the default best everywhere: programs
-    /// that are shorter than a rest look, too, in one run of several.
+    /// Continues the idle period of an earlier run that found the default best everywhere, so that
+    /// of many programs shorter than an idle period one run in several observes, too.
     pub(crate) fn rest_on(&mut self, [settled, left]: [u64; 2]) {
         if !self.experiments.iter().all(|each| each.phase == Phase::Default) {
             return;
         }
-        // A rest is twice as long as the one before it.
+        // Each idle period is twice as long as the one before it.
         self.rest.settled = if left > 0 { settled / 2 } else { settled };
         self.rest_if_idle();
         if self.is_resting() && left > 0 {
@@ -76,12 +79,12 @@ impl Tuner {
         }
     }
 
-    /// Rests if every interval is to run with the default for a while. What was adopted has to be
-    /// worth the visits of the whole program, or is given up: its own comparison did not count
-    /// those, as both sides paid them.
+    /// Begins an idle period if every interval is to run with the default for a while. An adopted
+    /// configuration is given up unless it saves more than the visits of the whole program cost;
+    /// its own comparison did not count them, because both sides paid them.
     ///
-    /// Nodes of a team do not rest, as they would not agree; nor does a tuner of times that cost
-    /// nothing to take.
+    /// Nodes of a team are never idle, because they would not agree; nor is a tuner whose timing
+    /// costs nothing.
     #[cold]
     pub(crate) fn rest_if_idle(&mut self) {
         let rests = matches!(self.options.mode, Mode::Tune(_)) && self.clock_cost > 0.0 && !self.team;
@@ -106,7 +109,7 @@ impl Tuner {
             self.rest.settled = self.rest.settled.saturating_mul(2).clamp(shortest, LONGEST * shortest);
             self.rest.settled
         } else {
-            // Until the first one goes on.
+            // The idle period ends when the first search continues.
             let visits = self.visits as f64;
             let least =
                 self.experiments.iter().map(|each| each.idle_visits(visits)).fold(f64::INFINITY, f64::min);
@@ -118,9 +121,9 @@ impl Tuner {
         self.rest.left = self.rest.length;
     }
 
-    /// A visit that takes the default and is only counted, as the tuner rests or is off; `false`
-    /// where the place has to be looked at. For callers to whom it costs something to say where
-    /// they are.
+    /// Counts a visit and returns true if the tuner is idle or off, so that the visit takes the
+    /// default; `false` if the place has to be looked up. For callers that pay to find out their
+    /// place.
     #[inline]
     pub fn passes(&mut self) -> bool {
         let passes = self.rest.left > 1;
@@ -128,7 +131,7 @@ impl Tuner {
         passes
     }
 
-    /// Finds out where the program is.
+    /// Finds the program's position in the graph after an idle period.
     #[cold]
     pub(crate) fn wake(
         &mut self,

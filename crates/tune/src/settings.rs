@@ -1,24 +1,25 @@
-//! How a tuner runs: by `STRATA_TUNE`, or by a program's own options.
+//! The mode and options of a tuner: from `STRATA_TUNE`, or from the program.
 
 use crate::error::TuneError;
 use crate::policy::Search;
 use std::path::PathBuf;
 
-/// The environment variable that says what a tuner does.
+/// The environment variable that sets the tuner's mode.
 pub const VARIABLE: &str = "STRATA_TUNE";
 
-/// What a tuner does.
+/// The mode of a tuner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Every choice is the default; nothing is recorded. This is also what an unset variable means.
+    /// Every choice is the default; nothing is recorded. This is also the mode if the variable is
+    /// unset.
     #[default]
     Off,
     /// Every choice is the default; call sites and times are recorded.
     Record(Option<PathBuf>),
-    /// Searches, adopts, and keeps what was found: in the file, or in the user's cache folder.
+    /// Searches, adopts, and saves the results: in the file, or in the user's cache folder.
     Tune(Option<PathBuf>),
-    /// Takes what was adopted according to the file, and tries nothing.
+    /// Uses the file's adopted configurations, and tries no others.
     Use(PathBuf),
 }
 
@@ -27,7 +28,7 @@ impl Mode {
     /// `use:FILE`; empty is `off`.
     ///
     /// # Errors
-    /// It is none of these.
+    /// If the value is none of these.
     pub fn parse(value: &str) -> Result<Self, TuneError> {
         let wrong = |reason: String| TuneError::Setting { value: value.to_owned(), reason };
         let (word, file) = match value.split_once(':') {
@@ -51,10 +52,10 @@ impl Mode {
         }
     }
 
-    /// What the variable says.
+    /// The variable's mode.
     ///
     /// # Errors
-    /// Its value is wrong.
+    /// If its value is invalid.
     pub fn from_env() -> Result<Self, TuneError> {
         match std::env::var(VARIABLE) {
             Ok(value) => Self::parse(&value),
@@ -64,30 +65,30 @@ impl Mode {
     }
 }
 
-/// How a tuner searches; the defaults suit most programs.
+/// Options of a tuner; the defaults suit most programs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it does.
+    /// The mode.
     pub mode: Mode,
-    /// How it searches.
+    /// The search policy.
     pub search: Search,
     /// Evaluations of each interval's search; by default 40 a knob times the root of its options.
     pub budget: Option<u32>,
-    /// The share of an interval's time that tuning may lose, 0.02 by default: where what was tried
-    /// and the readings of the clock have cost more, it rests, with the default.
+    /// The share of an interval's time that tuning may lose, 0.02 by default. When trying
+    /// alternatives and reading the clock have cost more, the search idles with the default.
     pub loss: f64,
-    /// The confidence with which a configuration must be faster to be adopted, 0.99 by default.
+    /// The confidence at which a configuration must be faster to be adopted, 0.99 by default.
     pub confidence: f64,
-    /// Of all choices by chance: equal seeds and equal times give equal choices.
+    /// Seed of all random choices: equal seeds and equal times give equal choices.
     pub seed: u64,
     /// Visits without a new site or edge after which intervals are found, 64 by default; at least
     /// twice the number of edges.
     pub settle: u32,
-    /// Executions between two of an adopted configuration that are compared with the default, on
-    /// average; 200 by default.
+    /// Mean number of executions between two of an adopted configuration that are compared with the
+    /// default; 200 by default.
     pub watch: u32,
-    /// An evaluation spans as many executions as take this many nanoseconds, 5000 by default, so
-    /// that a clock's steps do not matter.
+    /// An evaluation spans enough executions to take this many nanoseconds, 5000 by default, so
+    /// that the clock's resolution does not matter.
     pub span: u64,
 }
 
@@ -108,10 +109,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults, with the mode that `STRATA_TUNE` says.
+    /// The defaults, with the mode of `STRATA_TUNE`.
     ///
     /// # Errors
-    /// Its value is wrong.
+    /// If its value is invalid.
     pub fn from_env() -> Result<Self, TuneError> {
         Ok(Self { mode: Mode::from_env()?, ..Self::default() })
     }

@@ -1,16 +1,16 @@
-//! Call sites: what tells one place of a program from another.
+//! Call sites: the identity of a place in a program.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::panic::Location;
 
-/// A class of sizes, which share a choice.
+/// A class of sizes that share a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SizeClass {
-    /// No size, or all sizes alike.
+    /// No size, or one class for all sizes.
     #[default]
     Any,
-    /// Sizes of so many binary digits; 0 has none.
+    /// Sizes of this many binary digits; 0 has none.
     Bits(u8),
     /// This size only.
     Exactly(u64),
@@ -45,11 +45,11 @@ impl fmt::Display for SizeClass {
     }
 }
 
-/// A visit of a call site: the place in the source, what is done there, and the class of its size.
+/// A visit of a call site: the place in the source, the operation, and the class of its size.
 ///
-/// The place is that of the caller of a function that is `#[track_caller]`. It survives inlining
-/// and address randomisation, as return addresses do not (Borg 2006, §4.1, took those). It does not
-/// pass through a function pointer or a `dyn` call.
+/// The place is that of the caller of a `#[track_caller]` function. It survives inlining and
+/// address randomisation; return addresses, which Borg used (2006, §4.1), do not. It does not pass
+/// through a function pointer or a `dyn` call.
 #[derive(Clone, Copy, Debug)]
 pub struct Sig {
     place: &'static Location<'static>,
@@ -59,8 +59,8 @@ pub struct Sig {
 }
 
 impl Sig {
-    /// The caller's place, where `op` is done; `options` is the number of options of the knob that
-    /// is chosen there, 1 if none is.
+    /// The caller's place, at which `op` is done; `options` is the number of options of the knob
+    /// chosen there, or 1 without a knob.
     #[track_caller]
     #[must_use]
     #[inline]
@@ -68,15 +68,15 @@ impl Sig {
         Self::at(Location::caller(), op, class, options)
     }
 
-    /// As [`here`](Self::here), at a place that the caller has from its own caller.
+    /// As [`here`](Self::here), at the place of the caller's own caller.
     #[must_use]
     #[inline]
     pub fn at(place: &'static Location<'static>, op: &'static str, class: SizeClass, options: u16) -> Self {
         Self { place, op, class, options: if options == 0 { 1 } else { options } }
     }
 
-    /// Whether both are surely equal. Equal ones in different parts of a program may differ in
-    /// their addresses, and then are found by what they say.
+    /// True if both are certainly equal. Equal sites in different parts of a program may differ in
+    /// their addresses; they are then found by their contents.
     #[inline]
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self.place, other.place)
@@ -101,7 +101,7 @@ impl Sig {
     }
 }
 
-/// A call site by name: equal in every run of a build.
+/// A call site by name: the same in every run of a build.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Site {
     /// The source file.
@@ -110,9 +110,9 @@ pub struct Site {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
-    /// What is done there: the knob's name, or that of the call.
+    /// The operation: the knob's name, or the call's.
     pub op: String,
-    /// The sizes.
+    /// The class of sizes.
     pub class: SizeClass,
     /// The number of options, 1 without a knob.
     pub options: u16,
@@ -137,7 +137,7 @@ mod tests {
         let text = |size| SizeClass::of(size).to_string();
         assert_eq!([text(0), text(1), text(7), text(8)], ["0", "1 to 1", "4 to 7", "8 to 15"]);
         assert_eq!(text(usize::MAX), "9223372036854775808 to 18446744073709551615");
-        // What a file says need not make sense, and is printed nevertheless.
+        // A file may contain nonsense, which must still be printable.
         assert!(!SizeClass::Bits(255).to_string().is_empty());
     }
 

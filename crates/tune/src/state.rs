@@ -1,4 +1,4 @@
-//! What a tuner keeps between runs: one file in JSON.
+//! The state that a tuner keeps between runs: one file in JSON.
 
 use crate::error::TuneError;
 use crate::experiment::{Experiment, Phase, SavedExperiment};
@@ -16,8 +16,8 @@ use strata_model::{Platform, cache_folder, count, sha256_hex, write_atomically};
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// For what choices are valid: places in the source mean something else in another build, and times
-/// on another machine.
+/// The conditions under which choices are valid: another build changes places in the source,
+/// another machine changes times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     build: String,
@@ -34,14 +34,14 @@ impl Identity {
                 |_| "unknown".to_owned(),
                 |bytes| format!("{:016x}", rustc_hash::FxBuildHasher.hash_one(&bytes[..])),
             );
-            // How the nodes talk and how many there are is not the machine's.
+            // The transport and the number of nodes are not properties of the machine.
             let platform = Platform { transport: String::new(), ..Platform::detect("", 0) };
             (build, platform.to_string())
         });
         Self { build: build.clone(), machine: machine.clone(), nodes }
     }
 
-    /// Why what `self` says is not valid for `here`.
+    /// The reason why the saved identity `self` is not valid for `here`.
     fn difference(&self, here: &Self) -> Option<&'static str> {
         if self.machine != here.machine {
             Some("it is of another machine")
@@ -61,10 +61,10 @@ struct State {
     program: String,
     identity: Identity,
     sites: Vec<SavedSite>,
-    /// From, to, count; 0 is the begin, sites count from 1.
+    /// From, to, count; 0 is the start, sites are numbered from 1.
     edges: Vec<(usize, usize, u64)>,
     intervals: Vec<SavedInterval>,
-    /// How long the tuner last rested where all was tried, and what was left of that; in visits.
+    /// Length of the last idle period after all was tried, and visits left of it.
     #[serde(default)]
     rest: [u64; 2],
 }
@@ -75,14 +75,14 @@ struct SavedSite {
     labels: Vec<String>,
 }
 
-/// An interval, by the numbers of its sites.
+/// An interval, by its sites' numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedInterval {
     nodes: Vec<usize>,
     experiment: SavedExperiment,
 }
 
-/// The file that a program's tuner uses by default.
+/// The default file of a program's tuner.
 fn usual_file(program: &str, identity: &Identity, end: &str) -> Result<PathBuf, TuneError> {
     let folder = cache_folder().ok_or(TuneError::NoFolder)?;
     let machine = sha256_hex(identity.machine.as_bytes());
@@ -90,7 +90,7 @@ fn usual_file(program: &str, identity: &Identity, end: &str) -> Result<PathBuf, 
     Ok(folder.join("tune").join(&machine[..16]).join(format!("{name}-{}{end}.json", identity.nodes)))
 }
 
-/// Reads what a tuner has written.
+/// Reads a tuner's file.
 fn read(text: &str) -> Result<State, String> {
     let state: State = serde_json::from_str(text).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "it is cut short".to_owned(),
@@ -103,11 +103,11 @@ fn read(text: &str) -> Result<State, String> {
 }
 
 impl Tuner {
-    /// The file in which what is found is kept: that of the mode, or one in the cache folder;
-    /// `None` where nothing is kept.
+    /// The file for results: that of the mode, or one in the cache folder; `None` if nothing is
+    /// saved.
     ///
     /// # Errors
-    /// The mode names no file, and there is no cache folder.
+    /// If the mode names no file and there is no cache folder.
     pub fn file_of(program: &str, mode: &Mode, nodes: usize) -> Result<Option<PathBuf>, TuneError> {
         match mode {
             Mode::Off => Ok(None),
@@ -117,7 +117,7 @@ impl Tuner {
         }
     }
 
-    /// Reads the file of the mode and takes up what fits; returns its text.
+    /// Reads the mode's file and restores the parts that fit; returns its text.
     pub(crate) fn open(&mut self) -> Result<Option<String>, TuneError> {
         let Some(file) = Self::file_of(&self.program, &self.options.mode, self.identity.nodes)? else {
             return Ok(None);
@@ -140,11 +140,11 @@ impl Tuner {
         Ok(text)
     }
 
-    /// What a file keeps, of whatever program, build and machine: to look at. The report's note
-    /// says of which it is, and whether runs on this machine would take it.
+    /// Reads a file of any program, build and machine, for inspection. The report's note names them
+    /// and tells whether runs on this machine would use the file.
     ///
     /// # Errors
-    /// The file cannot be read, or is not what a tuner writes.
+    /// If the file cannot be read, or is not a tuner's.
     pub fn look(file: &Path) -> Result<Self, TuneError> {
         let bytes =
             std::fs::read(file).map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
@@ -171,8 +171,8 @@ impl Tuner {
         }
     }
 
-    /// What a former run of this program has kept for `nodes` nodes, if it fits this build and this
-    /// machine, for [`for_team`](Self::for_team); and a word about what was ignored.
+    /// The state saved for `nodes` nodes by an earlier run of this program, if it fits this build
+    /// and this machine, for [`for_team`](Self::for_team); and a note about ignored state.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -186,8 +186,8 @@ impl Tuner {
         Ok((text.filter(|_| tuner.graph.nodes.len() > 1), tuner.notes))
     }
 
-    /// Goes on from what a former run has kept; what does not fit is ignored with a note. `judge`:
-    /// also if it is of another build or machine.
+    /// Restores the state of an earlier run; parts that do not fit are ignored with a note.
+    /// `judge`: true to ignore also the state of another build or machine.
     pub(crate) fn take_up(&mut self, text: &str, whence: &str, judge: bool) {
         let fits = |state: State| match state.identity.difference(&self.identity).filter(|_| judge) {
             Some(difference) => Err(difference.to_owned()),
@@ -237,7 +237,7 @@ impl Tuner {
         Ok(())
     }
 
-    /// Lets an experiment go on where an earlier run's ended.
+    /// Restores an experiment of an earlier run.
     pub(crate) fn restore_into(&mut self, interval: &Interval, experiment: &mut Experiment) {
         let at = self.saved.iter().position(|saved| saved.nodes == interval.nodes);
         if matches!(self.options.mode, Mode::Record(_)) {
@@ -249,7 +249,7 @@ impl Tuner {
         }
     }
 
-    /// What a later run goes on from, as [`close`](Self::close) writes it.
+    /// The state for a later run, as [`close`](Self::close) writes it.
     #[must_use]
     pub fn state_text(&self) -> String {
         let sites = self
@@ -281,10 +281,10 @@ impl Tuner {
         serde_json::to_string(&state).unwrap_or_default() + "\n"
     }
 
-    /// Keeps what was found for later runs, and tells what was done.
+    /// Saves the results for later runs, and returns the report.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn close(self) -> Result<Report, TuneError> {
         if let Some(file) = &self.file {
             self.save(file)?;
@@ -292,11 +292,11 @@ impl Tuner {
         Ok(self.report())
     }
 
-    /// Writes what was found to a file: under a temporary name at first, so that a reader never
-    /// sees a part.
+    /// Writes the results to a file: under a temporary name at first, so that no reader sees an
+    /// incomplete file.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn save(&self, file: &Path) -> Result<(), TuneError> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let made = folder.map_or(Ok(()), std::fs::create_dir_all);

@@ -1,21 +1,21 @@
-//! Whether two sets of timings differ, or several.
+//! Tests whether two or more sets of timings differ.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// Number, mean and spread of timings, kept without them.
+/// Number, mean and spread of timings, without the timings themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// How many.
+    /// Number of timings.
     pub count: u64,
-    /// Their mean; 0 without any.
+    /// Mean; 0 without any timing.
     pub mean: f64,
     /// The sum of squared differences from the mean.
     squares: f64,
 }
 
 impl Moments {
-    /// Adds one (Welford 1962).
+    /// Adds a timing (Welford 1962).
     pub fn push(&mut self, value: f64) {
         self.count += 1;
         let before = value - self.mean;
@@ -23,7 +23,7 @@ impl Moments {
         self.squares += before * (value - self.mean);
     }
 
-    /// The variance of one timing; `None` of fewer than two.
+    /// The variance of one timing; `None` if there are fewer than two.
     #[must_use]
     pub fn variance(&self) -> Option<f64> {
         (self.count >= 2).then(|| self.squares / (self.count - 1) as f64)
@@ -43,20 +43,20 @@ impl FromIterator<f64> for Moments {
 pub struct Difference {
     /// The first mean less the second.
     pub mean: f64,
-    /// Half of the interval's width.
+    /// Half-width of the interval.
     pub half_width: f64,
     /// Welch's degrees of freedom.
     pub freedom: f64,
 }
 
 impl Difference {
-    /// Whether the interval lies below zero: the first is less.
+    /// True if the interval is below zero: the first mean is less.
     #[must_use]
     pub fn is_less(&self) -> bool {
         self.mean + self.half_width < 0.0
     }
 
-    /// Whether the interval lies above zero.
+    /// True if the interval is above zero.
     #[must_use]
     pub fn is_greater(&self) -> bool {
         self.mean - self.half_width > 0.0
@@ -66,18 +66,18 @@ impl Difference {
 /// Welch's interval at `confidence` for the difference of two means whose variances differ (Borg
 /// 2006, eq. 3.7).
 ///
-/// `None` where one has fewer than two timings, or `confidence` is not between 0 and 1. Two sets
-/// without any spread have an interval of no width.
+/// `None` if a set has fewer than two timings, or `confidence` is not between 0 and 1. Two sets
+/// without any spread have an interval of zero width.
 #[must_use]
 pub fn welch(one: &Moments, other: &Moments, confidence: f64) -> Option<Difference> {
     stratified([(1.0, one, other)], confidence)
 }
 
-/// Welch's interval for a sum of differences of several strata, each with its weight and two sets.
+/// Welch's interval for a weighted sum of differences over strata, each of two sets.
 ///
-/// Executions that end at different places measure different work, so they are compared each with
-/// its like. Satterthwaite's degrees of freedom, over all sets. Strata with fewer than two timings
-/// in a set are left out; `None` where none remains.
+/// Executions that end at different places measure different work, so they are compared within
+/// strata. Satterthwaite's degrees of freedom are taken over all sets. Strata with fewer than two
+/// timings in a set are left out; `None` if no stratum remains.
 #[must_use]
 pub fn stratified<'a>(
     strata: impl IntoIterator<Item = (f64, &'a Moments, &'a Moments)>,
@@ -119,7 +119,7 @@ pub struct Anova {
 }
 
 impl Anova {
-    /// Whether the alternatives differ, at this confidence.
+    /// True if the alternatives differ at this confidence.
     #[must_use]
     pub fn is_significant(&self, confidence: f64) -> bool {
         let f = statrs::distribution::FisherSnedecor::new(self.between as f64, self.within as f64);
@@ -127,9 +127,10 @@ impl Anova {
     }
 }
 
-/// Whether the means of several alternatives differ; they may have different numbers of timings.
+/// Tests whether the means of several alternatives differ; they may have different numbers of
+/// timings.
 ///
-/// `None` of fewer than two alternatives, of an empty one, or where no timing has a spread.
+/// `None` if there are fewer than two alternatives, one is empty, or no timing has a spread.
 #[must_use]
 pub fn anova(alternatives: &[&[f64]]) -> Option<Anova> {
     let all: Moments = alternatives.iter().flat_map(|each| each.iter().copied()).collect();
@@ -153,7 +154,7 @@ mod tests {
         values.iter().copied().collect()
     }
 
-    /// U7: 1 to 5 against their doubles; t = -1.8974 and ν = 5.8824, as R's `t.test` says, too.
+    /// U7: 1 to 5 against their doubles; t = -1.8974 and ν = 5.8824, as with R's `t.test`.
     #[test]
     fn welch_agrees_with_a_table() {
         let (one, other) = (moments(&[1.0, 2.0, 3.0, 4.0, 5.0]), moments(&[2.0, 4.0, 6.0, 8.0, 10.0]));
@@ -178,7 +179,7 @@ mod tests {
         assert!(!welch(&flat, &flat, 0.95).unwrap().is_greater());
     }
 
-    /// Two kinds of executions, mixed unequally: as one set they would differ by their mixture.
+    /// Two kinds of executions, mixed unequally: merged, the sets would differ by their mixture.
     #[test]
     fn strata_are_compared_with_their_like() {
         let (short, long) = (moments(&[1.0, 1.1, 0.9]), moments(&[10.0, 10.2, 9.8]));

@@ -16,17 +16,18 @@ use std::panic::Location;
 use std::path::PathBuf;
 use strata_select::say;
 
-/// Chooses values of knobs at call sites, learns how long the program then takes, and adopts what
-/// is significantly faster than the defaults.
+/// Chooses values of knobs at call sites, times the program's loops, and adopts configurations that
+/// are significantly faster than the defaults.
 ///
-/// A node has its own: nothing is shared. See the [crate's page](crate) for a loop in ten lines.
+/// Each node has its own tuner; nothing is shared. See the [crate's page](crate) for a loop in ten
+/// lines.
 pub struct Tuner {
     pub(crate) program: String,
     pub(crate) identity: Identity,
     pub(crate) options: Options,
     pub(crate) file: Option<PathBuf>,
     pub(crate) notes: Vec<String>,
-    /// What `use:FILE` has put in force.
+    /// The choices set by `use:FILE`.
     pub(crate) used: Option<String>,
     pub(crate) graph: Graph,
     /// The option in force at each node.
@@ -34,49 +35,50 @@ pub struct Tuner {
     roles: Vec<Role>,
     pub(crate) intervals: Vec<Interval>,
     pub(crate) experiments: Vec<Experiment>,
-    /// Read from a file, for intervals that have not been found yet.
+    /// Intervals read from a file that have not been found in this run yet.
     pub(crate) saved: Vec<SavedInterval>,
     pub(crate) run: Run,
     pub(crate) rest: Rest,
-    /// Whether sites or edges are newer than the intervals, and for how many visits there was none.
+    /// True if sites or edges are newer than the intervals; and the number of visits since the last
+    /// new one.
     pub(crate) unsettled: bool,
     quiet: u64,
     clock: quanta::Clock,
     /// Seconds of a tick, and ticks that an evaluation spans.
     pub(crate) tick: f64,
     span: f64,
-    /// Ticks that timing an execution takes; 0 where nodes must decide alike.
+    /// Ticks that timing an execution takes; 0 if nodes must decide alike.
     pub(crate) clock_cost: f64,
     pub(crate) team: bool,
     pub(crate) steps: u64,
     pub(crate) visits: u64,
 }
 
-/// What a node is to the intervals.
+/// The role of a node in the intervals.
 #[derive(Clone, Copy, Debug, Default)]
 struct Role {
     /// The interval that begins here, plus 1.
     begins: u32,
 }
 
-/// The execution that is going on.
+/// The current execution of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) active: bool,
     timed: bool,
     interval: u32,
-    /// The position of the node where the program is.
+    /// Position of the program's node.
     position: u32,
     start: u64,
 }
 
 impl Tuner {
-    /// A tuner for a program, as `STRATA_TUNE` says. What was found for it before, by this build on
-    /// this machine, is taken up; a file that does not fit is ignored, which a line on standard
-    /// error says.
+    /// A tuner for a program, in the mode of `STRATA_TUNE`. Results of earlier runs by this build
+    /// on this machine are restored; a file that does not fit is ignored with a line on standard
+    /// error.
     ///
     /// # Errors
-    /// `STRATA_TUNE` has a wrong value, there is no cache folder, or `use:FILE` names a file that
+    /// If `STRATA_TUNE` is invalid, there is no cache folder, or `use:FILE` names a file that
     /// cannot be read.
     pub fn from_env(program: &str) -> Result<Self, TuneError> {
         let tuner = Self::new(program, Options::from_env()?)?;
@@ -84,10 +86,10 @@ impl Tuner {
         Ok(tuner)
     }
 
-    /// A tuner with options of the program's own. What it has to say is in [`notes`](Self::notes).
+    /// A tuner with the program's own options. Its messages are in [`notes`](Self::notes).
     ///
     /// # Errors
-    /// An option is out of its range, there is no cache folder, or `use:FILE` names a file that
+    /// If an option is outside its range, there is no cache folder, or `use:FILE` names a file that
     /// cannot be read.
     pub fn new(program: &str, options: Options) -> Result<Self, TuneError> {
         let mut tuner = Self::blank(program, options, 1)?;
@@ -96,12 +98,12 @@ impl Tuner {
         Ok(tuner)
     }
 
-    /// A tuner of one node of a team of `nodes`, which is told by [`agree`](Self::agree) when to
-    /// learn. `text` is what one node has [`stored`](Self::stored), equal on all nodes: nothing is
-    /// read from files here, and whether it fits the machine is what that node has judged.
+    /// A tuner of one node of a team of `nodes`; it learns only in [`agree`](Self::agree). `text`
+    /// is the state that one node has [`stored`](Self::stored), equal on all nodes. This call reads
+    /// no files; that node has checked that the state fits the machine.
     ///
     /// # Errors
-    /// An option is out of its range.
+    /// If an option is outside its range.
     pub fn for_team(
         program: &str,
         options: Options,
@@ -119,7 +121,7 @@ impl Tuner {
     pub(crate) fn blank(program: &str, options: Options, nodes: usize) -> Result<Self, TuneError> {
         options.check()?;
         let clock = quanta::Clock::new();
-        // Of many ticks, so that rounding to nanoseconds does not matter.
+        // Measured over many ticks, so that rounding to nanoseconds does not matter.
         let many = 1u64 << 40;
         let tick = clock.delta_as_nanos(0, many) as f64 * 1e-9 / many as f64;
         let mut tuner = Self {
@@ -151,8 +153,8 @@ impl Tuner {
         Ok(tuner)
     }
 
-    /// Says how many seconds one tick of the times given to [`visit_at`](Self::visit_at) lasts,
-    /// where they are not those of this machine's clock.
+    /// Sets the seconds of one tick of the times given to [`visit_at`](Self::visit_at), if they are
+    /// not those of this machine's clock.
     pub fn set_tick(&mut self, seconds: f64) {
         self.tick = seconds;
         self.span = self.options.span as f64 * 1e-9 / seconds;
@@ -162,10 +164,10 @@ impl Tuner {
         }
     }
 
-    /// The value to use here and now: what is in force for this call site.
+    /// The value in force for this call site.
     ///
-    /// Keep it with what it is used for: a request that completes later has the value of its own
-    /// call, whatever is chosen meanwhile.
+    /// Keep the value with its use: a request that completes later has the value of its own call,
+    /// whatever is chosen meanwhile.
     #[track_caller]
     #[inline]
     pub fn pick<'knob, T>(&mut self, knob: &'knob Knob<T>) -> &'knob T {
@@ -179,8 +181,7 @@ impl Tuner {
         knob.value(self.option_at(Location::caller(), knob, SizeClass::of(size), None))
     }
 
-    /// Marks a place where nothing is chosen, but where an interval may begin or end: a collective,
-    /// a wait.
+    /// Marks a place without a choice where an interval may begin or end: a collective, a wait.
     #[track_caller]
     #[inline]
     pub fn mark(&mut self, op: &'static str) {
@@ -189,8 +190,8 @@ impl Tuner {
         }
     }
 
-    /// The number of the option to use at a place that the caller has from its own caller, at a
-    /// time that it knows (see [`visit_at`](Self::visit_at)) or by this machine's clock.
+    /// The number of the option to use at the place of the caller's own caller, at a time given by
+    /// the caller (see [`visit_at`](Self::visit_at)) or by this machine's clock.
     #[inline]
     pub fn option_at<T>(
         &mut self,
@@ -218,8 +219,8 @@ impl Tuner {
         self.choices[node]
     }
 
-    /// Visits a site at a time that the caller knows, in ticks (see [`set_tick`](Self::set_tick)):
-    /// on a simulated machine, say. Returns the number of the option in force.
+    /// Visits a site at a time given by the caller in ticks (see [`set_tick`](Self::set_tick)), for
+    /// example on a simulated machine. Returns the number of the option in force.
     pub fn visit_at(&mut self, sig: Sig, now: u64) -> u16 {
         if self.passes() {
             return 0;
@@ -227,7 +228,7 @@ impl Tuner {
         self.visit(sig, Default::default, Some(now))
     }
 
-    /// Follows the flow graph; `None` where it is full.
+    /// Follows the flow graph; `None` if it is full.
     #[inline]
     fn go_to(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> Option<usize> {
         self.visits += 1;
@@ -261,7 +262,7 @@ impl Tuner {
         self.quiet = 0;
     }
 
-    /// Whether there has been no new site or edge for long enough.
+    /// True if no new site or edge has appeared for long enough.
     fn is_quiet(&self) -> bool {
         self.quiet >= u64::from(self.options.settle).max(2 * self.graph.edges() as u64)
     }
@@ -274,7 +275,7 @@ impl Tuner {
         }
     }
 
-    /// Finds loops and intervals; intervals that were there before keep what they have learned.
+    /// Finds loops and intervals; earlier intervals keep their state.
     pub(crate) fn find_intervals(&mut self) {
         let successors = self.graph.successors();
         let found = intervals(&successors, START, &loops::find(&successors, START));
@@ -311,7 +312,7 @@ impl Tuner {
         self.unsettled = false;
     }
 
-    /// The nodes of an interval at which something is chosen.
+    /// The nodes of an interval that have knobs.
     pub(crate) fn knobs(&self, interval: &Interval) -> impl Iterator<Item = usize> + use<> {
         let options = |node: &usize| self.graph.nodes[*node].site.as_ref().map_or(1, |site| site.options);
         interval.nodes.iter().copied().filter(|node| options(node) > 1).collect::<Vec<_>>().into_iter()
@@ -338,8 +339,8 @@ impl Tuner {
         made
     }
 
-    /// Ends the execution that is going on if the program has come to one of its stops, and begins
-    /// one where an interval begins (Borg 2006, §4.3.2: a stop may be the next interval's begin).
+    /// Ends the current execution if the program has reached one of its stops, and begins one where
+    /// an interval begins (Borg 2006, §4.3.2: a stop may be the next interval's first node).
     #[inline]
     fn pass(&mut self, node: usize, mut time: Option<u64>) {
         if self.run.active {
@@ -351,10 +352,10 @@ impl Tuner {
                 return;
             }
             self.run.active = false;
-            // An edge that is newer than the intervals leads to no stop: that execution is left
-            // out.
+            // An edge that is newer than the intervals leads to no stop, so the execution is not
+            // counted.
             if let Some(stop) = interval.stops.iter().position(|stop| *stop == node) {
-                // The clock is read only where a time is needed.
+                // The clock is read only if a time is needed.
                 let clock = &self.clock;
                 let ticks = self
                     .run
@@ -396,13 +397,13 @@ impl Tuner {
         }
     }
 
-    /// Takes this option at this node, whatever is measured.
+    /// Forces this option at this node, whatever is measured.
     pub(crate) fn force(&mut self, node: usize, option: u16) {
         self.choices[node] = option;
     }
 
-    /// A step of a team: all nodes learn the same, from the slowest node's times, and from now on
-    /// use the same. Choices of a team change here and nowhere else, each at its interval's next
+    /// A step of a team: all nodes learn the same from the slowest node's times, and use the same
+    /// choices from now on. A team's choices change only here, each at its interval's next
     /// execution.
     ///
     /// # Participation
@@ -416,8 +417,8 @@ impl Tuner {
             return Ok(());
         }
         self.steps += 1;
-        // Whether a node is unsettled, and whether one is not yet quiet; then what must be equal,
-        // and its negative, whose maximum is the minimum.
+        // Two flags: whether a node is unsettled, and whether one is not yet quiet. Then the values
+        // that must be equal, and their negatives, whose maximum is the minimum.
         let sites: Vec<usize> = (1..self.graph.nodes.len()).collect();
         let (hash, structure) = (self.graph.hash(&sites), self.structure());
         let equal =
@@ -461,7 +462,7 @@ impl Tuner {
         Ok(())
     }
 
-    /// A number that is equal where the intervals and their stops are.
+    /// A hash that is equal for equal intervals and stops.
     fn structure(&self) -> u64 {
         let all = self.intervals.iter().map(|each| {
             let nodes = each.nodes.iter().chain(&each.stops);
@@ -472,11 +473,11 @@ impl Tuner {
         all.fold(0, |sum, hash| (sum ^ hash).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(7))
     }
 
-    /// Which site is on some nodes only. All nodes come here together.
+    /// Finds a site that only some nodes have. Collective.
     fn name_the_difference(&self, team: &mut dyn Agree, most: usize) -> TuneError {
         let mut sites: Vec<_> = self.graph.nodes.iter().filter_map(|node| node.site.clone()).collect();
         sites.sort();
-        // At least one: there may be a node without any.
+        // At least one element, because a node may have no sites.
         let mut values = vec![0.0; 2 * most.max(1)];
         for (site, pair) in sites.iter().zip(values.chunks_exact_mut(2)) {
             let node = self.graph.find(site).unwrap_or(START);
@@ -499,7 +500,7 @@ impl Tuner {
     }
 }
 
-/// What reading the clock twice takes, in ticks: the median of some.
+/// The ticks of reading the clock twice: the median of several.
 fn clock_cost(clock: &quanta::Clock) -> f64 {
     let mut costs = [0; 31];
     for cost in &mut costs {

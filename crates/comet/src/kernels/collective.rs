@@ -7,11 +7,12 @@ use super::mail::wrong_data;
 use super::measure::{TEST, mean_of, pass, time};
 use super::trial::spoils;
 
-/// A broadcast of `bytes` from the test node, and a barrier, by which it knows that all have them,
-/// in seconds (Ganapati 1993, §3.3.3). Less the time of a barrier it is that of the broadcast.
+/// A broadcast of `bytes` from the test node and a barrier, which tells the test node that all
+/// nodes have the data, in seconds (Ganapati 1993, §3.3.3). The difference to the time of a barrier
+/// is that of the broadcast.
 ///
 /// # Participation
-/// Collective. The job ends where data are wrong.
+/// Collective. Wrong data end the job.
 pub fn broadcast(node: &mut Node, bytes: usize) -> f64 {
     let mut data: Vec<u8> =
         (0..bytes).map(|at| if node.rank() == TEST { at as u8 ^ 0x5a } else { 0 }).collect();
@@ -24,7 +25,8 @@ pub fn broadcast(node: &mut Node, bytes: usize) -> f64 {
     seconds
 }
 
-/// A sum of one number over all nodes, on all nodes, in seconds (§3.3.4, as ported in Table 4.1).
+/// A sum of one number over all nodes, with the result on all nodes, in seconds (§3.3.4, as ported
+/// in Table 4.1).
 ///
 /// # Participation
 /// As [`broadcast`].
@@ -38,14 +40,15 @@ pub fn reduce(node: &mut Node) -> f64 {
     seconds
 }
 
-/// The element-wise sums of `length` numbers over all nodes, on all nodes, in seconds.
+/// The element-wise sums of `length` numbers over all nodes, with the results on all nodes, in
+/// seconds.
 ///
 /// # Participation
 /// As [`broadcast`].
 pub fn reduce_vector(node: &mut Node, length: usize) -> f64 {
     let (rank, size) = (node.rank(), node.size());
     let mine = |at: usize| (rank + at % 64) as f64;
-    // Sums of sums would grow without end; zeros stay.
+    // Repeated sums would grow without bound; zeros do not.
     let mut zeros = vec![0.0; length];
     let seconds = time(node, |node, _| node.reduce_add(&mut zeros[..]));
     let mut values: Vec<f64> = (0..length).map(mine).collect();
@@ -56,7 +59,7 @@ pub fn reduce_vector(node: &mut Node, length: usize) -> f64 {
     seconds
 }
 
-/// A barrier that all nodes reach together, in seconds: the least that it costs (§3.3.5).
+/// A barrier that all nodes reach together, in seconds: its least cost (§3.3.5).
 ///
 /// # Participation
 /// Collective.
@@ -64,8 +67,8 @@ pub fn barrier(node: &mut Node) -> f64 {
     time(node, |node, _| node.barrier())
 }
 
-/// A barrier that the test node reaches last, `skew` microseconds after the first of the others,
-/// which come at random before, in seconds on the test node.
+/// A barrier that the test node reaches last, `skew` microseconds after the first node, in seconds
+/// on the test node. The other nodes arrive at random times between.
 ///
 /// # Participation
 /// Collective.
@@ -73,7 +76,7 @@ pub fn barrier_skewed(node: &mut Node, skew: usize) -> f64 {
     let skew = skew as f64 * 1e-6;
     let repeats = ((1e-3 / skew.max(1e-6)) as usize).clamp(4, 100);
     mean_of(node, repeats, |node, clock, number| {
-        // The same in every run.
+        // The same random numbers in every run.
         let share =
             (number.wrapping_mul(2_654_435_761).wrapping_add(node.rank() * 40_503) % 1000) as f64 / 1000.0;
         let late = if node.rank() == TEST { skew } else { share * skew };
@@ -84,7 +87,7 @@ pub fn barrier_skewed(node: &mut Node, skew: usize) -> f64 {
     })
 }
 
-/// `bytes` from each node to each, in seconds.
+/// An exchange of `bytes` from each node to each, in seconds.
 ///
 /// # Participation
 /// As [`broadcast`].
@@ -105,7 +108,7 @@ pub fn all_to_all(node: &mut Node, bytes: usize) -> f64 {
     seconds
 }
 
-/// `bytes` of each node to all nodes, in seconds.
+/// An all-gather of `bytes` a node, in seconds.
 ///
 /// # Participation
 /// As [`broadcast`].

@@ -1,4 +1,4 @@
-//! Kernels under load: an echo beside other traffic, and messages beside computation.
+//! Kernels under load: an echo during other traffic, and messages during computation.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,18 +8,19 @@ use strata_runtime::{Block, Node};
 use super::mail::Mail;
 use super::measure::{Instrument, TEST, time};
 
-/// The box of the load.
+/// The box for messages of the load.
 const LOAD: usize = 9;
 
-/// One way of a message of `bytes` while other nodes keep sending messages of `load` bytes over the
-/// same links, in seconds (Ganapati 1993, §3.3.6). A `load` of 0 sends nothing.
+/// The one-way time of a message of `bytes` while other nodes keep sending messages of `load` bytes
+/// over the same links, in seconds (Ganapati 1993, §3.3.6). With a `load` of 0 no other messages
+/// are sent.
 ///
-/// On eight nodes or more the load goes from node 0 to node 7, in a hypercube by way of 1 and 3,
-/// between which the echo goes; with `elsewhere` from 4 to 6, which is not on the way. On four to
-/// seven nodes it goes from node 0 to node 2.
+/// On eight nodes or more the echo is between nodes 1 and 3. The load goes from node 0 to node 7,
+/// in a hypercube through nodes 1 and 3; with `elsewhere` it goes from 4 to 6, on a disjoint path.
+/// On four to seven nodes it goes from node 0 to node 2.
 ///
 /// # Participation
-/// Collective, on at least four nodes; the job ends where data arrive wrong.
+/// Collective, on at least four nodes; wrong data end the job.
 pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -> f64 {
     let (me, size) = (node.rank(), node.size());
     if size < 4 {
@@ -30,7 +31,7 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
         (8.., false) => (0, 7),
         _ => (0, 2),
     };
-    // The echo's test node is no end of the load.
+    // The echo's nodes are not the ends of the load.
     let (test, peer) = (1, 3);
     let mut mail = Mail::open(node, "contention", 2, bytes.max(1));
     let stop = Rc::new(Cell::new(false));
@@ -52,7 +53,7 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
             }
             clock.told(clock.since(node, start)) / (2 * count) as f64
         };
-        // The load has to be there first.
+        // The load must be running before the timing starts.
         let each = echoes(node, 16);
         let count = if node.is_simulated() {
             64
@@ -63,7 +64,7 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
         node.send(peer, end, ());
         node.send(source, end, ());
     } else if me == peer {
-        // A wait ends with a message or with the end.
+        // A wait ends when a message or the final notice arrives.
         let came = Rc::new(Cell::new(0u64));
         let counted = Rc::clone(&came);
         node.on_complete(0, move |_| counted.set(counted.get() + 1));
@@ -83,7 +84,7 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
             node.poll();
         }
     }
-    // What is under way has to arrive before boxes are closed.
+    // Messages under way must arrive before boxes are closed.
     let sent = node.broadcast_value(source, sent);
     if me == sink && sent > 0 {
         node.expect::<u8>(LOAD, sent as usize);
@@ -100,7 +101,7 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
 /// peak (Ganapati 1993, §4.1: "less than a third" of 60 MFLOPS).
 const CYCLES: f64 = 4.0;
 
-/// A scaled vector added to another one.
+/// Adds a scaled vector to another one.
 fn daxpy(node: &mut Node, y: &mut [f64], x: &[f64]) {
     node.compute_always(CYCLES * y.len() as f64, || {
         y.iter_mut().zip(x).for_each(|(y, x)| *y += 1e-9 * x);
@@ -108,12 +109,12 @@ fn daxpy(node: &mut Node, y: &mut [f64], x: &[f64]) {
     });
 }
 
-/// How messages and computation follow each other in [`overlap`].
+/// The order of messages and computation in [`overlap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The exchange ends before the computation begins.
     Synchronous,
-    /// The message is sent, the computation done, and the other node's message waited for.
+    /// The message is sent, then the computation is done, then the other node's message is awaited.
     Asynchronous,
     /// No messages.
     ComputationOnly,
@@ -123,7 +124,7 @@ pub enum Order {
 /// (§3.3.7).
 ///
 /// # Participation
-/// Collective; the job ends where data arrive wrong.
+/// Collective; wrong data end the job.
 pub fn overlap(node: &mut Node, bytes: usize, length: usize, order: Order) -> f64 {
     let me = node.rank();
     let peer = 1 % node.size();

@@ -1,10 +1,9 @@
-//! Two-sided messages on ports: what CoMet calls `blocked_send` and `blocked_recv` (Ganapati 1993,
-//! §3.4).
+//! Two-sided messages on ports: `blocked_send` and `blocked_recv` of CoMet (Ganapati 1993, §3.4).
 //!
-//! A node has several *boxes*, each with room for one message, so that their number says what a
-//! message means (CoMet's message types). A message may arrive before or after its receiver waits
-//! for it; a box holds one at a time, so operations whose partners may run ahead take boxes in
-//! turn. Messages of no bytes are active messages, as nothing could be put.
+//! A node has several *boxes*, each with room for one message. The number of the box stands for
+//! CoMet's message type. A message may arrive before or after its receiver waits for it. A box
+//! holds one message at a time, so operations whose partners may run ahead use boxes in turn.
+//! Messages of no bytes are active messages, because a put needs data.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,7 +18,7 @@ pub(super) struct Mail {
     bytes: usize,
     data: Vec<u8>,
     empty: Request<()>,
-    /// Empty messages that have come, and those taken.
+    /// Numbers of empty messages that have arrived, and that have been taken.
     came: Rc<Cell<u64>>,
     taken: u64,
     boxes: usize,
@@ -34,7 +33,7 @@ impl Mail {
     /// Opens `boxes` boxes for messages of `bytes` on every node.
     ///
     /// # Participation
-    /// Collective. A node without the memory ends the job and says so.
+    /// Collective. A node without enough memory ends the job with an error.
     pub(super) fn open(node: &mut Node, kernel: &'static str, boxes: usize, bytes: usize) -> Self {
         memory::ensure(node, kernel, bytes, boxes + 1);
         let came = Rc::new(Cell::new(0));
@@ -70,25 +69,25 @@ impl Mail {
         node.wait_for_port(number);
     }
 
-    /// Takes the message out of a box, whose next one comes into `spare`. No message may be under
-    /// way to it.
+    /// Takes the message out of a box, and gives the box the memory `spare` for its next message.
+    /// No message to this box may be under way.
     pub(super) fn take(&self, node: &mut Node, number: usize, spare: Block<u8>) -> Block<u8> {
         let message = node.close_port(number);
         node.open_port(number, spare);
         message
     }
 
-    /// A message of this node, as a block of its own.
+    /// A message of this node, in a block of its own.
     pub(super) fn message(&self) -> Block<u8> {
         Block::from(&self.data[..])
     }
 
-    /// Room for a message.
+    /// Memory for one message.
     pub(super) fn room(&self) -> Block<u8> {
         Block::zeroed(self.bytes)
     }
 
-    /// Waits for `count` messages in one box, of any nodes.
+    /// Waits for `count` messages in one box, from any nodes.
     pub(super) fn receive_many(&mut self, node: &mut Node, number: usize, count: usize) {
         if self.bytes == 0 {
             self.taken += count as u64;
@@ -99,7 +98,7 @@ impl Mail {
         node.wait_for_port(number);
     }
 
-    /// Sends a message without bytes: an acknowledgement.
+    /// Sends a message without bytes, as an acknowledgement.
     #[inline]
     pub(super) fn send_empty(&self, node: &mut Node, to: usize) {
         node.send(to, self.empty, ());
@@ -113,11 +112,12 @@ impl Mail {
         node.wait_until(|| came.get() >= taken);
     }
 
-    /// Closes all boxes, and looks whether what is in box `number` is the message of node
-    /// `from`, for each of `held`.
+    /// Closes all boxes, and checks for each pair in `held` that the box with this number holds the
+    /// message of this node.
     ///
     /// # Participation
-    /// Collective. Wrong data end the job, with the kernel, the sender and the place.
+    /// Collective. Wrong data end the job; the message names the kernel, the sender and the
+    /// position.
     pub(super) fn close(self, node: &mut Node, held: &[(usize, usize)]) {
         node.barrier();
         let memory: Vec<Block<u8>> = (0..self.boxes).map(|port| node.close_port(port)).collect();
@@ -143,7 +143,7 @@ impl Mail {
     }
 }
 
-/// Ends the job: the data of a kernel are wrong.
+/// Ends the job because a kernel's data are wrong.
 pub(super) fn wrong_data(node: &mut Node, kernel: &str, what: &str) -> ! {
     let rank = node.rank();
     node.fail(format!(

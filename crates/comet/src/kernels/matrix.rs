@@ -1,9 +1,9 @@
-//! Kernels on a matrix that is divided in blocks over a mesh of nodes (Ganapati 1993, §3.3.8 to
+//! Kernels on a matrix that is distributed in blocks over a mesh of nodes (Ganapati 1993, §3.3.8 to
 //! §3.3.11).
 //!
-//! Every node has a block of `dim` by `dim` numbers and a guard of one element around it.
+//! Every node has a block of `dim` by `dim` numbers with a guard of one element around it.
 //! Directions are those of a halo exchange: a node's north guard holds the southernmost row of the
-//! node above. The thesis's text and its Fig 4.3 contradict each other and its Fig 3.10; and its
+//! node above. The thesis's text and its Fig 4.3 contradict each other and its Fig 3.10, and its
 //! Fig 4.4 sends rows to the wrong nodes of a mesh of more than four (see the digest in the crate's
 //! README).
 
@@ -14,28 +14,28 @@ use super::measure::time;
 use super::mesh::{Mesh, Place};
 use super::trial::spoils;
 
-/// Directions that data come from in one operation.
+/// Directions from which data arrive in one operation.
 const SIDES: usize = 4;
 
-/// A node's block of the matrix, with its guard.
+/// A node's block of the matrix with its guard.
 pub struct Blocks {
     mesh: Mesh,
     place: Place,
     dim: usize,
-    /// (dim + 2)² numbers, row by row, the guard included.
+    /// (dim + 2)² numbers, row by row, including the guard.
     values: Vec<f64>,
     acks: std::rc::Rc<std::cell::Cell<u64>>,
     ack: strata_runtime::Request<()>,
     taken: u64,
     operations: usize,
-    /// The last kind of operation.
+    /// The kind of the last operation.
     last: Kind,
-    /// Boxes of one side, which operations take in turn: where data go round a ring of nodes, the
-    /// one before may be ahead by as many operations as there are others.
+    /// Number of boxes of one side, which operations use in turn: in a ring of nodes, the
+    /// predecessor may be ahead by as many operations as there are other nodes.
     turns: usize,
 }
 
-/// The pattern of an operation: who waits for whom.
+/// The pattern of an operation: which nodes wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     None,
@@ -46,12 +46,12 @@ enum Kind {
     Column(usize),
 }
 
-/// Where a shift moves every block.
+/// The direction in which a shift moves every block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To the node above.
     North,
-    /// To the node at the right.
+    /// To the node on the right.
     East,
 }
 
@@ -61,8 +61,8 @@ fn value(mesh: &Mesh, dim: usize, row: usize, column: usize) -> f64 {
 }
 
 impl Blocks {
-    /// Divides a matrix of `dim` by `dim` elements a node; element (r, c) has the value r·columns +
-    /// c. Until [`close`](Self::close) this node receives messages.
+    /// Distributes a matrix with `dim` by `dim` elements a node; element (r, c) has the value
+    /// r·columns + c. This node receives messages until [`close`](Self::close).
     ///
     /// # Participation
     /// Collective, with equal `dim`.
@@ -79,7 +79,7 @@ impl Blocks {
         let all = (dim + 2) * (dim + 2);
         let turns = mesh.rows.max(mesh.columns) + 1;
         for port in 0..SIDES * turns {
-            // Whole blocks come by the first side only.
+            // Whole blocks arrive only at the first side.
             node.open_port(port, Block::<f64>::zeroed(if port < turns { all } else { dim }));
         }
         let mut values = vec![-1.0; all];
@@ -105,7 +105,7 @@ impl Blocks {
         self.values[row * (self.dim + 2) + column]
     }
 
-    /// Gives an element of this node's block a value.
+    /// Sets an element of this node's block.
     pub fn set(&mut self, row: usize, column: usize, value: f64) {
         self.values[row * (self.dim + 2) + column] = value;
     }
@@ -122,8 +122,9 @@ impl Blocks {
         node.uninstall();
     }
 
-    /// Begins an operation. Turns suffice where all operations have one pattern; nodes of different
-    /// patterns could be further ahead of each other, so that a barrier comes between those.
+    /// Begins an operation. Taking boxes in turn suffices while all operations have one pattern.
+    /// Nodes in different patterns could be further ahead of each other, so a barrier separates
+    /// patterns.
     fn begin(&mut self, node: &mut Node, kind: Kind) {
         if self.last != kind {
             if self.last != Kind::None {
@@ -138,7 +139,7 @@ impl Blocks {
         side * self.turns + self.operations % self.turns
     }
 
-    /// The row or column of elements of this block, packed.
+    /// A row or column of this block, packed; `first` and `stride` select its elements.
     fn line(&self, node: &mut Node, first: usize, stride: usize) -> Vec<f64> {
         let dim = self.dim;
         let mut packed = vec![0.0; dim];
@@ -151,12 +152,13 @@ impl Blocks {
         packed
     }
 
-    /// Waits for `length` numbers in the box of a side, and takes them.
+    /// Waits for `length` numbers in the box of a side, and returns them.
     fn take(&self, node: &mut Node, side: usize, length: usize) -> Vec<f64> {
         let port = self.port(side);
         node.expect::<f64>(port, length);
         node.wait_for_port(port);
-        // Memory of a port can be read once it is closed; it is opened again before it is its turn.
+        // A port's memory can be read only when the port is closed; it is opened again before its
+        // next turn.
         let memory: Block<f64> = node.close_port(port);
         let taken = memory[..length].to_vec();
         node.open_port(port, memory);
@@ -170,7 +172,7 @@ impl Blocks {
         });
     }
 
-    /// Fills the guard with the neighbours' outermost elements, corners aside (§3.3.8).
+    /// Fills the guard with the neighbours' outermost elements, without the corners (§3.3.8).
     ///
     /// # Participation
     /// Collective.
@@ -178,7 +180,8 @@ impl Blocks {
         self.begin(node, Kind::Guard);
         let (dim, width) = (self.dim, self.dim + 2);
         let Place { top, bottom, pred, succ, .. } = self.place;
-        // To whom, from which element on in which steps; the box says from where data come.
+        // Target node, first element and stride of each side; the box tells the direction from
+        // which data arrive.
         let (north, south, west, east) = (0, 1, 2, 3);
         let edges = [
             (top, width + 1, 1, south),
@@ -203,7 +206,7 @@ impl Blocks {
         self.operations += 1;
     }
 
-    /// Moves every whole block, guard included, one node on (§3.3.9).
+    /// Moves every whole block, including its guard, to the next node (§3.3.9).
     ///
     /// # Participation
     /// Collective, with equal `direction`.
@@ -218,8 +221,8 @@ impl Blocks {
         self.operations += 1;
     }
 
-    /// Exchanges the whole block with the node at the mirrored place, and transposes it (§3.3.10).
-    /// Where the mesh is no square nothing happens.
+    /// Exchanges the whole block with the node at the mirrored place and transposes it (§3.3.10).
+    /// Does nothing if the mesh is not square.
     ///
     /// # Participation
     /// Collective.
@@ -245,11 +248,11 @@ impl Blocks {
         self.operations += 1;
     }
 
-    /// Gives a row of the whole matrix to all blocks of its columns of nodes, each in its place
-    /// (§3.3.11); the owners wait until all have it.
+    /// Copies a row of the whole matrix into the blocks below and above, along the columns of nodes
+    /// (§3.3.11); the owners wait until all nodes have it.
     ///
     /// # Participation
-    /// Collective, with equal `row`, which lies in the matrix.
+    /// Collective, with equal `row`, which must be in the matrix.
     pub fn broadcast_row(&mut self, node: &mut Node, row: usize) {
         let (owner, local) = (row / self.dim % self.mesh.rows, row % self.dim + 1);
         self.begin(node, Kind::Row(owner));
@@ -260,8 +263,8 @@ impl Blocks {
         self.spread(node, (first, 1), source, &targets);
     }
 
-    /// Gives a column of the whole matrix to all blocks of its rows of nodes: the elements are
-    /// packed first.
+    /// Copies a column of the whole matrix into the blocks beside, along the rows of nodes; its
+    /// elements are packed first.
     ///
     /// # Participation
     /// As [`broadcast_row`](Self::broadcast_row).
@@ -275,7 +278,7 @@ impl Blocks {
         self.spread(node, (first, self.dim + 2), source, &targets);
     }
 
-    /// From `source`, one node, to `targets`, and acknowledgements back.
+    /// Sends elements from the node `source` to the nodes `targets`, and acknowledgements back.
     fn spread(&mut self, node: &mut Node, (first, stride): (usize, usize), source: usize, targets: &[usize]) {
         if node.rank() == source {
             let line = self.line(node, first, stride);
@@ -295,7 +298,7 @@ impl Blocks {
 /// The seconds of a guard update of blocks of `dim` by `dim`.
 ///
 /// # Participation
-/// Collective. The job ends where data are wrong.
+/// Collective. Wrong data end the job.
 pub fn guard(node: &mut Node, dim: usize) -> f64 {
     timed(
         node,
@@ -328,7 +331,7 @@ pub fn shift(node: &mut Node, dim: usize) -> f64 {
         |blocks, node| blocks.shift(node, Direction::North),
         |blocks| {
             let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            // After so many shifts the block of this row of nodes is here.
+            // After this many shifts, this node holds the block of this row of nodes.
             let row = (place.row + blocks.operations) % mesh.rows;
             (0..dim).all(|r| {
                 (0..dim).all(|c| {
@@ -342,7 +345,7 @@ pub fn shift(node: &mut Node, dim: usize) -> f64 {
 /// The seconds of a transposition of blocks of `dim` by `dim`, on a square mesh.
 ///
 /// # Participation
-/// As [`guard`]; the job ends where the mesh is no square.
+/// As [`guard`]; the job ends if the mesh is not square.
 pub fn transpose(node: &mut Node, dim: usize) -> f64 {
     if !Mesh::new(node.size()).is_square() {
         let size = node.size();

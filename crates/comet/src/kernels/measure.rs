@@ -1,10 +1,10 @@
-//! How one timing of a kernel is taken (Ganapati 1993, §3.1).
+//! The method of one timing of a kernel (Ganapati 1993, §3.1).
 //!
-//! Every timing starts and stops on one *test node*: clocks of several nodes are never compared, so
-//! a kernel ends in something that this node observes. An operation is repeated inside one timing,
-//! because clocks are coarse; a batch is kept far shorter than the system's time slices, so that a
-//! preemption spoils one timing and not all. The first operations are not timed. What an empty loop
-//! and reading the clock take is subtracted.
+//! Every timing starts and stops on one *test node*: clocks of different nodes are never compared,
+//! so a kernel must end in an event on this node. An operation is repeated within one timing,
+//! because clocks are coarse. A batch is far shorter than the system's time slices, so that a
+//! preemption spoils one timing and not all. The first operations are not timed. The time of an
+//! empty loop and of reading the clock is subtracted.
 
 use std::hint::black_box;
 use std::ops::DerefMut;
@@ -13,51 +13,51 @@ use strata_runtime::{Node, usual_cost};
 
 use super::trial::Trial;
 
-/// How long one timing lasts at least, s: short beside a time slice of 1 to 4 ms.
+/// The least length of one timing in s: short compared with a time slice of 1 to 4 ms.
 const BATCH: f64 = 1e-4;
 
-/// Ticks of the clock that one timing lasts at least.
+/// The least length of one timing in ticks of the clock.
 const TICKS: f64 = 100.0;
 
 /// The most operations of one timing.
 const MOST: f64 = 1e8;
 
-/// By how much their number grows at most from one guess to the next: a coarse clock sees nothing
-/// of few operations.
+/// The largest growth of the number of operations from one estimate to the next: a coarse clock
+/// measures nothing of few operations.
 const GROWTH: usize = 100;
 
-/// Guesses at that number.
+/// Number of estimates.
 const GUESSES: usize = 6;
 
-/// A step above which a clock is coarse, s: timings that last a few of them tell nothing.
+/// The step above which a clock is coarse, in s: timings of only a few steps are meaningless.
 const COARSE: f64 = 1e-6;
 
-/// Steps of a coarse clock that a time has to have.
+/// The least length of a time in steps of a coarse clock.
 const SEEN: f64 = 10.0;
 
-/// Readings of the clock in which it has to make a step.
+/// Readings of the clock within which it must make a step.
 const READINGS: usize = 1 << 26;
 
-/// Operations before the first timing, which allocate, connect and fill caches.
+/// Untimed operations before the first timing: they allocate, connect and fill caches.
 const WARM: usize = 4;
 
 /// Operations between the barrier before a timing and its start.
 const LEAD: usize = 2;
 
-/// Operations of one timing on a simulated machine, whose time is exact. Even, so that packets that
-/// take two networks in turn leave them as they found them.
+/// Operations of one timing on a simulated machine, whose time is exact. It is even, so that
+/// packets that alternate between two networks leave them in the original state.
 const SIMULATED: usize = 8;
 
-/// The test node where a kernel has no reason for another one.
+/// The test node of kernels that need no other one.
 pub(super) const TEST: usize = 0;
 
-/// A node's clock, and what it costs.
+/// A node's clock, and the cost of reading it.
 pub(super) struct Instrument {
-    /// A coarser clock than there is, s; zero for the clock as it is.
+    /// The step of an artificially coarse clock in s; zero for the real clock.
     coarse: f64,
-    /// Seconds between two readings one after the other.
+    /// Seconds between two consecutive readings.
     cost: f64,
-    /// The least step, s.
+    /// The least step in s.
     tick: f64,
 }
 
@@ -78,8 +78,8 @@ impl Instrument {
         Self { cost, tick, ..clock }
     }
 
-    /// The least of a few steps that the clock makes. Reading it may take longer than its
-    /// resolution, which then does not matter.
+    /// The least of several steps of the clock. If reading takes longer than the resolution, the
+    /// resolution does not matter.
     fn step(&self, node: &Node) -> f64 {
         let (mut least, mut steps) = (f64::INFINITY, 0);
         let mut last = self.now(node);
@@ -88,7 +88,7 @@ impl Instrument {
             if now > last {
                 (least, steps) = (least.min(now - last), steps + 1);
             }
-            // A coarse clock's steps are all alike.
+            // The steps of a coarse clock are all alike.
             if steps == 16 || least.is_finite() && least > COARSE {
                 break;
             }
@@ -97,13 +97,13 @@ impl Instrument {
         least
     }
 
-    /// `seconds`, if a clock with these steps can tell so short a time; else NaN, by which the
+    /// Returns `seconds` if a clock with these steps can measure it; otherwise NaN, so that the
     /// point is left out.
     pub(super) fn told(&self, seconds: f64) -> f64 {
         if self.tick > COARSE && seconds < SEEN * self.tick { f64::NAN } else { seconds }
     }
 
-    /// Seconds since some moment.
+    /// Seconds since an arbitrary moment.
     #[inline]
     pub(super) fn now(&self, node: &Node) -> f64 {
         let now = node.now().get();
@@ -116,13 +116,13 @@ impl Instrument {
         self.now(node) - start - self.cost
     }
 
-    /// How long a timing lasts at least.
+    /// The least length of a timing.
     fn batch(&self) -> f64 {
         BATCH.max(TICKS * self.tick)
     }
 
-    /// How many operations make a batch, by the seconds that `before` of them have taken. Equal on
-    /// all nodes.
+    /// The number of operations of a batch, estimated from the `seconds` that `before` operations
+    /// took. It is equal on all nodes.
     ///
     /// # Participation
     /// Collective.
@@ -131,16 +131,16 @@ impl Instrument {
         node.broadcast_value(TEST, count as u64) as usize
     }
 
-    /// How many operations of `each` seconds make a batch.
+    /// The number of operations of `each` seconds in a batch.
     pub(super) fn count(&self, each: f64) -> usize {
         let wanted = self.batch() / each.max(1e-10);
-        // Even: operations may take two mailboxes in turn.
+        // Even, because operations may alternate between two mailboxes.
         (wanted.ceil().clamp(2.0, MOST) as usize).next_multiple_of(2)
     }
 }
 
-/// The seconds of one `operation`, of which every node does its part; the number of the operation
-/// is passed to it. Zero on all nodes but node 0, which is the test node.
+/// The seconds of one `operation`, in which every node does its part; the operation's number is
+/// passed to it. Zero on all nodes but node 0, the test node.
 ///
 /// # Participation
 /// Collective.
@@ -148,7 +148,7 @@ pub(super) fn time(mut node: &mut Node, mut operation: impl FnMut(&mut Node, usi
     time_with(&mut node, |node, number| operation(node, number))
 }
 
-/// As [`time`], with what stands for the node.
+/// As [`time`], with a value that dereferences to the node.
 ///
 /// # Participation
 /// Collective.
@@ -160,7 +160,7 @@ pub(super) fn time_with<N: DerefMut<Target = Node>>(
     let mut done = 0;
     let mut run = |node: &mut N, count: usize| {
         node.barrier();
-        // Nodes leave a barrier one after the other; the first operations bring them together.
+        // Nodes leave a barrier one after the other; the first operations synchronize them.
         for _ in 0..LEAD {
             operation(node, done);
             done += 1;
@@ -176,7 +176,7 @@ pub(super) fn time_with<N: DerefMut<Target = Node>>(
         run(node, 2);
         return on_test_node(node, &clock, run, SIMULATED);
     }
-    // The first guess counts what the first operations pay, the second is better.
+    // The first estimate includes first-time costs; the second one is better.
     let mut count = WARM;
     for guess in 0..GUESSES {
         let (seconds, before) = (run(node, count), count);
@@ -204,7 +204,7 @@ fn on_test_node<N: DerefMut<Target = Node>>(
     ((seconds - empty_loop(node, count)) / count as f64).max(0.0)
 }
 
-/// What the loop itself takes.
+/// The time of the empty loop.
 fn empty_loop(node: &Node, count: usize) -> f64 {
     if node.is_simulated() {
         return 0.0;
@@ -218,9 +218,9 @@ fn empty_loop(node: &Node, count: usize) -> f64 {
     node.now().get() - start
 }
 
-/// The mean of what `operation` itself times on the test node, in seconds: for parts of an
-/// exchange. Each value has the cost of reading the clock already taken off. Zero on all other
-/// nodes.
+/// The mean of the times that `operation` itself measures on the test node, in seconds: for parts
+/// of an exchange. The cost of reading the clock is already subtracted from each value. Zero on all
+/// other nodes.
 ///
 /// # Participation
 /// Collective.
@@ -242,13 +242,13 @@ pub(super) fn mean_of(
     }
 }
 
-/// Lets time pass without looking at messages.
+/// Lets time pass without receiving messages.
 ///
 /// # Participation
 /// Local.
 pub(super) fn pass(node: &mut Node, seconds: f64) {
     if node.is_simulated() {
-        // Cycles are what simulated work is told in; reading the clock takes one.
+        // Simulated work is given in cycles; reading the clock takes one.
         let start = node.now().get();
         let cycle = (node.now().get() - start).max(1e-12);
         node.compute(seconds / cycle, || ());

@@ -1,4 +1,4 @@
-//! Whether there is memory for long messages, before any node takes it.
+//! Checks that there is enough memory for long messages before any node allocates it.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use strata_runtime::Node;
 
 use super::trial::Trial;
 
-/// From this many bytes on the memory that is there is looked at before it is taken.
+/// The amount from which on available memory is checked before it is allocated.
 const NOTABLE: usize = 64 << 20;
 
-/// Ends the job if the nodes cannot have `copies` copies of messages of `bytes` each.
+/// Ends the job if the nodes cannot allocate `copies` copies of messages of `bytes` each.
 ///
 /// # Participation
-/// Collective. No node goes on before all have looked; one that lacks the memory says so, with the
-/// way out.
+/// Collective. No node continues before all have checked; a node without enough memory reports an
+/// error with the way out.
 pub(super) fn ensure(node: &mut Node, kernel: &str, bytes: usize, copies: usize) {
     let all = bytes.saturating_mul(copies);
-    // Equal on all nodes.
+    // The decision is equal on all nodes.
     if all < NOTABLE || node.is_simulated() {
         return;
     }
@@ -26,7 +26,7 @@ pub(super) fn ensure(node: &mut Node, kernel: &str, bytes: usize, copies: usize)
         Some(free) if wanted > free / 10 * 9 => Some(format!("{} MiB are free", free >> 20)),
         _ => None,
     };
-    // A limit of the process shows only when memory is asked for; nothing is written into it.
+    // A memory limit of the process shows only in an allocation; the memory is not written.
     let mut reserved = Vec::new();
     let refused = (0..copies).any(|_| {
         let mut copy: Vec<u8> = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn ensure(node: &mut Node, kernel: &str, bytes: usize, copies: usize)
         reserved.push(copy);
         refused
     });
-    // All have asked before any gives back: threads share the limit of their process.
+    // All nodes allocate before any frees: threads share one memory limit.
     node.barrier();
     let lacking = lacking.or_else(|| refused.then(|| "the system refuses so much".to_owned()));
     if let Some(lacking) = lacking {
@@ -49,7 +49,7 @@ pub(super) fn ensure(node: &mut Node, kernel: &str, bytes: usize, copies: usize)
     node.barrier();
 }
 
-/// Bytes of memory that programs could still take; `None` where the system does not say.
+/// Bytes of memory that programs could still allocate; `None` if the system does not tell.
 fn available(node: &mut Node) -> Option<u64> {
     if let Some(free) = node.local::<Trial>().free {
         return Some(free);
@@ -61,7 +61,7 @@ fn available(node: &mut Node) -> Option<u64> {
     [of_machine, of_group(Path::new("/sys/fs/cgroup"))].into_iter().flatten().min()
 }
 
-/// What is left to the control group (version 2) that a container sees as its whole system.
+/// The free memory of the control group (version 2) that a container sees as its whole system.
 fn of_group(folder: &Path) -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))

@@ -1,15 +1,15 @@
 //! The two-dimensional mesh of CoMet (Ganapati 1993, Figs 4.1 and 4.2).
 
-/// Nodes arranged in rows and columns whose ends are joined.
+/// Nodes in rows and columns with wrap-around.
 ///
-/// Of 2ᵏ nodes the arrangement is a snake of Gray codes, in which all neighbours, also around the
-/// ends, are one link of a hypercube apart; of other numbers it is row by row, as square as
-/// possible.
+/// For 2ᵏ nodes the arrangement is a snake of Gray codes, in which all neighbours, also across the
+/// wrap-around, are one link of a hypercube apart. Other numbers are arranged row by row, as square
+/// as possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mesh {
-    /// Nodes of a row.
+    /// Nodes in a row.
     pub columns: usize,
-    /// Nodes of a column.
+    /// Nodes in a column.
     pub rows: usize,
     /// The node at each place, row by row.
     nodes: Vec<usize>,
@@ -53,13 +53,13 @@ impl Mesh {
         Self { columns, rows, nodes }
     }
 
-    /// The node at a row and column, which may lie beyond the ends.
+    /// The node at a row and column, which wrap around.
     #[must_use]
     pub fn at(&self, row: usize, column: usize) -> usize {
         self.nodes[row % self.rows * self.columns + column % self.columns]
     }
 
-    /// Where a node is; node 0's place for a node that there is not.
+    /// The place of a node; node 0's if there is no such node.
     #[must_use]
     pub fn place(&self, node: usize) -> Place {
         let index = self.nodes.iter().position(|other| *other == node).unwrap_or(0);
@@ -75,7 +75,7 @@ impl Mesh {
         }
     }
 
-    /// Whether it has as many rows as columns.
+    /// True if there are as many rows as columns.
     #[must_use]
     pub fn is_square(&self) -> bool {
         self.rows == self.columns

@@ -10,10 +10,10 @@ use super::mail::wrong_data;
 use super::measure::{TEST, time, time_with};
 use super::trial::spoils;
 
-/// An active message there and one back, in seconds.
+/// The round-trip time of an active message, in seconds.
 ///
 /// # Participation
-/// Collective; the job ends where data arrive wrong.
+/// Collective; wrong data end the job.
 pub fn message_round_trip(node: &mut Node) -> f64 {
     let answers = Rc::new(Cell::new(0u64));
     let counted = Rc::clone(&answers);
@@ -43,7 +43,7 @@ pub fn message_round_trip(node: &mut Node) -> f64 {
 /// As [`message_round_trip`].
 ///
 /// # Errors
-/// There is no memory for it on some node.
+/// If a node lacks the memory.
 pub fn store(node: &mut Node, bytes: usize) -> Result<f64, strata_global::GlobalError> {
     let target = 1 % node.size();
     one_sided(node, "store", bytes, move |space, to, values, _| {

@@ -1,4 +1,4 @@
-//! The kernels: what one timing of each executes.
+//! The kernels: the code that one timing of each executes.
 
 mod collective;
 mod load;

@@ -6,11 +6,11 @@ use super::mail::Mail;
 use super::measure::{Instrument, TEST, mean_of, pass, time};
 use super::mesh::hop_node;
 
-/// One way of a message of `bytes` between two nodes `hops` links of a hypercube apart, in seconds:
-/// half of the way there and back (Ganapati 1993, §3.3.1). On one node, a message to itself.
+/// The one-way time of a message of `bytes` between two nodes `hops` links of a hypercube apart, in
+/// seconds: half of a round trip (Ganapati 1993, §3.3.1). On one node, a message to itself.
 ///
 /// # Participation
-/// Collective. The job ends where data arrive wrong, or where there is no node so far away.
+/// Collective. The job ends if data are wrong, or no node is at this distance.
 pub fn echo(node: &mut Node, bytes: usize, hops: usize) -> f64 {
     let (me, peer) = (node.rank(), partner(node, "echo", hops));
     let mut mail = Mail::open(node, "echo", 1, bytes);
@@ -28,9 +28,9 @@ pub fn echo(node: &mut Node, bytes: usize, hops: usize) -> f64 {
     if peer == TEST { seconds } else { seconds / 2.0 }
 }
 
-/// One way of a message of `bytes` that each node reads and sends back, in seconds: as [`echo`]
-/// between neighbours, but each answers with the data that it got. On shared memory a message that
-/// nobody reads has not moved: it stays in the cache of its sender.
+/// The one-way time of a message of `bytes` that each node reads and sends back, in seconds: as
+/// [`echo`] between neighbours, but each node sends the data that it received. In shared memory a
+/// message that is not read does not move: it stays in the sender's cache.
 ///
 /// # Participation
 /// As [`echo`].
@@ -52,7 +52,7 @@ pub fn echo_data(node: &mut Node, bytes: usize) -> f64 {
         }
     });
     let _ = mail.take(node, 0, message);
-    // Everything that was sent came from the test node.
+    // All messages came from the test node.
     mail.close(node, if me == TEST || me == peer { &[(0, TEST)] } else { &[] });
     seconds / 2.0
 }
@@ -76,9 +76,9 @@ pub fn exchange(node: &mut Node, bytes: usize) -> f64 {
     seconds
 }
 
-/// An echo whose partner comes to its receive `late` microseconds after the message was sent or
-/// more, without that delay, halved. What a transport has to keep a message that nobody waits for
-/// shows in the difference to [`echo`], whose receiver always waits.
+/// Half of the time of an echo whose partner begins to receive `late` microseconds or more after
+/// the message was sent, without that delay. The difference to [`echo`], whose receiver always
+/// waits, is the transport's cost of keeping an unexpected message.
 ///
 /// # Participation
 /// As [`echo`].
@@ -104,8 +104,8 @@ pub fn echo_late(node: &mut Node, bytes: usize, late: usize) -> f64 {
     seconds / 2.0
 }
 
-/// o_s of LogGP: what sending a message of `bytes` keeps the sender busy, where messages come far
-/// enough apart that none waits for another, in seconds.
+/// o_s of LogGP: the time in seconds for which sending a message of `bytes` occupies the sender, if
+/// messages are far enough apart that none waits for another.
 ///
 /// # Participation
 /// As [`echo`].
@@ -131,8 +131,8 @@ pub fn send_overhead(node: &mut Node, bytes: usize) -> f64 {
     seconds
 }
 
-/// o_r of LogGP: what receiving a message of `bytes` that has arrived keeps the receiver busy, in
-/// seconds. What looking in vain at the other queues takes is part of it; [`poll`] tells it.
+/// o_r of LogGP: the time in seconds for which receiving an arrived message of `bytes` occupies the
+/// receiver. It includes polls of the other queues, which are empty; [`poll`] measures these.
 ///
 /// # Participation
 /// As [`echo`].
@@ -159,9 +159,8 @@ pub fn receive_overhead(node: &mut Node, bytes: usize) -> f64 {
     seconds
 }
 
-/// g of LogGP: the time from one message of `bytes` to the next in a long stream of them, in
-/// seconds. The start and the end of the stream are taken off: it is what a stream twice as long
-/// takes more.
+/// g of LogGP: the time between messages of `bytes` in a long stream, in seconds. The start and the
+/// end of the stream are excluded by taking the difference to a stream of twice the length.
 ///
 /// # Participation
 /// As [`echo`].
@@ -192,7 +191,7 @@ pub fn gap(node: &mut Node, bytes: usize) -> f64 {
     if me == TEST { ((long - short) / messages as f64).max(0.0) } else { 0.0 }
 }
 
-/// A look at empty queues, in seconds (CoMet's `unblocked_probe_msg`).
+/// A poll of empty queues, in seconds (CoMet's `unblocked_probe_msg`).
 ///
 /// # Participation
 /// Collective.
@@ -202,7 +201,7 @@ pub fn poll(node: &mut Node) -> f64 {
     let seconds = time(node, |node, _| {
         if test {
             node.poll_once();
-            // What a poll has told is known until time passes.
+            // The result of a poll remains valid until time passes.
             node.compute(1.0, || ());
         }
     });
@@ -210,7 +209,7 @@ pub fn poll(node: &mut Node) -> f64 {
     seconds
 }
 
-/// The node that is `hops` links away from the test node; the test node itself where it is alone.
+/// The node `hops` links away from the test node; the test node itself if there is no other.
 fn partner(node: &mut Node, kernel: &str, hops: usize) -> usize {
     let peer = if node.size() == 1 { TEST } else { hop_node(TEST, hops) };
     if peer >= node.size() {
@@ -219,7 +218,7 @@ fn partner(node: &mut Node, kernel: &str, hops: usize) -> usize {
     peer
 }
 
-/// The other node of a kernel that cannot be alone.
+/// The second node of a kernel that needs two.
 fn second(node: &mut Node, kernel: &str) -> usize {
     if node.size() < 2 {
         node.fail(format!("{kernel}: it takes two nodes, and there is one"));
@@ -227,7 +226,7 @@ fn second(node: &mut Node, kernel: &str) -> usize {
     partner(node, kernel, 1)
 }
 
-/// Which boxes hold whose message on this node.
+/// The boxes of this node that hold messages, with their senders.
 fn between(me: usize, peer: usize, boxes: &[usize]) -> Vec<(usize, usize)> {
     let from = match me {
         TEST => peer,
@@ -237,13 +236,13 @@ fn between(me: usize, peer: usize, boxes: &[usize]) -> Vec<(usize, usize)> {
     boxes.iter().map(|number| (*number, from)).collect()
 }
 
-/// How often an operation with such a pause is repeated in one timing: pauses must not fill the
-/// budget.
+/// The number of repetitions within one timing of an operation with this pause: pauses must not use
+/// up the time budget.
 fn repeats(pause: f64) -> usize {
     ((1e-3 / pause.max(1e-7)) as usize).clamp(4, 100)
 }
 
-/// Somewhat more than the time of a message there and an empty one back, the same on all nodes.
+/// A little more than the time of a message and an empty answer, equal on all nodes.
 fn round_trip(node: &mut Node, mail: &mut Mail, me: usize, peer: usize) -> f64 {
     let mut once = |node: &mut Node| {
         node.barrier();

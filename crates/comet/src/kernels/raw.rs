@@ -1,5 +1,5 @@
-//! What the MPI library itself takes, by its own calls and without the run-time: what benchmarks of
-//! MPI measure, and what the run-time's messages are to be compared with.
+//! Kernels of the MPI library alone, by its own calls and without the run-time: the quantities of
+//! MPI benchmarks, with which the run-time's messages are to be compared.
 //!
 //! On other transports, and without the feature `mpi`, every kernel is NaN.
 
@@ -10,7 +10,7 @@ pub use library::*;
 #[cfg(not(feature = "mpi"))]
 pub use nothing::*;
 
-/// Whether the nodes are processes of an MPI job.
+/// True if the nodes are processes of an MPI job.
 fn is_mpi(node: &Node) -> bool {
     cfg!(feature = "mpi") && node.platform().transport == "mpi"
 }
@@ -24,12 +24,12 @@ mod nothing {
         f64::NAN
     }
 
-    /// A message there and back by `MPI_Send` and `MPI_Recv`, halved, in seconds.
+    /// Half of the round-trip time of a message by `MPI_Send` and `MPI_Recv`, in seconds.
     pub fn raw_echo(node: &mut Node, _bytes: usize) -> f64 {
         none(node)
     }
 
-    /// A message each way at once by `MPI_Isend` and `MPI_Recv`, in seconds.
+    /// Simultaneous messages in both directions by `MPI_Isend` and `MPI_Recv`, in seconds.
     pub fn raw_exchange(node: &mut Node, _bytes: usize) -> f64 {
         none(node)
     }
@@ -69,12 +69,12 @@ mod library {
     /// The other node of a pair.
     const PEER: usize = 1;
 
-    /// The job, where nodes are its processes.
+    /// The MPI world, if nodes are its processes.
     fn world(node: &Node) -> Option<SimpleCommunicator> {
         is_mpi(node).then(SimpleCommunicator::world)
     }
 
-    /// The other one of a pair, on its two nodes.
+    /// The partner, on the two nodes of the pair.
     fn partner(node: &mut Node, kernel: &str) -> Option<usize> {
         if node.size() < 2 {
             node.fail(format!("{kernel}: it takes two nodes, and there is one"));
@@ -86,7 +86,7 @@ mod library {
         }
     }
 
-    /// Ends the job where `bytes` are not the message of node `from`.
+    /// Ends the job if `bytes` is not the message of node `from`.
     fn check(node: &mut Node, kernel: &str, from: usize, bytes: &mut [u8]) {
         if spoils(node, kernel)
             && let Some(last) = bytes.last_mut()
@@ -103,11 +103,11 @@ mod library {
         (0..bytes).map(|at| expected(from, at)).collect()
     }
 
-    /// A message there and back by `MPI_Send` and `MPI_Recv`, halved, in seconds; NaN on other
-    /// transports.
+    /// Half of the round-trip time of a message by `MPI_Send` and `MPI_Recv`, in seconds; NaN on
+    /// other transports.
     ///
     /// # Participation
-    /// Collective. The job ends where data arrive wrong.
+    /// Collective. Wrong data end the job.
     pub fn raw_echo(node: &mut Node, bytes: usize) -> f64 {
         let Some(world) = world(node) else { return f64::NAN };
         let other = partner(node, "raw_echo");
@@ -129,8 +129,8 @@ mod library {
         seconds / 2.0
     }
 
-    /// A message each way at once by `MPI_Isend` and `MPI_Recv`, in seconds; NaN on other
-    /// transports.
+    /// Simultaneous messages in both directions by `MPI_Isend` and `MPI_Recv`, in seconds; NaN on
+    /// other transports.
     ///
     /// # Participation
     /// As [`raw_echo`].

@@ -1,19 +1,19 @@
-//! What tests let go wrong: data that arrive wrong, a clock that is coarse, and little memory.
+//! Faults that tests inject: wrong data, a coarse clock, and little memory.
 
 use strata_runtime::Node;
 
-/// What goes wrong on a node; nothing, unless a test sets it.
+/// Faults of a node; none unless a test sets them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Trial {
-    /// The kernel whose data are spoilt.
+    /// The kernel whose data are corrupted.
     spoilt: &'static str,
-    /// A coarser clock than there is, s; zero for the clock as it is.
+    /// The step of an artificially coarse clock in s; zero for the real clock.
     pub(super) tick: f64,
-    /// The bytes of memory that are free, instead of what the system says.
+    /// Bytes of free memory, in place of the system's figure.
     pub(super) free: Option<u64>,
 }
 
-/// Whether the data of this kernel are to be spoilt, to try whether that is found.
+/// True if the data of this kernel are to be corrupted, to test the check.
 pub(super) fn spoils(node: &mut Node, kernel: &str) -> bool {
     node.local::<Trial>().spoilt == kernel
 }
@@ -53,8 +53,8 @@ mod tests {
         with(Trial { spoilt: "nothing", ..Trial::default() }, all).unwrap();
     }
 
-    /// What takes microseconds is repeated until it takes a second; what cannot be repeated between
-    /// two readings of the clock is left out.
+    /// Operations of microseconds are repeated until they take a second; those that cannot be
+    /// repeated between two readings of the clock are left out.
     #[test]
     fn a_clock_of_10_ms_still_tells_microseconds() {
         let run = || {
@@ -65,7 +65,7 @@ mod tests {
             assert!(overhead.is_nan(), "{overhead}");
             echo
         };
-        // On a machine that others load, a run may find no time to tell.
+        // On a loaded machine a run may obtain no valid time.
         let told = (0..10).map(|_| run()).find(|echo| !echo.is_nan());
         assert!(told.is_some_and(|echo| echo > 1e-9 && echo < 1e-2), "{told:?}");
     }

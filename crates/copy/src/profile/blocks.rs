@@ -1,4 +1,4 @@
-//! Blocks at a stride, packed and unpacked under known conditions.
+//! Strided blocks, packed and unpacked under known conditions.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -6,32 +6,33 @@ use std::hint::black_box;
 use super::{APART, ARENA, PAGE};
 use crate::{Direction, Mover, Strided, movers};
 
-/// The conditions under which blocks are moved. Those that are packed are hot.
+/// The conditions of a move of blocks. The packed side is hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockCell {
-    /// Whether they are packed or unpacked.
+    /// Packed or unpacked.
     pub direction: Direction,
     /// The bytes of a block, at least 1.
     pub block: usize,
-    /// From the beginning of a block to that of the next, in bytes; at least `block`.
+    /// Distance between the starts of consecutive blocks in bytes; at least `block`.
     pub stride: usize,
-    /// Whether the strided side was not used for long, and is in no cache.
+    /// True if the strided side was not used for a long time, and is in no cache.
     pub cold: bool,
 }
 
-/// Moves the blocks from the second slice to the first, and says whether it could.
+/// Moves the blocks from the second slice to the first; returns true if it could.
 pub type Moving<'a> = &'a dyn Fn(&mut [u8], &[u8], Strided) -> bool;
 
-/// Lines that hot blocks lie in: they fit in the first cache beside what is packed.
+/// Number of cache lines of hot blocks: they fit in the first-level cache together with the packed
+/// side.
 const HOT_LINES: usize = 128;
-/// How many cold blocks are moved at once.
+/// Number of cold blocks moved at once.
 const COLD_BLOCKS: usize = 64;
 const LINE: usize = 64;
 
 struct Memory {
     spread: Vec<u8>,
     packed: Vec<u8>,
-    /// How many times blocks were moved so far, so that no cold ones come again soon.
+    /// Number of moves so far, so that no cold blocks are reused soon.
     turn: usize,
 }
 
@@ -39,17 +40,18 @@ thread_local! {
     static MEMORY: RefCell<Memory> = const { RefCell::new(Memory { spread: Vec::new(), packed: Vec::new(), turn: 0 }) };
 }
 
-/// The seconds for a block of those that are packed by the mover of this name: see [`BlockCell`].
+/// The seconds a block for packing with the strided kernel of this name: see [`BlockCell`].
 pub fn pack(now: impl FnMut() -> f64, mover: &str, block: usize, stride: usize, cold: bool) -> f64 {
     by_mover(now, mover, BlockCell { direction: Direction::Pack, block, stride, cold })
 }
 
-/// As [`pack`], of blocks that are unpacked.
+/// As [`pack`], for unpacking.
 pub fn unpack(now: impl FnMut() -> f64, mover: &str, block: usize, stride: usize, cold: bool) -> f64 {
     by_mover(now, mover, BlockCell { direction: Direction::Unpack, block, stride, cold })
 }
 
-/// A call for each block where this processor cannot run the mover: then it never seems better.
+/// If this processor cannot run the kernel, a call for each block is timed, so that it never seems
+/// to be better.
 fn by_mover(now: impl FnMut() -> f64, mover: &str, cell: BlockCell) -> f64 {
     let mover = Mover::named(mover).unwrap_or(movers()[0]);
     let moved = |to: &mut [u8], from: &[u8], strided| match cell.direction {
@@ -59,8 +61,8 @@ fn by_mover(now: impl FnMut() -> f64, mover: &str, cell: BlockCell) -> f64 {
     seconds_of_blocks(now, cell, &moved)
 }
 
-/// The seconds for a block, by any way to move them, the mean of as many as take about 40 µs; NaN
-/// if that fails. `now` returns seconds since some moment.
+/// The seconds a block for any function that moves blocks: the mean of a batch of about 40 µs; NaN
+/// if the function fails. `now` returns seconds since an arbitrary moment.
 pub fn seconds_of_blocks(mut now: impl FnMut() -> f64, cell: BlockCell, moved: Moving<'_>) -> f64 {
     in_cell(&mut now, cell, moved)
 }
@@ -71,12 +73,13 @@ fn in_cell(now: &mut dyn FnMut() -> f64, cell: BlockCell, moved: Moving<'_>) -> 
     let count = if cold { COLD_BLOCKS } else { (HOT_LINES * LINE / block.max(LINE)).max(16) };
     let strided = Strided { block, stride, count };
     let Some(span) = strided.span() else { return f64::NAN };
-    // What a block is at most expected to take, in ns.
+    // The greatest expected time of a block in ns.
     let expected = if cold { 10 + block / 4 } else { 2 + block / 20 };
     let rounds = (40_000 / (expected * count)).max(1);
-    // A power of two, to which any odd step is coprime: every slot comes before one comes again.
+    // A power of two, to which any odd step is coprime: every slot is used before one is used
+    // again.
     let slots = if cold { (ARENA / span.max(1)).max(1).next_power_of_two() / 2 } else { 1 }.max(1);
-    // Blocks far apart leave most lines between them alone: later rounds take others of those.
+    // Blocks far apart leave most lines between them unused; later rounds use these.
     let lines_between = ((stride - block) / LINE).max(1);
     MEMORY.with_borrow_mut(|Memory { spread, packed, turn }| {
         let step = (stride * count).next_multiple_of(LINE);
@@ -105,7 +108,7 @@ fn in_cell(now: &mut dyn FnMut() -> f64, cell: BlockCell, moved: Moving<'_>) -> 
             }
             done
         };
-        // The first bring the code and what is packed into the caches, and hot blocks.
+        // The first rounds load the code, the packed side and hot blocks into the caches.
         let ready = run(if cold { 1 } else { rounds.clamp(1, 10) }, spread);
         let start = now();
         let done = run(rounds, spread);

@@ -1,4 +1,4 @@
-//! Two threads that send each other blocks through slots that both map.
+//! Two threads that exchange blocks through shared slots.
 
 use std::cell::RefCell;
 use std::hint::{black_box, spin_loop};
@@ -9,20 +9,20 @@ use super::{named, read_all};
 use crate::Routine;
 use crate::choose::sides;
 
-/// A buffer that is its sender's while it is empty, and its receiver's while it is full.
+/// A buffer that belongs to its sender while it is empty, and to its receiver while it is full.
 struct Slot {
     full: AtomicU32,
     bytes: Mutex<Vec<u8>>,
 }
 
-/// Of the messages from the first thread, and of those from the second: two each, so that one is
-/// filled while the other is emptied.
+/// Slots for the messages of the first thread, and of the second: two each, so that one is filled
+/// while the other is emptied.
 static SLOTS: [[Slot; 2]; 2] = [const { [const { Slot::new() }; 2] }; 2];
 
-/// After so many spins a thread gives way.
+/// Number of spins after which a thread yields.
 const SPINS: u64 = 10_000;
 
-/// After so many it gives up: there is no other thread.
+/// Number of spins after which it gives up, because there is no other thread.
 const TOO_LONG: u64 = 10_000_000_000;
 
 impl Slot {
@@ -30,8 +30,8 @@ impl Slot {
         Self { full: AtomicU32::new(0), bytes: Mutex::new(Vec::new()) }
     }
 
-    /// Waits until the slot is full, or is not, and uses it; then it is the other one's. Returns
-    /// whether that happened.
+    /// Waits until the slot is full (or empty), uses it, and hands it to the other thread. Returns
+    /// false if it gave up.
     fn pass(&self, full: u32, use_it: impl FnOnce(&mut Vec<u8>)) -> bool {
         let mut spins = 0u64;
         while self.full.load(Ordering::Acquire) != full {
@@ -54,7 +54,7 @@ thread_local! {
     static MINE: RefCell<Mine> = const { RefCell::new(Mine { bytes: Vec::new(), turns: [0; 2], sum: 0 }) };
 }
 
-/// What a thread has: its block, and the number of messages so far of each direction.
+/// A thread's state: its block, and the number of messages so far in each direction.
 struct Mine {
     bytes: Vec<u8>,
     turns: [usize; 2],
@@ -68,7 +68,7 @@ impl Mine {
         &SLOTS[direction][self.turns[direction] % 2]
     }
 
-    /// Sends the block to the other thread, written just before if it is `used`.
+    /// Sends the block to the other thread; if `used`, writes it first.
     fn send(&mut self, direction: usize, routine: &Routine, used: bool) -> bool {
         let slot = self.slot(direction);
         if used {
@@ -80,7 +80,7 @@ impl Mine {
         })
     }
 
-    /// Receives a block, and reads it if it is `used`.
+    /// Receives a block; if `used`, reads it afterwards.
     fn receive(&mut self, direction: usize, routine: &Routine, used: bool) -> bool {
         let slot = self.slot(direction);
         let done = slot.pass(1, |slot| routine.copy(black_box(&mut self.bytes), black_box(slot)));
@@ -91,13 +91,13 @@ impl Mine {
     }
 }
 
-/// The seconds of a message of so many bytes between two threads, copied to a slot and from it by
-/// the routine of this name: the mean of one that goes to and fro, and of one that others follow.
-/// What is `used` its sender writes before, and its receiver reads after, which counts. NaN unless
-/// there are two threads of one process.
+/// The seconds of a message of `bytes` bytes between two threads, copied into a slot and out of it
+/// by the routine of this name: the mean of the time in a ping-pong and the time in a stream. If
+/// `used`, the sender writes the block before, and the receiver reads it after, and this is timed,
+/// too. NaN unless there are two threads of one process.
 ///
-/// Both call it, with their numbers, 0 and 1, and otherwise equal arguments. A name such as
-/// `memcpy_to_rep_movsb` is of a routine for each side, the sender's first.
+/// Both threads call it, with their numbers, 0 and 1, and otherwise equal arguments. A name such as
+/// `memcpy_to_rep_movsb` gives a routine for each side, the sender's first.
 pub fn exchange(
     now: impl FnMut() -> f64,
     (rank, threads): (usize, usize),
@@ -126,7 +126,7 @@ fn messages(
         for to_and_fro in [true, false] {
             let mut start = 0.0;
             for round in 0..count + 2 {
-                // The first bring the slots into the caches, and the threads together.
+                // The first messages load the slots into the caches and synchronize the threads.
                 if round == 2 {
                     start = now();
                 }

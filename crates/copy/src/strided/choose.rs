@@ -1,4 +1,4 @@
-//! Which mover blocks take.
+//! Chooses the strided kernel for blocks.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use crate::choose::key;
 use crate::strided_models::{PackCold, PackHot, UnpackCold, UnpackHot};
 use strata_select::{Situation, better_than, pinned};
 
-/// Whether blocks are gathered or scattered.
+/// The direction of a move: gathering or scattering blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// [`pack`](crate::pack).
@@ -18,7 +18,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The measured situations, with the models in use: nobody says whether blocks are in a cache.
+    /// The measured situations with the models in use: it is unknown whether blocks are in a cache.
     pub(crate) fn situations(self) -> [Situation; 2] {
         match self {
             Self::Pack => [Situation::of::<PackHot>(1), Situation::of::<PackCold>(1)],
@@ -27,12 +27,12 @@ impl Direction {
     }
 }
 
-/// The mover that [`pack`](crate::pack) or [`unpack`](crate::unpack) takes for such blocks. Of 2048
-/// bytes on that is `memcpy`, a call for each block, which there is one of the
-/// [routine](crate::routine_for) for a copy of a block.
+/// The strided kernel that [`pack`](crate::pack) or [`unpack`](crate::unpack) uses for such blocks.
+/// From 2048 bytes on it is `memcpy`, a call for each block; the call is then to the
+/// [routine](crate::routine_for) for one block.
 ///
 /// As with [`routine_for`](crate::routine_for), the first call for a kind of blocks evaluates
-/// models, and later ones look the answer up.
+/// models, and later calls read the cached choice.
 #[inline]
 #[must_use]
 pub fn mover_for(direction: Direction, strided: Strided) -> &'static Mover {
@@ -44,15 +44,15 @@ pub fn mover_for(direction: Direction, strided: Strided) -> &'static Mover {
     }
 }
 
-/// Makes and keeps a choice. Threads that do so at once find the same.
+/// Makes and stores a choice. Threads that do so at once choose the same.
 #[cold]
 #[inline(never)]
 fn choose_first(direction: Direction, kind: Kind, place: &OnceLock<&'static Mover>) -> &'static Mover {
     place.get_or_init(|| pinned_mover().unwrap_or_else(|| decide(&direction.situations(), direction, kind)))
 }
 
-/// What models choose, as for a copy. Where there are none of this machine, blocks that the compiler
-/// would move without a call if it knew their size are moved so.
+/// The choice by models, as for a copy. Without models of this machine, `moves` is chosen for
+/// blocks that the compiler would move without a call if it knew their size.
 fn decide(situations: &[Situation], direction: Direction, kind: Kind) -> &'static Mover {
     let sizes = kind.sizes();
     let elsewhere = situations.iter().any(|situation| situation.models.note.is_some());
@@ -68,22 +68,22 @@ fn decide(situations: &[Situation], direction: Direction, kind: Kind) -> &'stati
     better_than(what, default.name(), situations, &points, 0.0, named).unwrap_or(default)
 }
 
-/// The mover of `STRATA_PIN=copy_strided=NAME`.
+/// The strided kernel of `STRATA_PIN=copy_strided=NAME`.
 pub(crate) fn pinned_mover() -> Option<&'static Mover> {
     static PINNED: OnceLock<Option<&'static Mover>> = OnceLock::new();
     *PINNED.get_or_init(|| Some(movers()[pinned("copy_strided", movers().iter().map(|mover| mover.name()))?]))
 }
 
-/// Blocks that are moved alike.
+/// A class of blocks with the same choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    /// Quarters of powers of two of a block's bytes, counted.
+    /// The quarter of a power of two of a block's bytes, as a number.
     size: usize,
     distance: Distance,
 }
 
-/// How far apart blocks lie. What matters is which lines and pages they share, and whether they all
-/// compete for the same places of a cache.
+/// A class of strides. The classes differ in the lines and pages that blocks share, and in whether
+/// all blocks compete for the same sets of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distance {
     /// Less than a cache line between them.
@@ -114,7 +114,7 @@ impl Distance {
         }
     }
 
-    /// A measured stride of this distance.
+    /// A measured stride of this class.
     const fn stride(self, block: usize) -> usize {
         match self {
             Self::Near => block + 8,
@@ -127,7 +127,7 @@ impl Distance {
 }
 
 impl Kind {
-    /// Of blocks that are no routine's of their own.
+    /// The class of blocks that are too short for a call of a routine each; `None` for longer ones.
     #[inline]
     fn of(strided: Strided) -> Option<Self> {
         let small = (1..WHOLE).contains(&strided.block);
@@ -137,17 +137,17 @@ impl Kind {
     /// The least, a middle and the greatest size.
     fn sizes(self) -> [usize; 3] {
         let (power, quarter) = (4 << (self.size / 4), 4 + self.size % 4);
-        // In sixteenths of a byte.
+        // In units of a sixteenth of a byte.
         let (first, next) = (quarter * power, (quarter + 1) * power);
         let (first, last) = (first.div_ceil(16), (next - 1) / 16);
         [first, first.midpoint(last), last.max(first)]
     }
 }
 
-/// Sizes from 1 to `WHOLE`.
+/// Number of size classes, from 1 to `WHOLE` bytes.
 const SIZES: usize = key(WHOLE) - key(1);
 
-/// By direction, distance and size.
+/// The choices, by direction, stride and size.
 static CHOSEN: [[[OnceLock<&'static Mover>; SIZES]; Distance::ALL.len()]; 2] =
     [const { [const { [const { OnceLock::new() }; SIZES] }; Distance::ALL.len()] }; 2];
 
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(Distance::of(touching), Distance::Near);
     }
 
-    /// Movers that take so many times as long as `memcpy`.
+    /// Strided kernels whose predicted times are these multiples of `memcpy`'s.
     macro_rules! table {
         ($moves:expr, $sse2:expr) => {{
             static TABLE: Table = table_of(
@@ -200,7 +200,7 @@ mod tests {
         }};
     }
 
-    /// What packing takes by these models of hot and of cold blocks.
+    /// The kernel chosen for packing by these models of hot and of cold blocks.
     fn chosen(hot: &'static Table, cold: &'static Table, block: usize) -> &'static str {
         let kind = Kind::of(Strided { block, stride: 3 * block, count: 9 }).unwrap();
         decide(&[here(hot), here(cold)], Direction::Pack, kind).name()
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(chosen(good, good, 24), "moves");
         assert_eq!(chosen(good, bad, 24), "memcpy", "cold blocks would lose");
         assert_eq!(chosen(table!(0.99, 1.0), good, 24), "moves", "it gains on average");
-        // Movers are asked of sizes that they move themselves alone.
+        // Predictions of a kernel count only for sizes that it moves itself.
         assert_eq!(chosen(good, good, 200), "memcpy");
         assert_eq!(chosen(better, better, 8), "memcpy");
         if cfg!(target_arch = "x86_64") {

@@ -1,4 +1,5 @@
-//! Ways to move many small blocks: a call for each costs as much as it moves.
+//! Strided kernels: they move many small blocks, for which a call each would cost as much as the
+//! move.
 
 #![allow(
     unsafe_code,
@@ -14,7 +15,7 @@ use crate::routine::{Features, has};
 use crate::x86_64::{AHEAD_OFF, AHEAD_ON, avx, avx512, sse2};
 use crate::{Hint, copy_hinted, routine_for};
 
-/// Blocks of one slice and of another, which end with the last block: only
+/// Strided blocks in one slice and packed blocks in another, which end with the last block: only
 /// [`to_pack`](Self::to_pack) and [`to_unpack`](Self::to_unpack) make them.
 pub(super) struct Blocks<'a> {
     to: &'a mut [u8],
@@ -44,27 +45,27 @@ impl<'a> Blocks<'a> {
         Ok(Self { to: &mut to[..span], from, to_step: stride, from_step: block, block, count })
     }
 
-    /// Moves blocks that touch, or a single one.
+    /// Moves contiguous blocks, or a single block.
     #[inline(always)]
     pub(super) fn move_as_one(self) {
         copy_hinted(Hint::default(), self.to, self.from);
     }
 }
 
-/// Moves so many blocks from the second address to the first: how far it is from one block to the
-/// next of the target and of the source, the bytes of a block, and their number follow.
+/// Moves blocks from the second address to the first. The other arguments are the distances between
+/// blocks at the target and at the source, the bytes of a block, and the number of blocks.
 ///
 /// # Safety
 /// All blocks lie within areas that are valid and do not overlap; a block is within the mover's
 /// range, and there is at least one; the processor has the mover's features.
 type Moves = unsafe fn(*mut u8, *const u8, usize, usize, usize, usize);
 
-/// One way to move blocks that lie a stride apart.
+/// A strided kernel.
 ///
-/// `memcpy` is a call for each block (of a routine, where one is better for long blocks), `moves`
-/// one or two moves of a fixed size; `sse2_moves`, `avx_moves` and `avx512_moves` move vectors, of
-/// which the last may overlap the one before, and with `_ahead` they prefetch blocks that come
-/// later. Those of [`movers`] can run on this processor.
+/// `memcpy` is a call for each block (of a routine, if one is better for long blocks). `moves` is
+/// one or two moves of a fixed size. `sse2_moves`, `avx_moves` and `avx512_moves` move vectors, of
+/// which the last may overlap the one before; with `_ahead` they prefetch later blocks. All of
+/// [`movers`] can run on this processor.
 pub struct Mover {
     name: &'static str,
     /// The bytes of the smallest and of the largest block that it moves.
@@ -73,13 +74,13 @@ pub struct Mover {
     moves: Moves,
 }
 
-/// From so many bytes on a block is worth a routine of its own.
+/// The least bytes of a block for which a call of a routine is worthwhile.
 pub(super) const WHOLE: usize = 2048;
 
-/// The longest block of which the compiler moves every byte without a call.
+/// The longest block that the compiler moves without a call.
 const LONGEST_MOVES: usize = 128;
 
-/// A call for each block: what every other mover is compared with.
+/// A call for each block: the reference for all other strided kernels.
 pub(super) static CALLS: Mover =
     Mover { name: "memcpy", range: (1, usize::MAX), features: Features::None, moves: by_calls };
 
@@ -105,7 +106,7 @@ static VECTORS: [Mover; 6] = {
     ]
 };
 
-/// The movers that this processor can run; the first is `memcpy`, a call for each block.
+/// The strided kernels that this processor can run; the first is `memcpy`, a call for each block.
 #[must_use]
 pub fn movers() -> &'static [&'static Mover] {
     static RUNNABLE: OnceLock<Vec<&'static Mover>> = OnceLock::new();
@@ -116,25 +117,25 @@ pub fn movers() -> &'static [&'static Mover] {
 }
 
 impl Mover {
-    /// Its name, as models and settings call it, such as `avx512_moves`.
+    /// Its name in models and settings, such as `avx512_moves`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The mover of this name; `None` where there is none or this processor cannot run it.
+    /// The strided kernel of this name; `None` if there is none or this processor cannot run it.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         movers().iter().copied().find(|mover| mover.name == name)
     }
 
-    /// Whether it moves blocks of so many bytes itself; it makes a call for each of others.
+    /// True if it moves blocks of `block` bytes itself; other blocks take a call each.
     #[must_use]
     pub const fn moves(&self, block: usize) -> bool {
         self.range.0 <= block && block <= self.range.1
     }
 
-    /// As [`pack`](crate::pack), by this mover whatever the models say.
+    /// As [`pack`](crate::pack), with this strided kernel, regardless of models.
     ///
     /// # Errors
     /// As `pack`.
@@ -144,7 +145,7 @@ impl Mover {
         Ok(())
     }
 
-    /// As [`unpack`](crate::unpack), by this mover whatever the models say.
+    /// As [`unpack`](crate::unpack), with this strided kernel, regardless of models.
     ///
     /// # Errors
     /// As `unpack`.
@@ -154,8 +155,8 @@ impl Mover {
         Ok(())
     }
 
-    /// Inlined, so that how blocks lie stays in registers: what is stored in parts and loaded whole
-    /// waits for all earlier stores.
+    /// Inlined, so that block geometry stays in registers: a value that is stored in parts and
+    /// loaded whole waits for all earlier stores.
     #[inline(always)]
     pub(super) fn run(&self, blocks: Blocks<'_>) {
         let Blocks { to, from, to_step, from_step, block, count } = blocks;
@@ -207,8 +208,8 @@ unsafe fn by_calls(
     }
 }
 
-/// A call for each block of the routine that models choose for one: a choice for each would cost as
-/// much as it gains.
+/// A call for each block, of a routine that models choose once: a choice for each block would cost
+/// as much as it gains.
 ///
 /// # Safety
 /// See [`Moves`].
@@ -232,7 +233,7 @@ unsafe fn by_routine(
     }
 }
 
-/// A block whose size is a power of two is one move, any other two that may overlap.
+/// A block whose size is a power of two takes one move, any other block two moves that may overlap.
 ///
 /// # Safety
 /// See [`Moves`].

@@ -1,4 +1,4 @@
-//! The text format of logs: what a node did, one line an entry, so that a killed node leaves its
+//! The text format of logs: a node's actions, one line an entry, so that a killed node leaves its
 //! last position.
 //!
 //! ```text
@@ -12,9 +12,9 @@
 //! 50000 fail panicked: no memory
 //! ```
 //!
-//! The first line states the node, the number of nodes, and when the node's clock showed zero (ns
-//! since 1970, by the system's clock). An entry is a time in ns of the node's clock, a word, and
-//! its arguments:
+//! The first line states the node, the number of nodes, and the time at which the node's clock
+//! showed zero (ns since 1970, by the system's clock). An entry is a time in ns of the node's
+//! clock, a word, and its arguments:
 //!
 //! | word | then | meaning |
 //! |---|---|---|
@@ -52,11 +52,11 @@ pub const OLD_ENDING: &str = "old.log";
 /// The log of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// The node, and when its clock showed zero.
+    /// The node, and the time at which its clock showed zero.
     pub head: Head,
-    /// In the order of the file.
+    /// The entries in the order of the file.
     pub entries: Vec<Entry>,
-    /// Whether the last line was incomplete; it is not among the entries.
+    /// True if the last line was incomplete; it is not among the entries.
     pub torn: bool,
 }
 
@@ -65,42 +65,42 @@ pub struct Log {
 pub struct Entry<T = String> {
     /// Time of the node's clock, in ns.
     pub at: u64,
-    /// What happened.
+    /// The event.
     pub what: What<T>,
 }
 
-/// What happened to a node.
+/// An event of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What<T = String> {
-    /// It entered a collective and stays until that is done.
+    /// The node entered a collective and stays until that is done.
     Enter {
-        /// Which one, from 1.
+        /// The collective's number, from 1.
         number: u64,
         /// Operation and place.
         call: T,
     },
-    /// It started a split-phase collective.
+    /// The node started a split-phase collective.
     Start {
-        /// Which one, from 1.
+        /// The collective's number, from 1.
         number: u64,
         /// Operation and place.
         call: T,
     },
     /// A collective is done.
     Leave {
-        /// Which one.
+        /// The collective's number.
         number: u64,
     },
-    /// It waits.
+    /// The node waits.
     Wait(T),
-    /// It no longer waits.
+    /// The node no longer waits.
     Go,
     /// The program's message.
     Say(T),
-    /// Its failure.
+    /// The node's failure.
     Fail(T),
-    /// Another node's failure ended it.
+    /// Another node's failure ended the node.
     Stop,
-    /// Its program has ended.
+    /// The node's program has ended.
     End,
 }

@@ -11,7 +11,7 @@ impl<T: Display> Entry<T> {
     /// Writes the line, with its end.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If writing to the output fails.
     pub fn print(&self, out: &mut impl Write) -> fmt::Result {
         write!(out, "{} ", self.at)?;
         match &self.what {
@@ -32,7 +32,7 @@ impl Head {
     /// Writes the first line of a log.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If writing to the output fails.
     pub fn print_log(&self, out: &mut impl Write) -> fmt::Result {
         self.print(out, "strata-log")
     }

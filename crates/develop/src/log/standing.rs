@@ -1,4 +1,4 @@
-//! Where the nodes of a job stand, and which nodes the others wait for.
+//! The state of each node of a job, and the nodes for which the others wait.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -9,7 +9,7 @@ use strata_model::Seconds;
 /// The most nodes that are listed one by one as missing.
 const MOST_NAMED: usize = 8;
 
-/// Where one node stands.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The node.
@@ -18,13 +18,13 @@ pub struct Standing {
     pub number: u64,
     /// That collective's operation and place.
     pub call: String,
-    /// What it is doing.
+    /// Its activity.
     pub doing: Doing,
-    /// For how long it has been doing so, in ns.
+    /// The duration of this activity so far, in ns.
     pub since: u64,
 }
 
-/// What a node is doing.
+/// A node's activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// Waits in its last collective.
@@ -37,14 +37,14 @@ pub enum Doing {
     Waits(String),
     /// Its program has ended.
     Ended,
-    /// It ended because another node failed.
+    /// The node ended because another node failed.
     Stopped,
-    /// It failed with this message.
+    /// The node failed with this message.
     Failed(String),
 }
 
 impl Standing {
-    /// Where the nodes stood at their last entries; durations end at the last entry of any node.
+    /// The states at the nodes' last entries; durations end at the last entry of any node.
     #[must_use]
     pub fn of_logs(logs: &[Log]) -> Vec<Self> {
         let time = |log: &Log, at: u64| log.head.began.saturating_add(at);
@@ -98,7 +98,7 @@ impl Standing {
         named(&self.call, self.number)
     }
 
-    /// Why it has not entered any collective after its last one.
+    /// The reason why it has not entered any collective after its last one.
     fn excuse(&self) -> String {
         let since = duration(self.since);
         match &self.doing {
@@ -145,7 +145,8 @@ pub fn nodes(ranks: &[usize]) -> String {
     text
 }
 
-/// Describes all nodes' standings for people: who waits where, who is missing, who has failed.
+/// Describes all nodes' states for people: which nodes wait where, which are missing, which have
+/// failed.
 pub struct Report<'a>(pub &'a [Standing]);
 
 impl fmt::Display for Report<'_> {

@@ -48,15 +48,15 @@ pub const MAX_NAME: usize = 40;
 /// The trace of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The node, and when its clock showed zero.
+    /// The node, and the time at which its clock showed zero.
     pub head: Head,
-    /// How its clock differs from node 0's; `None` if that was not measured.
+    /// The difference between its clock and node 0's; `None` if it was not measured.
     pub clock: Option<ClockOffset>,
     /// The names of the states; `None` for an unused one.
     pub states: [Option<String>; STATES],
-    /// In order of time.
+    /// The events in order of time.
     pub events: Vec<Event>,
-    /// Whether the last line was incomplete; it is not among the events.
+    /// True if the last line was incomplete; it is not among the events.
     pub torn: bool,
 }
 
@@ -74,11 +74,11 @@ pub struct ClockOffset {
 pub struct Event {
     /// The time by the node's clock, in ns.
     pub at: u64,
-    /// What happened.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The node enters this state.
@@ -87,28 +87,28 @@ pub enum What {
     Off,
     /// A packet left.
     Sent {
-        /// Where to.
+        /// Receiving node.
         to: u32,
-        /// Its data.
+        /// Bytes of data.
         bytes: u32,
     },
     /// A packet was received.
     Taken {
-        /// Where from.
+        /// Sending node.
         from: u32,
-        /// Its data.
+        /// Bytes of data.
         bytes: u32,
     },
     /// A put of bytes into another node's memory was started.
     Put {
-        /// Where to.
+        /// Receiving node.
         to: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// Bytes that others put have arrived.
     Arrived {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// The node's program has ended.
@@ -118,7 +118,7 @@ pub enum What {
 /// Checks that a state may have this name: at least one visible character, and a single line.
 ///
 /// # Errors
-/// Why the name is refused.
+/// The reason why the name is rejected.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.len() > MAX_NAME || name.trim() != name || name.contains(char::is_control) {
         return Err(format!(

@@ -29,7 +29,7 @@ impl Head {
     /// Writes the first line of a trace.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If writing to the output fails.
     pub fn print_trace(&self, out: &mut impl Write) -> fmt::Result {
         self.print(out, "strata-trace")
     }

@@ -7,15 +7,15 @@ use crate::sync::{Ordering, fence};
 use bytemuck::Pod;
 use std::rc::Rc;
 
-/// Blocking accesses between two polls where nobody says that there is something to receive: a
-/// program may wait for a value by reading it repeatedly. A power of two.
+/// Blocking accesses between two polls if the doorbell is not rung: a program may wait for a value
+/// by reading it repeatedly. A power of two.
 pub(super) const TURNS: u32 = 64;
-/// Blocking accesses between two times that a node lets others have its core, if there are more
-/// nodes than cores: what it waits for may be another node's to write.
+/// Blocking accesses after which a node yields its core if there are more nodes than cores: the
+/// awaited value may be another node's to write.
 const YIELDS: u32 = 1 << 12;
 
 impl Space<'_> {
-    /// Reads an element and waits for it.
+    /// Reads an element; returns when it has arrived.
     ///
     /// # Participation
     /// Local. `p` must point into a heap; otherwise the job ends, with the pointer and the place of
@@ -74,7 +74,7 @@ impl Space<'_> {
         self.write_far(p, bytemuck::bytes_of(&value));
     }
 
-    /// Reads `values.len()` elements that follow each other from `p` on, and waits for them.
+    /// Reads `values.len()` contiguous elements from `p` on; returns when they have arrived.
     ///
     /// # Participation
     /// As [`read`](Self::read).
@@ -106,11 +106,12 @@ impl Space<'_> {
         }
     }
 
-    /// An access of this node's own or to shared memory, or a one-sided one, is done. Such accesses
-    /// poll when they are told to, or now and then, so that a program may wait by them.
+    /// Called after an access to this node's own heap or to shared memory, or a one-sided one. Such
+    /// accesses poll when the doorbell is rung, or now and then, so that a program may wait by
+    /// them.
     #[inline]
     pub(crate) fn turn(&mut self) {
-        // Counting costs more than a read: each count waits for the last one to be in memory.
+        // Counting costs more than a read: each count waits for the previous one to reach memory.
         if self.doorbell.is_rung() {
             self.turns = self.turns.wrapping_add(1);
             if self.turns & self.turns_mask == 0 {
@@ -155,7 +156,7 @@ impl Space<'_> {
         }
     }
 
-    /// Asks for `length` bytes from `p` on, as value `number`.
+    /// Requests `length` bytes from `p` on, as value `number`.
     #[track_caller]
     pub(crate) fn ask<T>(&mut self, p: Global<T>, length: usize, number: usize) {
         let wire = self.wire;
@@ -166,7 +167,7 @@ impl Space<'_> {
         wire.read(self, p.node(), p.offset(), length, number);
     }
 
-    /// Waits for a value that the message of `send` asks for.
+    /// Waits for the value that the message of `send` requests.
     #[track_caller]
     pub(crate) fn value_far(&mut self, bytes: &mut [u8], send: impl FnOnce(&mut Self, usize)) {
         if bytes.is_empty() {

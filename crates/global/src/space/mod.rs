@@ -22,7 +22,7 @@ use std::sync::{Arc, Once};
 use strata_runtime::{Doorbell, Node};
 use strata_select::say;
 
-/// How a node accesses the heaps of others.
+/// The variant of access to other nodes' heaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// By loads and stores: all nodes are threads of one process, or processes of one host whose
@@ -30,14 +30,15 @@ pub enum Way {
     Shared,
     /// By messages, which the owner of the memory handles when it polls or waits.
     Messages,
-    /// By messages; small puts and stores to one node wait for each other and share one, until the
-    /// node's next call that is none.
+    /// By messages; small puts and stores to one node are combined into one message until the
+    /// node's next call of another kind.
     Gathered,
 }
 
 /// The heaps of all nodes, as one node sees them.
 ///
-/// It is also the [`Node`] itself: collectives, messages and the rest are methods of the space.
+/// It is also the [`Node`] itself: collectives, messages and all other methods are methods of the
+/// space.
 pub struct Space<'n> {
     pub(crate) node: &'n mut Node,
     rank: usize,
@@ -45,45 +46,45 @@ pub struct Space<'n> {
     /// The bytes of each node's heap.
     bytes: u64,
     own: Arc<Segment>,
-    /// All heaps, by node, where memory is shared.
+    /// All heaps, by node, if memory is shared.
     peers: Vec<Peer>,
-    /// How bulk is transferred where memory is not shared.
+    /// The variant of bulk access if memory is not shared.
     pub(crate) bulk: Bulk,
     heap: Heap,
     pub(crate) served: Rc<Served>,
     pub(crate) wire: Wire,
-    /// Small writes that wait for others to the same node, if they are gathered.
+    /// Buffered small writes, if they are gathered.
     pub(crate) gather: Option<Gather>,
     /// The phase of blocking accesses.
     blocking: usize,
-    /// Phases that a panic ended, with the values that had not come.
+    /// Phases ended by a panic, with the values that had not arrived.
     pub(crate) abandoned: Vec<(usize, Vec<usize>)>,
     /// Bytes that this node has stored by messages, less those of all stores known to be complete;
-    /// those stored directly are each peer's total.
+    /// the bytes stored directly are in each peer's total.
     sent: u64,
     /// Bytes stored here that have been waited for.
     consumed: u64,
-    /// Rung when a poll may find something. Where the transport has no doorbells it is always rung.
+    /// Rung if a poll may find a message. On transports without doorbells it is always rung.
     doorbell: Doorbell,
-    /// The number of blocking accesses that found the doorbell rung; one of them polls when
+    /// The number of blocking accesses that found the doorbell rung; an access polls if
     /// `turns & turns_mask` is zero.
     turns: u32,
     turns_mask: u32,
     yields: bool,
 }
 
-/// What decides how bulk is transferred where memory is not shared.
+/// The decision on bulk access if memory is not shared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Opening {
     ByModels,
-    /// Messages, unless the program says otherwise.
+    /// Messages, unless the program requests otherwise.
     AsAsked,
-    /// Messages: transfers would not be seen by the checker.
+    /// Messages: the checker would not see transfers.
     Checked,
 }
 
-/// The heap of a node, as another node accesses it directly. Its alignment makes its size a power
-/// of two, so that indexing an array of them takes a shift instead of a multiplication.
+/// The view of another node's heap for direct access. Its alignment makes its size a power of two,
+/// so that indexing an array of views takes a shift instead of a multiplication.
 #[repr(align(128))]
 struct Peer {
     segment: Segment,
@@ -109,23 +110,23 @@ impl DerefMut for Space<'_> {
 impl<'n> Space<'n> {
     /// Opens a space in which every node has a heap of `bytes` bytes, initially zero. Nodes that
     /// are threads of one process, or MPI processes of one host, share their memory; others
-    /// exchange messages, whose kind models of this machine choose (library `global_stores`).
+    /// exchange messages, whose variant models of this machine choose (library `global_stores`).
     ///
     /// # Settings
-    /// Of node 0: `STRATA_PIN=global=messages` takes messages where memory could be shared,
-    /// `global=shared` is an error where it cannot be; `STRATA_PIN=global_stores=gathered` (or
-    /// `messages`) says which kind where models would choose, `STRATA_PIN=global_bulk=one_sided` (or
-    /// `messages`) how bulk goes where the transport has one-sided transfers. `STRATA_CHECK=1` with
-    /// `STRATA_PIN=global=messages` is [`open_checked`](Self::open_checked); without the pin no
-    /// accesses are checked, which node 0 reports on standard error.
+    /// Settings of node 0: `STRATA_PIN=global=messages` uses messages even if memory could be
+    /// shared, and `global=shared` is an error if it cannot be. `STRATA_PIN=global_stores=gathered`
+    /// (or `messages`) pins the variant of messages, and `STRATA_PIN=global_bulk=one_sided` (or
+    /// `messages`) that of bulk access if the transport has one-sided transfers. `STRATA_CHECK=1`
+    /// with `STRATA_PIN=global=messages` is [`open_checked`](Self::open_checked); without the pin
+    /// no accesses are checked, which node 0 reports on standard error.
     ///
     /// # Participation
-    /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept, also after the
-    /// space is dropped, until [`uninstall`](Node::uninstall): others may still access it.
+    /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept until
+    /// [`uninstall`](Node::uninstall), even after the space is dropped: others may still access it.
     ///
     /// # Errors
     /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::NotShared`] if shared memory is
-    /// pinned where there is none; [`GlobalError::Select`].
+    /// pinned but not available; [`GlobalError::Select`].
     #[track_caller]
     pub fn open(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
         let pinned = node.pinned("global", &["shared", "messages"]);
@@ -135,7 +136,7 @@ impl<'n> Space<'n> {
             if by_messages {
                 return Self::open_checked(node, bytes);
             }
-            // A program may open many spaces.
+            // Printed once, although a program may open many spaces.
             static TOLD: Once = Once::new();
             if node.rank() == 0 {
                 TOLD.call_once(|| {
@@ -154,11 +155,11 @@ impl<'n> Space<'n> {
         Self::open_as(node, bytes, way, Opening::ByModels)
     }
 
-    /// As [`open`](Self::open), by messages, and with a checker: the job ends where a node accesses
-    /// an element of its own heap to which another node has a put under way, or has stored without
-    /// being waited for, and where such an array is freed; and where a node reads an element into
-    /// which its owner writes the result of a collective, as in `x = scan(x)`, with no collective
-    /// in between: nodes do not leave one at once.
+    /// As [`open`](Self::open), by messages and with a checker. The job ends if a node accesses an
+    /// element of its own heap to which another node has a pending put or an unawaited store, or
+    /// frees an array with such an element. It also ends if a node reads an element into which the
+    /// owner writes the result of a collective, as in `x = scan(x)`, without a collective in
+    /// between: nodes do not leave a collective at the same time.
     ///
     /// ```
     /// use strata_global::Space;
@@ -189,8 +190,9 @@ impl<'n> Space<'n> {
         Self::open_as(node, bytes, Some(Way::Messages), Opening::Checked)
     }
 
-    /// As [`open`](Self::open), in this way if there is one, regardless of the setting; bulk too,
-    /// unless [`one_sided_from`](Self::one_sided_from) says otherwise.
+    /// As [`open`](Self::open), with this variant if it is available, regardless of the setting;
+    /// this applies to bulk access, too, unless [`one_sided_from`](Self::one_sided_from) changes
+    /// it.
     ///
     /// # Participation
     /// Collective, with equal arguments; otherwise the job ends.
@@ -254,7 +256,7 @@ impl<'n> Space<'n> {
             own,
             heap: Heap::new(bytes as u64),
             wire,
-            // The first of a new book.
+            // The first phase of a new book.
             blocking: served.book.open_phase().unwrap_or_default(),
             served,
             abandoned: Vec::new(),
@@ -269,7 +271,7 @@ impl<'n> Space<'n> {
         })
     }
 
-    /// How this node accesses the heaps of others.
+    /// The variant of access to other nodes' heaps.
     #[must_use]
     pub fn way(&self) -> Way {
         match (self.peers.is_empty(), &self.gather) {
@@ -279,21 +281,21 @@ impl<'n> Space<'n> {
         }
     }
 
-    /// Lets reads, writes, puts and gets of this node of at least so many bytes (64, if it is less)
-    /// go by one-sided transfers, in place of models of this machine (library `global_bulk`); none
-    /// for `usize::MAX`.
+    /// Sets the least number of bytes (at least 64) for which this node's reads, writes, puts and
+    /// gets use one-sided transfers, in place of models of this machine (library `global_bulk`);
+    /// `usize::MAX` disables them.
     ///
     /// # Participation
     /// Local.
     ///
     /// # Errors
-    /// [`GlobalError::NotOneSided`] where the transport has no such transfers, or none are needed,
-    /// as memory is shared.
+    /// [`GlobalError::NotOneSided`] if the transport has no such transfers, or memory is shared so
+    /// that none are needed.
     pub fn one_sided_from(&mut self, bytes: usize) -> Result<(), GlobalError> {
         self.bulk.one_sided_from(bytes)
     }
 
-    /// Allocates an array of `elements` elements, zero bytes, dealt out to the nodes one by one.
+    /// Allocates an array of `elements` elements, zero bytes, assigned to the nodes one by one.
     ///
     /// # Participation
     /// Collective, with equal arguments; otherwise the job ends.
@@ -305,7 +307,7 @@ impl<'n> Space<'n> {
         self.alloc_blocks(elements, 1)
     }
 
-    /// Allocates an array of `blocks` blocks of `block` elements each, dealt out to the nodes block
+    /// Allocates an array of `blocks` blocks of `block` elements each, assigned to the nodes block
     /// by block: with as many blocks as nodes, each node has one.
     ///
     /// # Participation
@@ -318,7 +320,7 @@ impl<'n> Space<'n> {
         let asked = Array::<T>::bytes(blocks, block, self.nodes);
         let base = asked.and_then(|bytes| self.heap.alloc(bytes));
         if let (Some(base), Some(bytes)) = (base, asked) {
-            // Before the nodes agree: no node accesses the array before all have come.
+            // Before the nodes agree: no node accesses the array before all have arrived.
             self.own.clear(base as usize, bytes as usize);
         }
         let of = [blocks as u64, block as u64, size_of::<T>() as u64, base.unwrap_or(BEYOND)];
@@ -361,8 +363,8 @@ impl<'n> Space<'n> {
         array.of(self.rank)
     }
 
-    /// The word at `p`, if it is one of memory that is shared, and an element is a word: the usual
-    /// case, in which finding the word is the whole check. Otherwise `None`.
+    /// The word at `p`, if it is in shared memory and an element is a word: the usual case, in
+    /// which finding the word is the whole check. Otherwise `None`.
     #[inline]
     pub(crate) fn word<T>(&self, p: Global<T>) -> Option<&AtomicU64> {
         let at = p.offset() as usize;
@@ -372,8 +374,8 @@ impl<'n> Space<'n> {
         self.peers.get(p.node())?.segment.words().get(at / WORD)
     }
 
-    /// As [`word`](Self::word), of which this node stores or changes all bytes by `write`, and
-    /// counts them; false if it is none.
+    /// Stores or changes all bytes of the [`word`](Self::word) at `p` with `write`, and counts
+    /// them; false if there is no such word.
     #[inline]
     pub(crate) fn store_word<T>(&mut self, p: Global<T>, write: impl FnOnce(&AtomicU64)) -> bool {
         let at = p.offset() as usize;
@@ -388,14 +390,14 @@ impl<'n> Space<'n> {
         true
     }
 
-    /// The heap of `node`, if this node can touch it itself: its own, and every one where memory is
-    /// shared.
+    /// The heap of `node`, if this node can access it directly: its own, and every heap in shared
+    /// memory.
     #[inline]
     pub(crate) fn direct(&self, node: usize) -> Option<&Segment> {
         if node == self.rank { Some(&self.own) } else { self.peers.get(node).map(|peer| &peer.segment) }
     }
 
-    /// Ends the job unless `elements` elements from `p` on lie in a heap; returns the offset.
+    /// Ends the job unless `elements` elements from `p` on are in a heap; returns the offset.
     #[track_caller]
     #[inline]
     pub(crate) fn check<T>(&mut self, what: &str, p: Global<T>, elements: usize) -> usize {
@@ -472,7 +474,7 @@ impl<'n> Space<'n> {
         ));
     }
 
-    /// The number of a value that will come.
+    /// The number of a new awaited value.
     #[track_caller]
     pub(crate) fn await_value(&mut self, phase: usize, bytes: usize) -> usize {
         match self.served.book.await_value(phase, bytes) {
@@ -489,7 +491,7 @@ impl<'n> Space<'n> {
         ));
     }
 
-    /// Waits for everything that this node has under way, but stores.
+    /// Waits for all pending accesses of this node except stores.
     #[track_caller]
     fn complete_pending(&mut self) {
         let book = Rc::clone(&self.served.book);
@@ -497,7 +499,7 @@ impl<'n> Space<'n> {
         self.reclaim();
     }
 
-    /// Waits for what phases had under way that a panic ended.
+    /// Waits for the pending accesses of phases that a panic ended.
     #[track_caller]
     #[inline]
     pub(crate) fn complete_abandoned(&mut self) {
@@ -509,7 +511,7 @@ impl<'n> Space<'n> {
         }
     }
 
-    /// Takes back the numbers of phases that a panic ended, if nothing of them is under way.
+    /// Frees the numbers of phases that a panic ended, if none of their accesses is pending.
     pub(crate) fn reclaim(&mut self) {
         let book = &self.served.book;
         self.abandoned.retain(|(phase, values)| {
@@ -521,14 +523,14 @@ impl<'n> Space<'n> {
         });
     }
 
-    /// False while this node unwinds: collectives do nothing then.
+    /// False while this node unwinds: collectives then do nothing.
     fn going_on(&self) -> bool {
         !std::thread::panicking()
     }
 }
 
 /// A segment of `bytes` bytes on each node, all in memory that every node can access; `None`, on
-/// every node, where there is none.
+/// every node, if there is no such memory.
 #[track_caller]
 fn shared_segments(node: &mut Node, bytes: usize) -> Option<Vec<Arc<Segment>>> {
     let nodes = node.size();
@@ -545,7 +547,7 @@ fn shared_segments(node: &mut Node, bytes: usize) -> Option<Vec<Arc<Segment>>> {
 fn agree(node: &mut Node, what: &str, words: &[u64]) {
     let mut both: Vec<u64> = words.iter().flat_map(|word| [*word, !word]).collect();
     node.reduce_max(&mut both);
-    // No result of the program's.
+    // The result is not the program's.
     node.forget_result();
     let same = both.chunks_exact(2).zip(words).all(|(most, word)| most == [*word, !word]);
     if !same && !std::thread::panicking() {

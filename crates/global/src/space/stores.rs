@@ -1,4 +1,4 @@
-//! One-way stores, and how all know that they have arrived.
+//! One-way stores, and the detection of their arrival.
 
 use super::Space;
 use crate::checker::Marks;
@@ -11,12 +11,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Space<'_> {
-    /// Writes an element one-way: nothing tells this node that it has arrived, only the receiver
-    /// ([`store_sync`](Self::store_sync)) or all nodes together
-    /// ([`all_store_sync`](Self::all_store_sync)).
+    /// Writes an element one-way: this node is not notified of its arrival. The receiver detects it
+    /// with [`store_sync`](Self::store_sync), or all nodes together with
+    /// [`all_store_sync`](Self::all_store_sync).
     ///
     /// # Participation
-    /// As [`read`](Self::read). While there is no room for a message, the node receives.
+    /// As [`read`](Self::read). While there is no room for a message, the node receives messages.
     #[track_caller]
     #[inline]
     pub fn store<T: Pod>(&mut self, p: Global<T>, value: T) {
@@ -63,10 +63,11 @@ impl Space<'_> {
         }
     }
 
-    /// Waits until `bytes` more bytes have been stored here; those are then accounted for.
+    /// Waits until `bytes` more bytes have been stored here, and accounts for them.
     ///
     /// # Participation
-    /// Local. If the bytes never come, the watchdog ends the job and says how many have.
+    /// Local. If the bytes never arrive, the watchdog ends the job and reports the number that
+    /// have.
     #[track_caller]
     pub fn store_sync(&mut self, bytes: u64) {
         self.flush();
@@ -75,7 +76,7 @@ impl Space<'_> {
         self.account(bytes);
     }
 
-    /// Whether `bytes` more bytes have been stored here; those are then accounted for. Polls.
+    /// True if `bytes` more bytes have been stored here; they are then accounted for. Polls.
     ///
     /// # Participation
     /// Local.
@@ -99,8 +100,9 @@ impl Space<'_> {
             let time = self.served.marks.as_ref().map(Marks::tick);
             let (under_way, stored) = self.stores_under_way();
             if under_way == 0 || !self.going_on() {
-                // Exactly what was contributed: a node that has left may have stored here already
-                // (Luna 1994, §4.1.1, where setting the counts to zero would lose its bytes).
+                // Subtract exactly the contributed counts: a node that has left the barrier may
+                // have stored here already, and setting the counts to zero (Luna 1994, §4.1.1)
+                // would lose its bytes.
                 self.sent = self.stored_directly().wrapping_neg();
                 self.consumed = self.consumed.wrapping_add(stored);
                 if let (Some(marks), Some(time)) = (&self.served.marks, time) {
@@ -111,8 +113,8 @@ impl Space<'_> {
         }
     }
 
-    /// The bytes of all nodes' stores that have not been seen to arrive, and those that have been
-    /// stored here and not been accounted for; collective.
+    /// The bytes of all nodes' stores that are not known to have arrived, and the bytes stored here
+    /// that are not accounted for; collective.
     #[track_caller]
     pub(super) fn stores_under_way(&mut self) -> (u64, u64) {
         let stored = self.stored();
@@ -128,8 +130,9 @@ impl Space<'_> {
         self.own.stored().wrapping_add(self.served.book.stored()).wrapping_sub(self.consumed)
     }
 
-    /// These bytes stored here have been waited for. Also taken from what this node has sent, so
-    /// that the difference of both, which all nodes sum up, remains.
+    /// Accounts for bytes stored here that have been waited for. They are also subtracted from the
+    /// bytes that this node has sent, so that the difference of both, which is summed over all
+    /// nodes, stays the same.
     fn account(&mut self, bytes: u64) {
         if let Some(marks) = &self.served.marks {
             marks.waited_for(marks.tick());
@@ -138,24 +141,24 @@ impl Space<'_> {
         self.sent = self.sent.wrapping_sub(bytes);
     }
 
-    /// All bytes that this node has stored directly.
+    /// The count of bytes that this node has stored directly.
     fn stored_directly(&self) -> u64 {
         self.peers.iter().fold(0, |sum, peer| sum.wrapping_add(peer.total))
     }
 
-    /// This node is about to store bytes by a message.
+    /// Counts bytes that this node is about to store by a message.
     #[inline]
     pub(crate) fn count_sent(&mut self, bytes: u64) {
         self.sent = self.sent.wrapping_add(bytes);
     }
 
-    /// Bytes have been written directly into the heap of node `to`.
+    /// Counts bytes written directly into the heap of node `to`.
     pub(crate) fn has_stored(&mut self, to: usize, bytes: u64) {
         if let Some(peer) = self.peers.get_mut(to) {
             peer.total = peer.total.wrapping_add(bytes);
             peer.segment.has_stored(self.rank, peer.total);
         } else {
-            // Its own heap, where others' are not shared.
+            // This node's own heap, while others' are not shared.
             self.count_sent(bytes);
             self.served.stored(bytes);
         }

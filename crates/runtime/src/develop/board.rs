@@ -1,22 +1,22 @@
-//! The place of each node of this process, for the watchdog.
+//! The position of each node of this process, for the watchdog.
 
 use crate::transport::{AbortHandle, Call};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use strata_develop::log::Standing;
 use strata_develop::log::standing;
 
-/// The place of one node.
+/// The position of one node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
-    /// The last collective that it has entered, from 1.
+    /// The number of the last collective that it has entered, from 1.
     pub(crate) number: u64,
     pub(crate) call: Option<Call>,
     pub(crate) doing: Doing,
-    /// When it began to, in ns by the node's clock.
+    /// The time at which its activity began, in ns by the node's clock.
     pub(crate) since: u64,
 }
 
-/// What it is doing there; see [`standing::Doing`].
+/// Its activity; see [`standing::Doing`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Doing {
     Inside,
@@ -30,7 +30,7 @@ pub(crate) enum Doing {
 impl Position {
     const START: Self = Self { number: 0, call: None, doing: Doing::Works, since: 0 };
 
-    /// How long the node has waited at `now`; `None` if it does not wait.
+    /// The time for which the node has waited at `now`; `None` if it does not wait.
     pub(crate) fn waited(&self, now: u64) -> Option<u64> {
         matches!(self.doing, Doing::Inside | Doing::Waits(_)).then(|| now.saturating_sub(self.since))
     }
@@ -49,13 +49,13 @@ impl Position {
     }
 }
 
-/// A cell on its own cache lines, as nodes write theirs often.
+/// A cell on its own cache lines, because nodes often write theirs.
 #[repr(align(128))]
 struct Cell(Mutex<Position>);
 
-/// The nodes' places.
+/// The nodes' positions.
 pub(crate) struct Board {
-    /// The rank of the first.
+    /// The rank of the first node.
     first: usize,
     cells: Box<[Cell]>,
     /// The abort handle, once a node has stored it; on MPI only the process can be ended.
@@ -69,7 +69,8 @@ impl Board {
         Self { first, cells, abort_handle: OnceLock::new() }
     }
 
-    /// Records the place of node `rank`. The lock is contended only by the watchdog's rare check.
+    /// Records the position of node `rank`. The lock is contended only by the watchdog's rare
+    /// check.
     #[inline]
     pub(crate) fn show(&self, rank: usize, position: Position) {
         if let Some(cell) = self.cells.get(rank - self.first) {

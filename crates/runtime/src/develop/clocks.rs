@@ -2,8 +2,8 @@
 //!
 //! Clocks of processes begin at different times. Between two barriers, node 0 reads its clock once;
 //! every other node has read its own before the first and reads it again after the second. So node
-//! 0's reading is between these two, and the offset lies in an interval as long as both barriers
-//! took; its middle is wrong by at most half of that. Each node uses the shortest of many such
+//! 0's reading is between these two, and the offset is in an interval as long as both barriers
+//! took; the error of its middle is at most half of that. Each node uses the shortest of many such
 //! rounds (Cristian, *Probabilistic clock synchronization*, 1989, with barriers instead of
 //! messages).
 
@@ -13,7 +13,7 @@ use crate::node::Node;
 use crate::transport::{Action, Call, Endpoint};
 use std::panic::Location;
 
-/// Rounds; in the shortest one probably no node was descheduled.
+/// Number of rounds; in the shortest one probably no node was descheduled.
 const ROUNDS: usize = 64;
 
 impl Node {

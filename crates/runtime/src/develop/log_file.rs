@@ -8,10 +8,10 @@ use strata_develop::log::{ENDING, Entry, Head, OLD_ENDING, What};
 use strata_develop::{node_file, nodes_with_files};
 
 /// The size at which a file is renamed, replacing the previous one: a node's log takes at most
-/// twice this.
+/// twice this size.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A node's log. Each entry is one write without buffering: entries written survive `kill -9`.
+/// A node's log. Each entry is one unbuffered write, so that written entries survive `kill -9`.
 pub(crate) struct LogFile {
     head: Head,
     folder: PathBuf,
@@ -76,7 +76,7 @@ fn open(folder: &Path, node: usize) -> io::Result<File> {
     OpenOptions::new().create(true).write(true).truncate(true).open(node_file(folder, node, ENDING))
 }
 
-/// Node 0 removes the files of nodes that this job does not have, which an earlier job had.
+/// On node 0, removes the files of nodes of an earlier job that this job does not have.
 pub(super) fn forget_other_nodes(folder: &Path, head: Head, ending: &str) -> io::Result<()> {
     if head.node != 0 {
         return Ok(());

@@ -42,7 +42,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use strata_model::Seconds;
 
-/// How a job is observed; by default not at all.
+/// The observation of a job; by default there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Development {
     pub(crate) log: Option<PathBuf>,

@@ -17,12 +17,12 @@ impl Node {
         Reporter(self.notes().clone())
     }
 
-    /// Queues a line to be printed on standard output; usable anywhere, as it does not wait and
-    /// allocates only the first time. False if the queue of 64 KiB had no room for it: the line is
-    /// then lost, and counted.
+    /// Queues a line to be printed on standard output; it can be called anywhere, because it does
+    /// not wait and allocates only the first time. False if the queue of 64 KiB had no room for the
+    /// line, which is then lost and counted.
     ///
-    /// A line stays whole. With MPI, [`mpirun`](https://www.open-mpi.org) forwards 4 KiB at a time,
-    /// so longer lines may be mixed with other nodes' output.
+    /// A line is not split. With MPI, [`mpirun`](https://www.open-mpi.org) forwards 4 KiB at a
+    /// time, so longer lines may be mixed with other nodes' output.
     ///
     /// # Participation
     /// Local.
@@ -85,9 +85,8 @@ impl Node {
         self.notes().record_states(on)
     }
 
-    /// Writes what was recorded so far to the trace. That is also done at the end, and whenever
-    /// 32,768 events have accumulated; called here, all nodes pause at a time chosen by the
-    /// program.
+    /// Writes the recorded events to the trace. This also happens at the end, and whenever 32,768
+    /// events have accumulated; called here, all nodes pause at a time chosen by the program.
     ///
     /// # Participation
     /// Collective.

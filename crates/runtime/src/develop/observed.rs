@@ -1,5 +1,5 @@
-//! A layer between node and transport that records every call: the nodes' places, for log, watchdog
-//! and trace.
+//! A layer between node and transport that records every call and the nodes' positions, for log,
+//! watchdog and trace.
 
 use super::board::{Board, Doing, Position};
 use super::reporter::Notes;
@@ -21,7 +21,8 @@ struct Observed {
     notes: Rc<Notes>,
     board: Option<Arc<Board>>,
     position: Position,
-    /// The current wait: what the node repeatedly pauses for. It ends when that has happened.
+    /// The current wait: the awaited event of the node's repeated pauses. It ends when the event
+    /// has occurred.
     pausing: Option<(Call, Awaited)>,
     rank: usize,
 }
@@ -33,7 +34,7 @@ pub(crate) fn observe(
     board: Option<Arc<Board>>,
 ) -> Box<dyn Endpoint> {
     if let (Some(board), Some(abort_handle)) = (&board, inner.abort_handle()) {
-        // Every node does the same; the first one's is kept.
+        // Every node stores one; the first is kept.
         let _ = board.abort_handle.set(abort_handle);
     }
     let rank = inner.rank();
@@ -112,7 +113,7 @@ impl Observed {
         self.notes.set_own(Some(if inside { state(call) } else { State::MESSAGES }));
     }
 
-    /// The awaited event, or another one, has occurred.
+    /// Records that the awaited event, or another one, has occurred.
     #[inline]
     fn came(&mut self, is_it: impl FnOnce(Awaited) -> bool) {
         if let Some((_, awaited)) = self.pausing
@@ -127,7 +128,7 @@ impl Observed {
         if awaited == Awaited::AllLeft {
             return;
         }
-        // Complete, but its result was not yet requested.
+        // The collective is complete, but its result was not yet requested.
         self.is(if awaited == Awaited::Operation { Doing::Started } else { Doing::Works });
         self.notes.set_own(None);
         if awaited != Awaited::Operation && self.notes.is_logged() {
@@ -177,7 +178,8 @@ impl Endpoint for Observed {
     }
 
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
-        // Recorded before: a trace must not show a packet received before it was sent.
+        // Recorded before the packet is sent: a trace must not show a packet received before it was
+        // sent.
         let sent = trace::What::Sent { to: to as u32, bytes: u32::from(packet.length) };
         let at = self.notes.is_traced().then(|| self.notes.clock.ns());
         let room = self.inner.try_send(network, to, packet);

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _};
 
-/// The most bytes that are queued; further text is counted and lost.
+/// The most bytes that are queued; further text is lost, and counted.
 const ROOM: usize = 64 << 10;
 
 /// A node's queue of text; allocates at first use, and never more than [`ROOM`].
@@ -15,7 +15,7 @@ pub(crate) struct Prints {
 }
 
 impl Prints {
-    /// Queues a message, as one line or several; returns whether there was room for it.
+    /// Queues a message of one or several lines; returns false if there was no room for it.
     pub(crate) fn push(&mut self, message: impl Display) -> bool {
         self.text.reserve_exact(ROOM - self.text.len());
         let before = self.text.len();

@@ -9,17 +9,17 @@ use std::path::Path;
 use strata_develop::node_file;
 use strata_develop::trace::{ClockOffset, ENDING, Event, Head, What};
 
-/// Events in memory: 0.75 MiB.
+/// Number of events in memory: 0.75 MiB.
 const ROOM: usize = 1 << 15;
 
-/// Where a node's events are stored.
+/// The buffer of a node's events.
 pub(crate) struct Recorder {
     file: File,
     events: Vec<Event>,
     text: String,
-    /// The names already in the file.
+    /// For each state, true if its name is already in the file.
     written: [bool; strata_develop::trace::STATES],
-    /// Whether events are recorded now.
+    /// True if events are currently recorded.
     on: bool,
 }
 
@@ -35,7 +35,7 @@ impl Recorder {
         Ok(Self { file, events, text, written: Default::default(), on: true })
     }
 
-    /// Whether there is room for one more event.
+    /// True if there is no room for another event.
     pub(crate) fn is_full(&self) -> bool {
         self.events.len() >= ROOM
     }
@@ -48,12 +48,12 @@ impl Recorder {
         }
     }
 
-    /// Records the end, whether or not events are recorded now.
+    /// Records the end, even if events are not recorded now.
     pub(crate) fn end(&mut self, at: u64) {
         self.events.push(Event { at, what: What::End });
     }
 
-    /// Switches recording on or off; returns what it was.
+    /// Switches recording on or off; returns the previous setting.
     pub(crate) fn switch(&mut self, on: bool, at: u64, state: State) -> bool {
         let before = self.on;
         if before != on {

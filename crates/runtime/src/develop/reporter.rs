@@ -26,11 +26,11 @@ pub(crate) struct Notes {
     state: Cell<State>,
     /// The state set by the run-time, which takes precedence.
     own: Cell<Option<State>>,
-    /// Whether there is a recorder.
+    /// True if there is a recorder.
     traced: bool,
-    /// Whether there is a log.
+    /// True if there is a log.
     logged: bool,
-    /// Whether the end was recorded in the trace.
+    /// True if the end was recorded in the trace.
     ended: Cell<bool>,
 }
 
@@ -69,13 +69,13 @@ impl Notes {
         Ok(Rc::new(notes))
     }
 
-    /// Whether events are recorded, or could be.
+    /// True if events are recorded, or could be.
     #[inline]
     pub(crate) fn is_traced(&self) -> bool {
         self.traced
     }
 
-    /// Whether there is a log.
+    /// True if there is a log.
     #[inline]
     pub(crate) fn is_logged(&self) -> bool {
         self.logged
@@ -96,7 +96,8 @@ impl Notes {
         }
     }
 
-    /// Records an event that occurred at an earlier time; there has been none since.
+    /// Records an event that occurred at an earlier time; no event may have been recorded since
+    /// then.
     pub(crate) fn record_at(&self, at: u64, what: trace::What) {
         if let Some(recorder) = &mut *self.recorder.borrow_mut() {
             recorder.push(at, what);

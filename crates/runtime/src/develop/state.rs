@@ -1,8 +1,8 @@
-//! States: what a node is doing, for the state graph.
+//! States of a node, for the state graph.
 
 use strata_develop::trace::{STATES, check_name};
 
-/// What a node is doing.
+/// The state of a node.
 ///
 /// A program may set two freely, six are the run-time's own, and the program names up to 16
 /// (Brewer, manual, §10) with [`Node::name_states`](crate::Node::name_states).
@@ -10,15 +10,15 @@ use strata_develop::trace::{STATES, check_name};
 pub struct State(pub(crate) u8);
 
 impl State {
-    /// Nothing.
+    /// Idle.
     pub const IDLE: Self = Self(0);
     /// Work: the initial state of a program.
     pub const BUSY: Self = Self(1);
-    /// Writes a log or a trace.
+    /// Writing a log or a trace.
     pub const LOGGING: Self = Self(2);
-    /// Writes queued lines.
+    /// Writing queued lines.
     pub const PRINTING: Self = Self(3);
-    /// Waits for messages, or for room for them.
+    /// Waiting for messages, or for room for them.
     pub const MESSAGES: Self = Self(4);
     /// In a collective that moves data: broadcast, gather, exchange.
     pub const MOVING: Self = Self(5);

@@ -1,5 +1,5 @@
-//! The watchdog: a thread that checks where nodes are, and ends a job in which one has waited too
-//! long.
+//! The watchdog: a thread that checks the nodes' positions, and ends a job in which a node has
+//! waited too long.
 
 use super::board::{Board, Position};
 use crate::clock::HostClock;
@@ -15,7 +15,7 @@ use strata_develop::log::{Log, Standing};
 use strata_model::Seconds;
 use strata_select::say;
 
-/// Time for the other waiting processes to report before the first ends the process.
+/// Time for the other waiting processes to report before the first one ends the process.
 const COURTESY: Duration = Duration::from_secs(1);
 
 /// Checks a board until it is dropped.
@@ -33,8 +33,7 @@ struct Watch {
 }
 
 impl Watchdog {
-    /// Starts the watchdog. If no thread can be created there is none, and a line on standard error
-    /// says so.
+    /// Starts the watchdog. If the thread cannot be created, a line on standard error reports it.
     pub(crate) fn watch(board: &Arc<Board>, clock: HostClock, limit: Duration, log: Option<&Path>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let watch = Watch {
@@ -77,7 +76,8 @@ impl Watch {
                 long.then_some(position.since)
             };
             let seen: Vec<Option<u64>> = positions.iter().map(stuck).collect();
-            // Twice in a row, as the first check may come right after the process was suspended.
+            // Two checks in a row are required, because the first may follow a suspension of the
+            // process.
             if seen.iter().zip(&suspects).any(|(now, before)| now.is_some() && now == before) {
                 self.end(&positions, now, &seen);
                 return;
@@ -110,8 +110,8 @@ impl Watch {
         }
     }
 
-    /// Waiting nodes have been ended; one that does not wait may never notice, and the job would
-    /// hang.
+    /// Ends the process if a node that does not wait is still running: it may never notice the
+    /// abort, and the job would hang.
     fn end_the_rest(&self, rank: usize, message: &str) {
         let patience = self.limit.max(COURTESY);
         let until = self.clock.ns().saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
@@ -133,7 +133,7 @@ impl Watch {
         thread::sleep(COURTESY);
         if let Some(folder) = &self.log {
             let tell = Log::read_folder(folder).map(|logs| Standing::of_logs(&logs));
-            // Of all waiting nodes, one reports what the logs say about the others.
+            // Of all waiting nodes, one reports the other nodes' positions from the logs.
             if let Ok(standings) = tell
                 && self.is_first_to_wait(&standings)
             {
@@ -154,8 +154,8 @@ impl Watch {
 }
 
 /// Writes a message to standard error, and waits no longer than [`COURTESY`] for it. Standard error
-/// may be a full pipe that nobody reads, and a node may wait in it with its lock held: the process
-/// must end all the same.
+/// may be a full pipe without a reader, and a node may be blocked in it with its lock held: the
+/// process must end all the same.
 fn last_words(message: &str) {
     let (done, said) = mpsc::channel();
     let text = message.to_owned();
@@ -165,9 +165,10 @@ fn last_words(message: &str) {
         let _ = done.send(());
     });
     match speaker {
-        // If it takes longer, nobody reads.
+        // If it takes longer, the pipe has no reader.
         Ok(_) => drop(said.recv_timeout(COURTESY)),
-        // There may be no room for another thread: better to wait for a reader than to say nothing.
+        // There may be no room for another thread: waiting for a reader is better than losing the
+        // message.
         Err(_) => say!("{message}"),
     }
 }

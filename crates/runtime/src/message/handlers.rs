@@ -1,4 +1,4 @@
-//! Handlers: their registration, and what they may do.
+//! Handlers: their registration, and their contexts.
 
 use super::LARGEST_MESSAGE;
 use crate::transport::{PACKET, Packet, Part};
@@ -67,7 +67,7 @@ impl Requested<'_> {
         self.size
     }
 
-    /// Sends a reply to the node that sent the request. It leaves when the handler has returned.
+    /// Sends a reply to the node that sent the request. It is sent when the handler has returned.
     ///
     /// # Panics
     /// (which ends the job) if `handler` is not installed.
@@ -88,7 +88,7 @@ impl Requested<'_> {
         }
     }
 
-    /// As [`reply`](Self::reply), with bytes beside the arguments.
+    /// As [`reply`](Self::reply), with bytes besides the arguments.
     ///
     /// # Panics
     /// (which ends the job) as `reply`, and if arguments and bytes are more than
@@ -136,10 +136,10 @@ impl Replied {
 pub(crate) type Outbox = VecDeque<(usize, Packet)>;
 
 /// Marks handlers whose messages have arguments `A`, of at most 64 bytes, and any number of bytes
-/// beside them; `Request<WithBytes<A>>` and `Reply<WithBytes<A>>` are their numbers.
+/// besides; `Request<WithBytes<A>>` and `Reply<WithBytes<A>>` are their numbers.
 pub struct WithBytes<A>(PhantomData<A>);
 
-/// Arguments as a transport delivers them, for a handler that knows their type.
+/// A handler of arguments as a transport delivers them; it knows their type.
 pub(crate) type OnRequest = Box<dyn FnMut(&mut Requested<'_>, &[u8])>;
 pub(crate) type OnReply = Box<dyn FnMut(&Replied, &[u8])>;
 
@@ -179,7 +179,7 @@ pub struct Handlers {
     pub(crate) replies: Vec<(Signature, OnReply)>,
 }
 
-/// What must be equal on all nodes.
+/// The part of handlers that must be equal on all nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signature {
     pub(crate) arguments: &'static str,
@@ -197,7 +197,7 @@ impl Handlers {
         Self { first_request: requests, first_reply: replies, requests: Vec::new(), replies: Vec::new() }
     }
 
-    /// Whether these handlers directly follow `requests` and `replies` handlers installed before.
+    /// True if these handlers directly follow `requests` and `replies` installed handlers.
     pub(crate) fn follow(&self, requests: usize, replies: usize) -> bool {
         self.first_request == requests && self.first_reply == replies
     }
@@ -207,7 +207,7 @@ impl Handlers {
     /// `A` is plain data of at most 64 KiB: up to 64 bytes travel in one packet, more in several.
     ///
     /// # Panics
-    /// There are 32,000 handlers already.
+    /// If there are 32,000 handlers already.
     pub fn request<A: Pod>(
         &mut self,
         mut handler: impl FnMut(&mut Requested<'_>, A) + 'static,
@@ -222,7 +222,7 @@ impl Handlers {
     /// Registers a handler of replies.
     ///
     /// # Panics
-    /// There are 32,000 handlers already.
+    /// If there are 32,000 handlers already.
     pub fn reply<A: Pod>(&mut self, mut handler: impl FnMut(&Replied, A) + 'static) -> Reply<A> {
         let () = Fits::<A>::CHECK;
         let number = number(self.first_reply + self.replies.len());
@@ -233,10 +233,10 @@ impl Handlers {
 
     /// Registers a handler of requests with arguments of at most 64 bytes and any number of bytes,
     /// together at most 64 KiB ([`Node::send_with_bytes`](crate::Node::send_with_bytes)): for data
-    /// whose place the receiver finds by the arguments. The bytes have no alignment.
+    /// whose destination the receiver derives from the arguments. The bytes have no alignment.
     ///
     /// # Panics
-    /// There are 32,000 handlers already.
+    /// If there are 32,000 handlers already.
     pub fn request_with_bytes<A: Pod>(
         &mut self,
         mut handler: impl FnMut(&mut Requested<'_>, A, &[u8]) + 'static,
@@ -255,7 +255,7 @@ impl Handlers {
     /// [`request_with_bytes`](Self::request_with_bytes).
     ///
     /// # Panics
-    /// There are 32,000 handlers already.
+    /// If there are 32,000 handlers already.
     pub fn reply_with_bytes<A: Pod>(
         &mut self,
         mut handler: impl FnMut(&Replied, A, &[u8]) + 'static,
@@ -271,7 +271,7 @@ impl Handlers {
     }
 }
 
-/// Arguments that have bytes beside them travel in the first packet; checked at compile time.
+/// Arguments with bytes besides them must fit in the first packet; checked at compile time.
 pub(crate) struct InOnePacket<A>(PhantomData<A>);
 
 impl<A> InOnePacket<A> {
@@ -287,10 +287,10 @@ impl<A> Fits<A> {
         assert!(size_of::<A>() <= LARGEST_MESSAGE, "arguments of more than 64 KiB: send them through a port");
 }
 
-/// Higher numbers are the run-time's own.
+/// Handler numbers from here on are the run-time's own.
 pub(crate) const OWN: u16 = 65_000;
 
-/// On the network of requests: the handler is one of replies, which sends nothing.
+/// Marks, on the network of requests, a handler of replies, which sends nothing.
 pub(crate) const QUIET: u16 = 1 << 15;
 
 /// The most handlers of one kind: with [`QUIET`] their numbers are below [`OWN`].
@@ -305,7 +305,7 @@ fn number(index: usize) -> u16 {
 
 #[inline]
 fn read<A: Pod>(bytes: &[u8]) -> A {
-    // Installing has compared the sizes on all nodes.
+    // The sizes were compared on all nodes when the handlers were installed.
     bytemuck::pod_read_unaligned(bytes)
 }
 
@@ -319,7 +319,7 @@ pub(crate) fn packets(handler: u16, bytes: &[u8]) -> impl Iterator<Item = Packet
     })
 }
 
-/// The packets of a message of arguments, of at most [`PACKET`] bytes, and bytes beside them.
+/// The packets of a message of arguments, of at most [`PACKET`] bytes, and bytes besides.
 pub(crate) fn packets_with(handler: u16, arguments: &[u8], bytes: &[u8]) -> impl Iterator<Item = Packet> {
     let whole = arguments.len() + bytes.len();
     let (beside, rest) = bytes.split_at(bytes.len().min(PACKET - arguments.len()));
@@ -333,7 +333,7 @@ pub(crate) fn packets_with(handler: u16, arguments: &[u8], bytes: &[u8]) -> impl
         .chain(rest.map(move |(i, bytes)| Packet::new(handler, Part::of(i + 1, count(whole)), whole, bytes)))
 }
 
-/// The packets of a message of so many bytes.
+/// The number of packets of a message of `whole` bytes.
 fn count(whole: usize) -> usize {
     whole.div_ceil(PACKET).max(1)
 }

@@ -11,12 +11,13 @@ pub(crate) struct Inbox {
     /// Replies of the last handled request that have not yet left; bounded, as no request is
     /// handled meanwhile.
     pub(crate) outbox: Outbox,
-    /// The parts received so far, by network and sender; grows to the longest message, and stays.
+    /// The parts received so far, by network and sender; the memory grows to the longest message,
+    /// and is kept.
     parts: [Vec<Vec<u8>>; 2],
     /// Packets sent and received since the first handler was installed.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
-    /// How often all handlers were removed.
+    /// The number of times that all handlers were removed.
     pub(crate) cleared: u64,
     /// The network that the next message for either tries first.
     next: Network,
@@ -38,7 +39,7 @@ impl Inbox {
         }
     }
 
-    /// Whether handlers (or an empty list of them) have been installed; equal on all nodes.
+    /// True if handlers (or an empty list of them) have been installed; equal on all nodes.
     #[inline]
     pub(crate) fn is_in_use(&self) -> bool {
         !self.parts[0].is_empty()
@@ -49,7 +50,7 @@ impl Inbox {
         (self.requests.len(), self.replies.len())
     }
 
-    /// Adds handlers, which all nodes have found to be equal.
+    /// Adds handlers that are equal on all nodes.
     pub(crate) fn install(&mut self, handlers: Handlers, size: usize) {
         self.requests.extend(handlers.requests.into_iter().map(|(_, handler)| handler));
         self.replies.extend(handlers.replies.into_iter().map(|(_, handler)| handler));
@@ -63,13 +64,14 @@ impl Inbox {
         self.next
     }
 
-    /// Removes the handlers after so many; none of them is running, nor will be sent to.
+    /// Removes the handlers after the first `requests` and `replies`; none of them may be running,
+    /// or be sent to any more.
     pub(crate) fn remove_after(&mut self, requests: usize, replies: usize) {
         self.requests.truncate(requests);
         self.replies.truncate(replies);
     }
 
-    /// Removes all handlers; none is running.
+    /// Removes all handlers; none may be running.
     pub(crate) fn clear(&mut self) {
         self.requests.clear();
         self.replies.clear();
@@ -81,7 +83,7 @@ impl Inbox {
     /// Runs the handler of a message if `packet` completes it.
     ///
     /// # Errors
-    /// The packet is for a handler that is not installed here.
+    /// If the packet is for a handler that is not installed here.
     #[inline]
     pub(crate) fn handle(&mut self, network: Network, packet: &Packet) -> Result<(), String> {
         let from = packet.from as usize;

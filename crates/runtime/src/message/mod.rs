@@ -2,7 +2,7 @@
 //!
 //! A *request* goes from a program to any node, itself included; its handler runs when that node
 //! polls or waits, and may *reply*. A reply's handler cannot send at all. So a node that waits for
-//! room can always receive replies, and no program deadlocks because a buffer is full (von Eicken
+//! room can always receive replies, and no program deadlocks because of a full buffer (von Eicken
 //! et al., *Active Messages*, 1992; Brewer, manual, §6). Handlers never interrupt a program: they
 //! run inside the calls that poll, to completion, one at a time.
 

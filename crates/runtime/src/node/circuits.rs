@@ -1,8 +1,8 @@
 //! Reserved circuits of simulated machines, for libraries that reserve them.
 //!
-//! The network of a simulation knows packets. A circuit that was configured beforehand takes none,
-//! and its times are sums of constants, so a library computes them itself: data go from node to
-//! node in memory, each with the time at which they are there, and the nodes' clocks follow.
+//! A simulation's network carries only packets. A configured circuit carries none, and its times
+//! are sums of constants, so a library computes them itself. Data are passed between nodes in
+//! memory, with their times of arrival, and the nodes' clocks are advanced accordingly.
 
 use super::Node;
 use crate::transport::{Action, Awaited, Call};
@@ -14,9 +14,9 @@ use strata_sim::Time;
 pub use strata_sim::platform::Circuits;
 
 impl Node {
-    /// What reserved circuits cost on the simulated machine that this node is part of; `None` if it
-    /// has none, or is not simulated. The other methods named `circuit_…` are for machines that
-    /// have.
+    /// The costs of reserved circuits on the simulated machine to which this node belongs; `None`
+    /// if it has none, or the node is not simulated. The other methods named `circuit_…` require
+    /// such a machine.
     ///
     /// # Participation
     /// Local.
@@ -25,8 +25,7 @@ impl Node {
         self.transport.simulated()?.circuits()
     }
 
-    /// The time that this node's clock shows; reading it takes none. Zero where nothing is
-    /// simulated.
+    /// The time of this node's clock; reading it costs nothing. Zero if time is not simulated.
     ///
     /// # Participation
     /// Local.
@@ -35,7 +34,7 @@ impl Node {
         self.clock.simulated_time()
     }
 
-    /// Lets this node's clock show at least `time`.
+    /// Advances this node's clock to at least `time`.
     ///
     /// # Participation
     /// Local.
@@ -46,7 +45,7 @@ impl Node {
     }
 
     /// Gives every node a reference to the value of each node, by rank, at the time when the last
-    /// has come. `None`, on every node, where nothing is simulated.
+    /// node has arrived. `None`, on every node, if time is not simulated.
     ///
     /// # Participation
     /// Collective, with values of the same type; otherwise the job ends.
@@ -80,7 +79,7 @@ impl Node {
         }
     }
 
-    /// Receives until `there`, which another node makes true that then
+    /// Receives until `there` is true; another node makes it true and then
     /// [wakes](Self::circuit_wake) this one.
     ///
     /// # Participation
@@ -96,7 +95,7 @@ impl Node {
         while self.may_go_on() && !there(self) {
             self.pause(call, Awaited::Memory { pauses });
             pauses = pauses.saturating_add(1);
-            // A look at the networks costs time, so that it is taken only where something has come.
+            // Polling the networks costs time, so it is done only if a packet has arrived.
             if self.transport.simulated().is_some_and(|simulated| simulated.has_packets()) {
                 self.receive_all();
             }

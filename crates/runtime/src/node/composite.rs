@@ -1,8 +1,8 @@
 //! Composite reductions (Brewer, manual, §5): statistics of one number a node.
 //!
-//! Sums are reductions, which a control network combines where there is one; they are in rank
-//! order, so results are equal to the last bit. The variance is a second reduction, of the squared
-//! deviations, which avoids the cancellation of sums of squares. Of the median every node receives
+//! Sums are reductions, which a control network combines if there is one; they are in rank order,
+//! so results are equal to the last bit. The variance is a second reduction, of the squared
+//! deviations, which avoids the cancellation of sums of squares. For the median every node receives
 //! all numbers.
 
 use super::Node;
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 impl Node {
     /// The mean of every node's `value`.
     ///
-    /// Computed in `f64` without overflow; a NaN on any node makes it a NaN.
+    /// Computed in `f64` without overflow; NaN if any node's value is.
     ///
     /// # Participation
     /// Collective.
@@ -37,7 +37,7 @@ impl Node {
     }
 
     /// The median of every node's `value`; of an even number of nodes, the lower of the two in the
-    /// middle. A NaN on any node makes it a NaN.
+    /// middle. NaN if any node's value is.
     ///
     /// # Participation
     /// Collective.
@@ -53,12 +53,12 @@ impl Node {
         *median
     }
 
-    /// Scaled first where the sum of numbers near the largest would overflow.
+    /// The mean; values are scaled first if the sum of numbers near the largest would overflow.
     #[track_caller]
     fn mean(&mut self, value: f64) -> f64 {
         let n = self.size() as f64;
         let sum = self.reduce_add(value);
-        // Equal on all nodes.
+        // The test has the same result on all nodes.
         if sum.is_finite() { sum / n } else { self.reduce_add(value / n) }
     }
 }

@@ -1,4 +1,4 @@
-//! Messages on either network, and puts that receive after every packet.
+//! Messages on either network, and puts that poll after every packet.
 
 use super::Node;
 use crate::message::{QUIET, Reply, WithBytes, packets, packets_with};
@@ -8,10 +8,10 @@ use std::panic::Location;
 
 impl Node {
     /// Sends a message whose handler sends nothing to node `to`, on whichever network has room:
-    /// faster than [`send`](Self::send) where many messages need no answer (Brewer, manual, §6.1:
+    /// faster than [`send`](Self::send) if many messages need no answer (Brewer, manual, §6.1:
     /// `SendBothRLPollBoth`).
     ///
-    /// Such messages overtake each other, and requests. While neither network has room, the node
+    /// Such messages may overtake each other and requests. While neither network has room, the node
     /// receives.
     ///
     /// ```
@@ -42,12 +42,12 @@ impl Node {
         self.send_all_either(to, &handler, handler.number, packets, Location::caller());
     }
 
-    /// As [`send_either`](Self::send_either), with bytes beside the arguments as in
+    /// As [`send_either`](Self::send_either), with bytes besides the arguments as in
     /// [`send_with_bytes`](Self::send_with_bytes). A message of more than 64 bytes in all takes the
     /// network of requests.
     ///
     /// # Participation
-    /// As [`send_either`](Self::send_either); of more than the most bytes the job ends.
+    /// As [`send_either`](Self::send_either); too many bytes end the job.
     #[track_caller]
     pub fn send_either_with_bytes<A: Pod>(
         &mut self,
@@ -95,7 +95,7 @@ impl Node {
                 if room.is_some() || !self.may_go_on() {
                     break;
                 }
-                // Room for replies comes without this node's help.
+                // Room for replies becomes free without this node's help.
                 if self.receive_all() == 0 {
                     self.pause(&call, Awaited::Room(taken.unwrap_or(Network::Reply), to));
                 }
@@ -103,10 +103,10 @@ impl Node {
         }
     }
 
-    /// As [`put`](Self::put), and after every packet receives until the networks are empty,
-    /// whatever the transport: handlers run while a long block is sent (Brewer, manual, §7:
-    /// `SendBlockXferPollBoth`). `put` alone receives only where it finds no room, and then may
-    /// leave messages for later.
+    /// As [`put`](Self::put), but receives after every packet until the networks are empty, on any
+    /// transport: handlers run while a long block is sent (Brewer, manual, §7:
+    /// `SendBlockXferPollBoth`). `put` alone receives only if it finds no room, and may then leave
+    /// messages for later.
     ///
     /// # Participation
     /// As [`put`](Self::put).

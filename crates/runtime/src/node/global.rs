@@ -1,9 +1,9 @@
-//! Whole collectives.
+//! Whole (not split-phase) collectives.
 //!
 //! In a program that has installed handlers, waiting nodes must keep receiving, or two nodes could
 //! wait for each other forever. Short collectives are therefore run split-phase, with polls in
-//! between. A long one is preceded by such a barrier, after which no node needs another one to
-//! receive before it has done its own part.
+//! between. A long collective is preceded by such a barrier; after it, no node depends on another
+//! one that must receive messages before it has done its own part.
 
 use super::Node;
 use crate::block::{Block, RawBlock};
@@ -12,12 +12,12 @@ use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 
-/// The most bytes that are copied, instead of preceding the collective by a barrier, where nodes
-/// receive messages.
+/// The most bytes of a collective that is run split-phase with copied values if nodes receive
+/// messages; a longer one is preceded by a barrier.
 const SHORT: usize = 128;
 
 impl Node {
-    /// Waits until every node has called it.
+    /// Returns when every node has called it.
     ///
     /// # Participation
     /// Collective.
@@ -27,7 +27,7 @@ impl Node {
         self.in_place(call, Operation::Barrier, &mut []);
     }
 
-    /// Whether `value` is true on any node.
+    /// True if `value` is true on any node.
     ///
     /// # Participation
     /// Collective.
@@ -47,8 +47,9 @@ impl Node {
         self.transport.set_async_or(value);
     }
 
-    /// Whether any node's part of the asynchronous or is true, as far as this node knows now: after
-    /// all nodes have set theirs false and passed a barrier, or some time later, it is false.
+    /// True if any node's part of the asynchronous or is true, as far as this node knows now. After
+    /// all nodes have set theirs to false and passed a barrier, it becomes false immediately or
+    /// some time later.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -113,8 +114,8 @@ impl Node {
         operand.apply(|values| self.scan_vector(op, false, None, values, place))
     }
 
-    /// Combines the values of the nodes before this one with its own (inclusive scan, as Split-C's
-    /// `all_scan` is).
+    /// Combines the values of the nodes before this one with its own (an inclusive scan, like
+    /// Split-C's `all_scan`).
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -132,7 +133,7 @@ impl Node {
             let mine = values.to_vec();
             self.scan_vector(op, false, None, values, place);
             if self.rank() == 0 {
-                // Not combined with the identity: -0.0 stays what it is.
+                // Copied rather than combined with the identity, so that -0.0 is preserved.
                 values.copy_from_slice(&mine);
             } else {
                 let kind = <O::Number as Arithmetic>::KIND;
@@ -231,8 +232,8 @@ impl Node {
         all
     }
 
-    /// As [`all_gather`](Self::all_gather), into `all`, which has room for as many values from each
-    /// node: memory that is used again costs no fresh pages.
+    /// As [`all_gather`](Self::all_gather), into `all`, which must have room for as many values
+    /// from each node; reusing memory avoids fresh pages.
     ///
     /// # Participation
     /// Collective, with equal lengths.
@@ -307,20 +308,20 @@ impl Node {
             self.transport.collective(call, Collective::InPlace(operation, values));
             self.has_left(values);
         }
-        // A barrier or a reduction ends only when all nodes have come to it.
+        // A barrier or a reduction ends only when all nodes have entered it.
         self.ended_receiving &= !matches!(operation, Operation::Barrier | Operation::Reduce(..));
     }
 
-    /// Whether waiting nodes receive messages; first completes a collective in flight. Equal on all
-    /// nodes.
+    /// True if waiting nodes receive messages; first completes a collective in flight. It is equal
+    /// on all nodes.
     #[inline]
     fn receives(&mut self) -> bool {
         self.complete_current();
         self.inbox.is_in_use()
     }
 
-    /// Whether a collective of `bytes` must be run split-phase, with polls. If not, a barrier has
-    /// been run where needed, and the whole collective may follow.
+    /// True if a collective of `bytes` must be run split-phase, with polls. Otherwise a barrier has
+    /// been run if needed, and the whole collective may follow.
     #[inline]
     fn is_started(&mut self, call: &Call, bytes: usize) -> bool {
         let receives = self.receives();
@@ -330,8 +331,8 @@ impl Node {
         receives && bytes <= SHORT
     }
 
-    /// A barrier if other nodes may still wait for messages, as those of `receiving` do: on a
-    /// machine whose networks carry blocks too, blocks would stand before the messages.
+    /// Runs a barrier if other nodes may still wait for messages, as in `receiving`: on a machine
+    /// whose networks also carry blocks, blocks would delay the messages.
     fn come_together(&mut self, call: &Call) {
         if self.receives() || self.ended_receiving {
             self.combine_started(*call, Operation::Barrier, &mut []);

@@ -3,7 +3,7 @@
 use super::Node;
 use std::any::{Any, TypeId};
 
-/// One value of each type in use; programs use a handful, so a linear search is cheapest.
+/// One value of each type in use; programs use few types, so a linear search is the fastest.
 #[derive(Default)]
 pub(super) struct Locals(Vec<(TypeId, Box<dyn Any>)>);
 

@@ -49,12 +49,12 @@ impl Node {
         }
     }
 
-    /// Runs `pattern`, during which nodes that wait receive, as between [`install`](Self::install)
-    /// and [`uninstall`](Self::uninstall): for libraries that use ports, whether or not the program
-    /// has handlers installed.
+    /// Runs `pattern`, during which waiting nodes receive messages, as between
+    /// [`install`](Self::install) and [`uninstall`](Self::uninstall): for libraries that use ports,
+    /// whether or not the program has handlers installed.
     ///
-    /// Unlike those two it needs no agreement. In return, when `pattern` ends on a node, everything
-    /// that others send to it must have arrived, and its ports be closed.
+    /// Unlike these two it needs no agreement. In return, when `pattern` ends on a node, everything
+    /// that others send to it must have arrived, and its ports must be closed.
     ///
     /// # Participation
     /// Collective.
@@ -63,14 +63,14 @@ impl Node {
         self.receiving_by(Handlers::after(requests, replies), pattern)
     }
 
-    /// As [`receiving`](Self::receiving), with handlers that are installed meanwhile beside those
-    /// of the program: for libraries that send messages of their own.
+    /// As [`receiving`](Self::receiving), with additional handlers that are installed meanwhile
+    /// besides those of the program: for libraries that send messages of their own.
     ///
-    /// Nothing checks that the nodes' handlers are alike. A node may send to them only after all
-    /// nodes have begun `pattern`, which any barrier or reduction in it tells.
+    /// The nodes' handlers are not compared. A node may send to them only after all nodes have
+    /// begun `pattern`, for example after a barrier or reduction in it.
     ///
     /// # Participation
-    /// Collective: the handlers are those of [`handlers`](Self::handlers), and no others are
+    /// Collective: the handlers must come from [`handlers`](Self::handlers), and no others may be
     /// installed meanwhile; otherwise the job ends.
     #[track_caller]
     pub fn receiving_by<T>(&mut self, handlers: Handlers, pattern: impl FnOnce(&mut Self) -> T) -> T {
@@ -86,8 +86,8 @@ impl Node {
             self.inbox.install(handlers, size);
         }
         let result = pattern(self);
-        // Once everything that this node sent has left, as everything for it has arrived, other
-        // nodes need nothing more of it.
+        // Everything for this node has arrived; once everything that it sent has left, other nodes
+        // need nothing more from it.
         if !receives {
             self.send_all_parts(Location::caller());
             self.inbox.clear();
@@ -98,20 +98,20 @@ impl Node {
         result
     }
 
-    /// Waits until all parts of messages have left, if any may wait for room.
+    /// Waits until all parts of messages have left, if any may be waiting for room.
     fn send_all_parts(&mut self, place: &'static Location<'static>) {
         let call = Call::plain(Action::Send, place);
         let waits =
             |node: &mut Self| node.transport.simulated().is_some_and(|machine| !machine.all_parts_left());
         while self.may_go_on() && waits(self) {
-            // A poll sends parts, too.
+            // A poll also sends parts.
             if self.poll_once() == 0 && waits(self) {
                 self.pause(&call, Awaited::Packet);
             }
         }
     }
 
-    /// Removes all handlers, after every message has been handled everywhere: from now on waiting
+    /// Removes all handlers, after every message has been handled on all nodes: from now on waiting
     /// nodes do not receive, which is faster.
     ///
     /// # Participation
@@ -125,9 +125,9 @@ impl Node {
         if !self.inbox.is_in_use() || !self.may_go_on() {
             return;
         }
-        // Nothing is in flight when as many packets were received as sent, twice in a row: counts
-        // are not taken at one moment (Mattern, "Algorithms for distributed termination detection",
-        // 1987).
+        // No message is in flight when the counts of packets sent and received are equal twice in a
+        // row: they are not taken at a single moment (Mattern, "Algorithms for distributed
+        // termination detection", 1987).
         let mut before = None;
         loop {
             self.receive_all();
@@ -143,8 +143,8 @@ impl Node {
         self.inbox.clear();
     }
 
-    /// How often handlers were removed: while it stays the same, a library that was used before can
-    /// go on to use those that it installed then.
+    /// The number of times that handlers were removed: if it is unchanged, a library can still use
+    /// the handlers that it installed before.
     ///
     /// # Participation
     /// Local; equal on all nodes.
@@ -153,7 +153,7 @@ impl Node {
         self.inbox.cleared
     }
 
-    /// Whether `value` is equal on all nodes; returns after all have called it.
+    /// True if `value` is equal on all nodes; returns after all have called it.
     pub(crate) fn agree_on(&mut self, call: Call, value: u64) -> bool {
         let mut both = [value, !value];
         self.combine_started(
@@ -168,8 +168,8 @@ impl Node {
     /// Sends a request to node `to`, which may be this one: `handler` will run there with
     /// `arguments`.
     ///
-    /// Messages to one node arrive once, in the order sent. While there is no room on the way, the
-    /// node receives.
+    /// Messages to one node arrive exactly once, in the order sent. While there is no room for the
+    /// message, the node receives messages.
     ///
     /// # Participation
     /// Local. There must be a node `to`, and `handler` must be installed, otherwise the job ends.
@@ -187,9 +187,9 @@ impl Node {
         }
     }
 
-    /// As [`send`](Self::send), with bytes beside the arguments, up to [`LARGEST_MESSAGE`] in all:
-    /// for data whose place the receiver finds by the arguments. An MPI transport moves them in
-    /// messages of some 4 KiB.
+    /// As [`send`](Self::send), with bytes besides the arguments, up to [`LARGEST_MESSAGE`] in all:
+    /// for data whose destination the receiver derives from the arguments. An MPI transport moves
+    /// them in messages of some 4 KiB.
     ///
     /// ```
     /// use std::{cell::Cell, rc::Rc};
@@ -213,7 +213,7 @@ impl Node {
     /// ```
     ///
     /// # Participation
-    /// As [`send`](Self::send); of more than the most bytes the job ends.
+    /// As [`send`](Self::send); too many bytes end the job.
     #[track_caller]
     pub fn send_with_bytes<A: Pod>(
         &mut self,
@@ -234,7 +234,7 @@ impl Node {
         }
     }
 
-    /// Ends the job if arguments of `A` with these bytes beside them are too long.
+    /// Ends the job if arguments of `A` and these bytes together are too long.
     #[inline]
     pub(super) fn check_length<A>(&mut self, to: usize, bytes: &[u8], place: &'static Location<'static>) {
         let () = InOnePacket::<A>::CHECK;
@@ -275,8 +275,8 @@ impl Node {
         }
     }
 
-    /// Receives until the networks are empty: the usual way to poll. Returns how many messages'
-    /// handlers ran.
+    /// Receives until the networks are empty: the usual way to poll. Returns the number of messages
+    /// whose handlers ran.
     ///
     /// # Participation
     /// Local.
@@ -285,7 +285,7 @@ impl Node {
         self.receive_all()
     }
 
-    /// Receives at most one packet from each network, and what has arrived in ports.
+    /// Receives at most one packet from each network, and the arrived data of ports.
     ///
     /// # Participation
     /// Local.
@@ -294,8 +294,8 @@ impl Node {
         self.data_arrived(Networks::Both) + self.receive(Network::Reply) + self.receive(Network::Request)
     }
 
-    /// Receives at most one packet from `network`, and what has arrived in ports. Where blocks
-    /// arrive packet by packet (on simulated machines), that is one of this network's packets.
+    /// Receives at most one packet from `network`, and the arrived data of ports. If blocks arrive
+    /// packet by packet (on simulated machines), such a packet counts as the network's.
     ///
     /// # Participation
     /// Local.
@@ -333,12 +333,13 @@ impl Node {
         }
     }
 
-    /// Receives until `done`, which is evaluated after each message. Long waits yield the core.
+    /// Receives until `done` is true; `done` is evaluated after each message. Long waits yield the
+    /// core.
     ///
     /// # Participation
-    /// Local. A handler must make `done` true. Where all nodes wait and no message is under way, the
-    /// job ends and says who waits in which call; where another node never sends what it should, but
-    /// goes on, this waits forever (or until the watchdog ends the job).
+    /// Local. A handler must make `done` true. If all nodes wait and no message is in flight, the
+    /// job ends, and the error lists each node's call. If another node never sends the message but
+    /// continues, this waits forever (or until the watchdog ends the job).
     #[track_caller]
     pub fn wait_until(&mut self, mut done: impl FnMut() -> bool) {
         let call = Call::plain(Action::WaitUntil, Location::caller());
@@ -355,7 +356,7 @@ impl Node {
     }
 
     /// Receives until every node's program has ended: others may still send, and wait for replies.
-    /// First completes what was started.
+    /// Completes a started collective first.
     pub(crate) fn leave(&mut self) {
         self.complete_current();
         self.complete_transfers();
@@ -392,8 +393,8 @@ impl Node {
         }
     }
 
-    /// Receives a packet from one network, or as much as has arrived of a message of several, and
-    /// runs its handler; returns 1 if there was one.
+    /// Receives a packet from one network, or the arrived packets of a longer message, and runs its
+    /// handler; returns 1 if there was one.
     #[inline]
     pub(super) fn receive(&mut self, network: Network) -> usize {
         if network == Network::Request && !self.inbox.outbox.is_empty() {
@@ -408,7 +409,7 @@ impl Node {
         }
         self.packet_arrived(network, &packet);
         if packet.part() == Part::More && self.transport.simulated().is_none() {
-            // What a waiting node does between two packets takes longer than a packet.
+            // The work of a waiting node between two packets takes longer than a packet.
             while packet.part() == Part::More && self.transport.try_receive(network, &mut packet) {
                 self.packet_arrived(network, &packet);
             }
@@ -419,10 +420,10 @@ impl Node {
         1
     }
 
-    /// Sends the replies of the request handled last, as far as there is room. It never waits: a
+    /// Sends the replies of the request handled last, as long as there is room. It never waits: a
     /// node that waits for a collective must notice that it is complete, as other nodes may be
     /// blocked in it without polling. No other request is handled before the last reply has left,
-    /// so memory stays bounded; replies are received meanwhile, as they cause no others.
+    /// so memory stays bounded; replies are received meanwhile, because they cause no others.
     #[inline]
     fn send_replies(&mut self) {
         while let Some((to, packet)) = self.inbox.outbox.front().copied() {

@@ -44,9 +44,9 @@ use transfers::Transfers;
 ///
 /// Every node runs the same function with its own `Node`. Most methods are *collective*: every node
 /// calls them, in the same order, with equal operations and lengths. A collective never fails on
-/// one node alone: where a node panics, returns an error, leaves early or makes a different call,
-/// the job ends on all nodes (waiting nodes unwind quietly), and the caller that started it gets
-/// one [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
+/// one node alone: if a node panics, returns an error, leaves early or makes a different call, the
+/// job ends on all nodes (waiting nodes unwind quietly). The caller that started the job gets one
+/// [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
 ///
 /// Results are equal to the last bit on every node and in every run: values are combined in rank
 /// order. Integers wrap.
@@ -66,7 +66,7 @@ pub struct Node {
     clock: Clock,
     skeleton: bool,
     inbox: Inbox,
-    /// Whether a `receiving` has ended here, which other nodes may still be in.
+    /// True if a `receiving` has ended here that other nodes may still be in.
     ended_receiving: bool,
     split: Split,
     ports: Ports,
@@ -160,21 +160,21 @@ impl Node {
         }
     }
 
-    /// Charges a simulated node for a call that combines values by messages.
+    /// Charges a simulated node for a call that combines values with messages.
     pub(crate) fn charge_combine_call(&mut self) {
         if let Some(simulated) = self.transport.simulated() {
             simulated.charge_combine_call();
         }
     }
 
-    /// Charges a simulated node for combining values of so many bytes.
+    /// Charges a simulated node for combining values of `bytes` bytes.
     pub(crate) fn charge_combining(&mut self, bytes: usize) {
         if let Some(simulated) = self.transport.simulated() {
             simulated.charge_combining(bytes);
         }
     }
 
-    /// Whether this is a node of a simulation that skips computing (see [`Computing::Skeleton`]).
+    /// True if this is a node of a simulation that skips computing (see [`Computing::Skeleton`]).
     #[must_use]
     #[inline]
     pub fn is_skeleton(&self) -> bool {
@@ -183,12 +183,12 @@ impl Node {
 
     /// A block of `len` elements, all zero bytes, for data that are computed and sent.
     ///
-    /// Where [`is_skeleton`](Self::is_skeleton) is true it has no memory: it is an empty slice that
-    /// represents `len` [elements](Block::elements). That many are charged for when it is passed to
-    /// [`put_block`](Self::put_block), [`start_transfer`](Self::start_transfer),
-    /// [`all_to_all_v`](Self::all_to_all_v) or a started collective. They arrive in a port opened
-    /// with such a block if it represents as many; nothing is stored. Methods that take a slice,
-    /// such as [`put`](Self::put), send nothing.
+    /// If [`is_skeleton`](Self::is_skeleton) is true, it has no memory: it is an empty slice that
+    /// represents `len` [elements](Block::elements). The node is charged for all of them when it is
+    /// passed to [`put_block`](Self::put_block), [`start_transfer`](Self::start_transfer),
+    /// [`all_to_all_v`](Self::all_to_all_v) or a started collective. They arrive in a port that was
+    /// opened with a block of as many represented elements; no data are stored. Methods that take a
+    /// slice, such as [`put`](Self::put), send nothing.
     ///
     /// # Participation
     /// Local.
@@ -204,7 +204,7 @@ impl Node {
         self.clock.now()
     }
 
-    /// Whether this is a node of a simulated machine: its time is simulated, and other nodes do not
+    /// True if this is a node of a simulated machine: its time is simulated, and other nodes do not
     /// run meanwhile.
     #[must_use]
     #[inline]
@@ -212,14 +212,14 @@ impl Node {
         self.clock.is_simulated()
     }
 
-    /// What a simulated node's clock shows, in ns, without making it go on.
+    /// The time of a simulated node's clock in ns, without advancing it.
     #[cfg(feature = "tune")]
     pub(crate) fn simulated_ns(&self) -> u64 {
         self.clock.ns()
     }
 
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes,
-    /// so that they take the same decisions.
+    /// so that they make the same decisions.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -233,8 +233,8 @@ impl Node {
         self.settings.variable(name)
     }
 
-    /// Whether the environment variable `name` of node 0 is set, and neither empty nor 0: how
-    /// `STRATA_EXPLAIN` and `STRATA_CHECK` are read.
+    /// True if the environment variable `name` of node 0 is set, and neither empty nor 0: used for
+    /// `STRATA_EXPLAIN` and `STRATA_CHECK`.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -248,8 +248,8 @@ impl Node {
         self.settings.is_on(name)
     }
 
-    /// The machine that this program runs on, as described by node 0; models fitted on another one
-    /// are not valid here.
+    /// The machine on which this program runs, as described by node 0; models fitted on another
+    /// machine are not valid here.
     #[must_use]
     pub fn platform(&self) -> Platform {
         self.settings.platform.clone()
@@ -267,13 +267,13 @@ impl Node {
         self.end_job(format!("{call}: {what}"));
     }
 
-    /// Ends the job; first writes what was printed and recorded, as the process may end with it.
+    /// Ends the job; first writes queued output and records, because the process may end with it.
     #[cold]
     fn end_job(&mut self, message: String) -> ! {
         self.notes.end(What::Fail(&message));
         if !self.may_go_on() {
-            // In a destructor while the node unwinds, which cannot unwind once more: Rust would abort
-            // without this word.
+            // A destructor has called this while the node unwinds, so it cannot unwind again: Rust
+            // would abort without this message.
             say!("error: node {}: {message}; the node was failing already", self.rank());
             std::process::abort();
         }

@@ -1,8 +1,8 @@
-//! Ports: memory of one node that others write into (Brewer, manual, §7).
+//! Ports: memory of one node into which others write (Brewer, manual, §7).
 //!
-//! A port counts the bytes that are still expected. Data that arrive lower the count, headers raise
-//! it, in any order; when it reaches zero the port is complete. The memory belongs to the run-time
-//! while the port is open.
+//! A port counts the bytes that are still expected. Arriving data lower the count and headers raise
+//! it, in any order; at zero the port is complete. The memory belongs to the run-time while the
+//! port is open.
 
 use super::Node;
 use crate::block::{Block, Contents};
@@ -24,18 +24,19 @@ type OnComplete = Box<dyn FnMut(&mut Completed<'_>)>;
 #[derive(Default)]
 pub(super) struct Ports {
     open: BTreeMap<usize, Port>,
-    /// The results of a poll; kept to reuse its memory.
+    /// The results of a poll; the memory is reused.
     arrived: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]
 struct Port {
-    /// Bytes announced that have not arrived; negative where data arrived before their header.
+    /// Announced bytes that have not arrived; negative if data arrived before their header.
     count: i64,
-    /// How often the count has reached zero, less the completions already waited for.
+    /// The number of times that the count has reached zero, less the completions already waited
+    /// for.
     completions: u64,
     handler: Option<OnComplete>,
-    /// The handler that a header named, and the node that sent it.
+    /// The handler named by a header, and the node that sent the header.
     named: Option<(u16, u32)>,
     user: [u64; USER_WORDS],
 }
@@ -118,7 +119,7 @@ impl Node {
         }
     }
 
-    /// Announces `elements` elements of `T` to a port of this node, like a header from a sender.
+    /// Announces `elements` elements of `T` to a port of this node, as a sender's header would.
     ///
     /// # Participation
     /// Local. The port must be open, otherwise the job ends.
@@ -155,8 +156,8 @@ impl Node {
         &mut self.ports.open.entry(port).or_default().user
     }
 
-    /// The bytes that were announced to a port and have not arrived; negative where data arrived
-    /// before their header.
+    /// The announced bytes of a port that have not arrived; negative if data arrived before their
+    /// header.
     ///
     /// # Participation
     /// Local. The port must be open, otherwise the job ends.
@@ -235,7 +236,7 @@ impl Node {
         self.send_header_naming::<T>(to, port, elements, 1 + u64::from(handler.number), place);
     }
 
-    /// `named` is a handler's number and one, or 0 for none; it shares a word with the port, so
+    /// `named` is a handler's number plus one, or 0 for none; it shares a word with the port, so
     /// that a header fits the CM-5's packets.
     fn send_header_naming<T: Pod>(
         &mut self,
@@ -258,7 +259,7 @@ impl Node {
     /// count by their bytes.
     ///
     /// Returns when `values` may be reused; the data are then in flight or have arrived. Several
-    /// nodes may write into one port; where they write the same elements, any one of them wins.
+    /// nodes may write into one port; if they write the same elements, one of the values remains.
     ///
     /// # Participation
     /// Local. Node `to` must exist and its port be open and long enough, otherwise the job ends. On
@@ -296,8 +297,8 @@ impl Node {
         }
     }
 
-    /// The bytes before element `offset`. Strata's offsets may be negative, as its ports begin
-    /// anywhere in their memory; a negative number that became an offset is told.
+    /// The bytes before element `offset`. Strata's offsets may be negative, because its ports begin
+    /// anywhere in their memory; an offset that results from a negative number is reported.
     pub(super) fn bytes_of_offset<T>(&mut self, call: &Call, offset: usize) -> usize {
         if let Ok(offset) = isize::try_from(offset) {
             return offset.unsigned_abs().saturating_mul(size_of::<T>());
@@ -326,14 +327,14 @@ impl Node {
         self.misuse(call, &format!("there is no port {port}: ports are 0 to {}", USER_PORTS - 1));
     }
 
-    /// Opens a port of the run-time's own in which `bytes` bytes will arrive.
+    /// Opens one of the run-time's own ports, in which `bytes` bytes will arrive.
     pub(crate) fn open_own<T: Pod>(&mut self, port: usize, memory: Block<T>, bytes: usize) {
         let count = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.ports.open.insert(port, Port { count, ..Port::default() });
         self.transport.open(port, memory.into_raw());
     }
 
-    /// Waits for all bytes of a port of the run-time's own, and closes it.
+    /// Waits for all bytes of one of the run-time's own ports, and closes it.
     pub(crate) fn close_own<T: Pod>(&mut self, call: &Call, port: usize) -> Block<T> {
         while self.may_go_on() && self.ports.open.get(&port).is_some_and(|state| state.count != 0) {
             self.receive_or_pause(call);
@@ -342,7 +343,7 @@ impl Node {
         Block::from_raw(self.transport.close(port).unwrap_or_default())
     }
 
-    /// Counts what has arrived in ports; returns the number of ports.
+    /// Counts the data that have arrived in ports; returns the number of ports.
     #[inline]
     pub(super) fn data_arrived(&mut self, networks: Networks) -> usize {
         if self.ports.open.is_empty() { 0 } else { self.count_arrivals(networks) }
@@ -377,7 +378,7 @@ impl Node {
         self.count(port, bytes.cast_signed());
     }
 
-    /// Changes the count of a port, and completes the port where the count reaches zero.
+    /// Changes the count of a port, and completes the port if the count reaches zero.
     fn count(&mut self, port: usize, change: i64) {
         // Arrivals in a port that a handler has closed meanwhile are ignored.
         let Some(state) = self.ports.open.get_mut(&port) else { return };

@@ -1,4 +1,4 @@
-//! Messages that repeat, which some transports prepare (MPI's persistent requests and derived
+//! Repeated messages, which some transports prepare (MPI's persistent requests and derived
 //! datatypes).
 
 use super::Node;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::panic::Location;
 
 impl Node {
-    /// Prepares messages that repeat, each with memory of its own, if the transport does that: by
+    /// Prepares repeated messages, each with its own memory, if the transport supports that: with
     /// MPI's persistent requests (MPI 3.1, §3.9). Otherwise `None`, on every node.
     ///
     /// [`start`](Self::start_prepared) and [`complete`](Self::complete_prepared) then exchange all
@@ -18,7 +18,7 @@ impl Node {
     /// Local. Both ends must be prepared, and started equally often.
     ///
     /// # Panics
-    /// There is no such node, a number is too great, or a message is longer than 1 GiB.
+    /// If there is no such node, a number is too great, or a message is longer than 1 GiB.
     pub fn prepare<T: Pod>(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Prepared<T>> {
         let in_bytes = |message: &Repeated| {
             let bytes = self.checked(message.node, message.number, message.len, size_of::<T>());
@@ -35,14 +35,14 @@ impl Node {
     /// Local.
     ///
     /// # Panics
-    /// They are started already.
+    /// If they are already started.
     pub fn start_prepared<T: Pod>(&mut self, messages: &mut Prepared<T>) {
         messages.at_rest();
         messages.messages.start();
     }
 
-    /// Waits until all messages have gone and come, receiving what others send meanwhile. Returns
-    /// at once where they are not started.
+    /// Waits until all messages have been sent and received; receives other messages meanwhile.
+    /// Returns at once if they are not started.
     ///
     /// # Participation
     /// Local. A message of another length than prepared ends the job.
@@ -54,15 +54,15 @@ impl Node {
         }
     }
 
-    /// Prepares messages that repeat, each from and to pieces of a memory of the program, which it
-    /// lends for each exchange, if the transport does that: by MPI's derived datatypes (MPI 3.1,
-    /// §4.1). Otherwise `None`, on every node.
+    /// Prepares repeated messages, each from and to pieces of a memory that the program lends for
+    /// each exchange, if the transport supports that: with MPI's derived datatypes (MPI 3.1, §4.1).
+    /// Otherwise `None`, on every node.
     ///
     /// # Participation
     /// Local. Both ends must be prepared, with equally many elements, and exchanged equally often.
     ///
     /// # Panics
-    /// As [`prepare`](Self::prepare), or a received piece overlaps another piece.
+    /// As [`prepare`](Self::prepare), or if a received piece overlaps another piece.
     pub fn prepare_pieces<T: Pod>(
         &mut self,
         sends: &[RepeatedPieces],
@@ -85,14 +85,14 @@ impl Node {
         Some(PreparedPieces::new(messages, least))
     }
 
-    /// Sends and receives all messages, from and to their pieces of `memory`; receives what others
-    /// send meanwhile.
+    /// Sends and receives all messages, from and to their pieces of `memory`; receives other
+    /// messages meanwhile.
     ///
     /// # Participation
     /// Local. A message of another length than prepared ends the job.
     ///
     /// # Panics
-    /// `memory` does not have all pieces.
+    /// If `memory` does not have all pieces.
     #[track_caller]
     pub fn exchange_pieces<T: Pod>(&mut self, messages: &mut PreparedPieces<T>, memory: &mut [T]) {
         let (least, len) = (messages.least, memory.len());
@@ -101,7 +101,7 @@ impl Node {
         messages.messages.exchange(bytemuck::cast_slice_mut(memory), &mut || self.receive_or_pause(&call));
     }
 
-    /// The bytes of a message of `len` elements of `size` bytes, after all has been checked.
+    /// The bytes of a message of `len` elements of `size` bytes, after all checks.
     fn checked(&self, node: usize, number: usize, len: usize, size: usize) -> usize {
         let nodes = self.size();
         assert!(node < nodes, "a prepared message of node {node}: there are {nodes}");
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::Machine;
 
-    /// Pieces from one element to before another.
+    /// Pieces, each from one element to before another.
     fn pieces(node: usize, pieces: &[[usize; 2]]) -> RepeatedPieces {
         RepeatedPieces { node, number: 0, pieces: pieces.iter().map(|[from, to]| *from..*to).collect() }
     }

@@ -2,26 +2,27 @@
 
 use super::Node;
 
-/// What is remembered of collectives.
+/// The record of collectives.
 #[derive(Default)]
 pub(super) struct Results {
-    /// How many this node has left.
+    /// The number of collectives that this node has left.
     left: u64,
-    /// What the last of them gave this node; empty after one without a result.
+    /// The result of the last collective on this node; empty if it has none.
     last: Vec<u8>,
 }
 
 impl Node {
-    /// Remembers the results of collectives from now on, for [`last_result`](Self::last_result).
+    /// Records the results of collectives from now on, for [`last_result`](Self::last_result).
     ///
     /// # Participation
-    /// Collective, so that numbers are equal; waits for nobody.
+    /// Collective, so that numbers are equal; it does not wait.
     pub fn remember_results(&mut self) {
         self.results.get_or_insert_default();
     }
 
-    /// How many collectives this node has left since it [remembers](Self::remember_results) them,
-    /// and the bytes that the last gave it: none after a barrier. 0 and none if it does not.
+    /// The number of collectives that this node has left since
+    /// [`remember_results`](Self::remember_results), and the bytes of the last one's result: none
+    /// after a barrier. 0 and no bytes if results are not recorded.
     ///
     /// # Participation
     /// Local.
@@ -30,7 +31,8 @@ impl Node {
         self.results.as_ref().map_or((0, &[]), |results| (results.left, &results.last))
     }
 
-    /// The last collective was a library's own: the program has no result of it.
+    /// Discards the result of the last collective, because it was a library's own and not the
+    /// program's.
     ///
     /// # Participation
     /// Local.
@@ -40,7 +42,7 @@ impl Node {
         }
     }
 
-    /// A collective has given this node `result`.
+    /// Records that a collective has given this node `result`.
     #[inline]
     pub(super) fn has_left(&mut self, result: &[u8]) {
         if self.results.is_some() {
@@ -48,7 +50,7 @@ impl Node {
         }
     }
 
-    /// What the last collective gave is `result` in the end.
+    /// Replaces the recorded result of the last collective by the final `result`.
     #[inline]
     pub(super) fn correct_result(&mut self, result: &[u8]) {
         if self.results.is_some() {

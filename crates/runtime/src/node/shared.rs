@@ -51,8 +51,8 @@ impl Node {
     }
 
     /// Zero words for each node, by rank, if the nodes are processes of one host that can access
-    /// each other's directly (MPI's, on Linux). Otherwise `None`, on every node; threads
-    /// [share](Self::share) values. The memory lasts until all nodes have dropped it.
+    /// each other's words directly (with MPI, on Linux). Otherwise `None`, on every node; threads
+    /// use [`share`](Self::share). The memory lasts until all nodes have dropped it.
     ///
     /// # Participation
     /// Collective, with equal `words` that memory can hold; otherwise the job ends.
@@ -67,10 +67,10 @@ impl Node {
         all
     }
 
-    /// Zero words of this node that the others write and read by one-sided transfers (MPI's), if
-    /// there are any. Otherwise `None`, on every node. The memory is freed in the next call after
-    /// all nodes have dropped it, and when the process exits: one that still holds some then ends
-    /// the job.
+    /// Zero words of this node that the others write and read by one-sided transfers (of MPI), if
+    /// the transport has them. Otherwise `None`, on every node. The memory is freed in the next
+    /// call after all nodes have dropped it, and when the process exits; a process that still has
+    /// some at its exit ends the job.
     ///
     /// # Participation
     /// Collective, with equal `words` that memory can hold; otherwise the job ends.
@@ -85,9 +85,9 @@ impl Node {
         exposed
     }
 
-    /// Ends the job unless all nodes ask for equally many words, which memory can hold: the bounds
-    /// of another node's are checked against this node's own. Receives messages that others still
-    /// wait for.
+    /// Ends the job unless all nodes request the same number of words, and memory can hold them:
+    /// the bounds of another node's words are checked against this node's own number. Receives
+    /// messages for which others still wait.
     #[track_caller]
     fn agree_on_words(&mut self, call: &Call, words: usize) {
         if !self.may_go_on() {
@@ -97,15 +97,15 @@ impl Node {
         if let Some(other) = asked.iter().position(|other| *other != words as u64) {
             self.misuse(call, &format!("{words} words, but node {other} asks for {}", asked[other]));
         }
-        // As `byte_length` has it, of which a node alone would panic.
+        // The limit of `byte_length`, at which only one node would panic.
         if words > isize::MAX as usize / size_of::<u64>() {
             self.misuse(call, &format!("{words} words are more than memory can hold"));
         }
     }
 
-    /// This node's doorbell, where nodes are threads on a core each: rung when a [poll](Self::poll)
-    /// may find something, or the job has ended. A program that accesses only shared memory need
-    /// not poll before it is rung; then it [answers](Self::answer).
+    /// This node's doorbell, if each node is a thread on its own core: it is rung when a
+    /// [poll](Self::poll) may find something, or the job has ended. A program that accesses only
+    /// shared memory need not poll before it is rung; then it must [answer](Self::answer).
     ///
     /// # Participation
     /// Local.
@@ -114,7 +114,7 @@ impl Node {
         self.transport.doorbell()
     }
 
-    /// [Polls](Self::poll); whatever comes later rings `doorbell`, which is this node's, again.
+    /// [Polls](Self::poll); later messages ring `doorbell`, which must be this node's, again.
     ///
     /// # Participation
     /// Local.
@@ -122,18 +122,19 @@ impl Node {
         doorbell.silence();
         let handled = self.poll();
         if !self.inbox.outbox.is_empty() {
-            // Replies that have found no room leave in a later poll, and nobody rings for them.
+            // Replies that have found no room are sent in a later poll, for which no other node
+            // rings.
             doorbell.ring();
         }
         handled
     }
 
     /// Receives until `came`, which counts bytes that other nodes write here by messages or into
-    /// memory that is [shared](Self::share), returns at least `bytes`.
+    /// [shared](Self::share) memory, returns at least `bytes`.
     ///
     /// # Participation
-    /// Local. Where it can be known that no node will write more, the job ends; otherwise the
-    /// watchdog ends it. Both say how many bytes have come.
+    /// Local. If the transport can detect that no node will write more, the job ends; otherwise the
+    /// watchdog ends it. Both report the number of bytes that have arrived.
     #[track_caller]
     pub fn wait_for_bytes(&mut self, bytes: u64, mut came: impl FnMut() -> u64) {
         let mut call = Call { length: bytes, ..Call::plain(Action::StoreSync, Location::caller()) };

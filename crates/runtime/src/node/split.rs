@@ -1,7 +1,7 @@
 //! Split-phase collectives: start, query, complete.
 //!
-//! One is in flight at a time. Starting another one, or calling a whole collective, first completes
-//! the one in flight; its result is kept until it is requested.
+//! Only one is in flight at a time. Starting another one, or calling a whole collective, first
+//! completes the one in flight; its result is kept until it is requested.
 
 use super::Node;
 use crate::block::{Block, RawBlock};
@@ -23,11 +23,11 @@ pub struct Pending<R> {
 /// Completed results that may be kept; more indicate a mistake of the program.
 const MOST_UNASKED: usize = 1024;
 
-/// Tests of a collective before a node pauses.
+/// Number of tests of a collective before a node pauses.
 const LOOKS: u32 = 64;
 
-/// Looks for packets between two tests of a collective, where packets have come since it was called:
-/// a test takes an MPI transport as long as a look.
+/// Polls for packets between two tests of a collective, if packets have arrived since it was
+/// called: on MPI a test takes as long as a poll.
 const PACKETS: u32 = 4;
 
 /// The collective in flight, and results of earlier ones.
@@ -35,9 +35,9 @@ const PACKETS: u32 = 4;
 pub(super) struct Split {
     /// The number of collectives started.
     started: u64,
-    /// The one in flight.
+    /// The collective in flight.
     current: Option<(u64, Call)>,
-    /// Completed, but the result was not yet requested.
+    /// Results of completed collectives that were not yet requested.
     results: Vec<(u64, RawBlock)>,
     /// Memory for numbers, so that they need no allocation.
     spare: RawBlock,
@@ -79,7 +79,7 @@ impl<T: Number> Payload for T {
         Raw(spare.fill(bytes_of(&self)))
     }
     fn take(raw: Raw, spare: &mut Spare<'_>) -> T {
-        // All of it, but for the zeros of `complete` while a node unwinds.
+        // The block has exactly this size, except for the zeros of `complete` while a node unwinds.
         let value = bytemuck::pod_read_unaligned(&raw.0.as_bytes()[..size_of::<T>()]);
         *spare.0 = raw.0;
         value
@@ -114,8 +114,8 @@ impl Node {
     /// Starts a barrier; [`complete`](Self::complete) returns when all nodes have started it.
     ///
     /// # Participation
-    /// Collective to start; never waits for other nodes, unless a collective is in flight, which it
-    /// completes first.
+    /// Collective to start; it never waits for other nodes, except to complete a collective in
+    /// flight first.
     #[track_caller]
     pub fn start_barrier(&mut self) -> Pending<()> {
         let call = Call::plain(Action::Barrier, Location::caller());
@@ -215,7 +215,7 @@ impl Node {
         self.start(call, Operation::Broadcast(root), block)
     }
 
-    /// Whether a started collective is complete; never waits, and receives no messages.
+    /// True if a started collective is complete; never waits, and receives no messages.
     ///
     /// It does this node's share of combining a long vector, so that alternating slices of work and
     /// queries suffice to complete the collective.
@@ -240,7 +240,7 @@ impl Node {
             self.complete_current();
         }
         let at = self.split.results.iter().position(|(number, _)| *number == pending.number);
-        // Only without a result while this node unwinds, as `start` then did nothing.
+        // The result is missing only while this node unwinds, because `start` then did nothing.
         let block = at.map_or_else(|| RawBlock::zeroed(8), |at| self.split.results.swap_remove(at).1);
         R::from_raw(Raw(block), &mut Spare(&mut self.split.spare))
     }
@@ -305,7 +305,7 @@ impl Node {
 
     fn wait_for_operation(&mut self, call: &Call) {
         // Nodes call a collective at about the same time: pausing, or polling for messages that
-        // cannot arrive, would cost more.
+        // cannot arrive, would cost more than testing.
         let mut looks = if self.inbox.is_in_use() { 0 } else { LOOKS };
         let mut packets = 1;
         while !self.transport.test() {
@@ -320,7 +320,8 @@ impl Node {
         }
     }
 
-    /// A whole collective during which messages are received. `values` are short: they are copied.
+    /// A whole collective during which messages are received. `values` must be short: they are
+    /// copied.
     pub(super) fn combine_started(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         if !self.may_go_on() {
             return;
@@ -336,7 +337,7 @@ impl Node {
     }
 }
 
-/// What a split-phase collective returns. Public only because [`Node::complete`] names it.
+/// The result type of a split-phase collective. Public only because [`Node::complete`] names it.
 #[doc(hidden)]
 pub trait Outcome {
     fn from_raw(raw: Raw, spare: &mut Spare<'_>) -> Self;

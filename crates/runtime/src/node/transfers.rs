@@ -1,6 +1,6 @@
-//! Transfers of blocks: several at a time, their packets interleaved, paced to the receiver.
+//! Transfers of blocks: several at a time, with interleaved packets, paced to the receiver.
 //!
-//! Nodes that send to the same node at once wait for each other, and everything behind them does
+//! Nodes that send to the same node at once wait for each other, and all senders behind them wait,
 //! too. Sending two packets of each transfer in turn spreads the load (Brewer, §7.3: 1.8 to 2.1
 //! times the bandwidth where targets are not known beforehand); each node visits its targets in its
 //! own random order.
@@ -21,7 +21,7 @@ use strata_model::{ModelSet, Seconds};
 const IN_A_ROUND: usize = 2;
 
 /// Packets that an empty network takes from a sender whose receiver does not receive (Brewer,
-/// figure 7-2): shorter transfers are not paced, as pausing makes them slower (§7.3.3).
+/// figure 7-2): shorter transfers are not paced, because pauses make them slower (§7.3.3).
 const IN_NETWORK: usize = 10;
 
 /// A started transfer; [`Node::complete_transfer`] returns its block.
@@ -42,7 +42,7 @@ struct Sending {
     offset: usize,
     block: RawBlock,
     sent: usize,
-    /// Takes the block when all of it was sent.
+    /// The callback that receives the block when all of it was sent.
     then: Option<Then>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Piece<'a> {
 /// A node's transfers.
 pub(super) struct Transfers {
     started: u64,
-    /// By the position of their target in `order`, then by age.
+    /// The transfers, by the position of their target in `order`, then by age.
     sending: Vec<Sending>,
     done: Vec<(u64, RawBlock)>,
     /// The position of each node in this node's order.
@@ -93,8 +93,8 @@ impl Transfers {
 ///
 /// A sender that outruns its receiver fills the network's buffers, and all senders behind them
 /// stall. The least pause that avoids this is the time to receive a packet less that to send one.
-/// Pausing costs time where the buffers would have absorbed the transfer, so transfers that fit
-/// into them are sent without pauses; longer ones pause from their first packet on, as a network
+/// Pauses cost time if the buffers would have absorbed the transfer, so transfers that fit into
+/// them are sent without pauses. Longer ones pause from their first packet on, because a network
 /// that was filled once stays full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
@@ -114,7 +114,7 @@ impl Pacing {
     /// The pacing by fitted models of full packets: `SendAlone()` and `ReceiveAlone()` of a model
     /// set, which `specc calibrate specs/matching` makes.
     ///
-    /// `None` if the set does not have them, or they do not hold on `nodes` nodes.
+    /// `None` if the set does not have them, or they are not valid on `nodes` nodes.
     ///
     /// ```
     /// use strata_model::ModelSet;
@@ -154,7 +154,7 @@ impl Pacing {
         })
     }
 
-    /// The pause after each packet of a transfer of so many packets: none if they fit into the
+    /// The pause after each packet of a transfer of `packets` packets: none if they fit into the
     /// network.
     #[must_use]
     pub fn delay_in(&self, packets: usize) -> Duration {
@@ -163,8 +163,8 @@ impl Pacing {
 }
 
 impl Node {
-    /// Runs a pattern of communication, paced by the models in the file of `STRATA_MODELS` where
-    /// it has them and the program has set no pacing.
+    /// Runs a pattern of communication. It is paced by the models in the file of `STRATA_MODELS` if
+    /// the file has them and the program has set no pacing.
     pub(crate) fn paced<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
         if self.transfers.pacing.is_some() {
             return pattern(self);
@@ -195,8 +195,8 @@ impl Node {
         self.transport.put_limit().clamp(1, 4096)
     }
 
-    /// Sets the pacing of [`put`](Self::put) and of transfers; `None`, the initial state, is as
-    /// fast as possible.
+    /// Sets the pacing of [`put`](Self::put) and of transfers; `None`, the initial state, means no
+    /// pauses.
     ///
     /// # Participation
     /// Local.
@@ -206,7 +206,7 @@ impl Node {
 
     /// Starts to write `block` into port `port` of node `to`, from element `offset` on.
     ///
-    /// Nothing is sent before [`service_transfers`](Self::service_transfers) or one of the
+    /// Packets are sent only in [`service_transfers`](Self::service_transfers) or one of the
     /// completing calls: start all transfers of a step, then complete them.
     ///
     /// ```
@@ -245,8 +245,8 @@ impl Node {
         Transfer { number, element: PhantomData }
     }
 
-    /// As [`start_transfer`](Self::start_transfer); when the block was sent completely, `then`
-    /// receives it, inside the call that sent the last of it (Brewer, figure 7-10: `complete`).
+    /// As [`start_transfer`](Self::start_transfer); `then` receives the block when it was sent
+    /// completely, inside the call that sent its last packet (Brewer, figure 7-10: `complete`).
     ///
     /// ```
     /// use std::{cell::Cell, rc::Rc};
@@ -364,10 +364,11 @@ impl Node {
         }
     }
 
-    /// Sends two packets of each transfer, or of one; returns whether any found room.
+    /// Sends two packets of each transfer, or of one; returns true if any found room.
     fn send_a_round(&mut self, only: Option<u64>) -> bool {
         let mut moved = false;
-        // Sending receives, but receiving starts no transfer: the list does not change meanwhile.
+        // Sending receives messages, but receiving starts no transfer: the list does not change
+        // meanwhile.
         let mut all = std::mem::take(&mut self.transfers.sending);
         for sending in &mut all {
             if only.is_some_and(|only| only != sending.number) {
@@ -393,8 +394,8 @@ impl Node {
         moved
     }
 
-    /// Sends pieces that all go into one port of their targets, `together` at a time, two packets
-    /// of each in turn.
+    /// Sends pieces to the same port of their targets, `together` at a time, two packets of each in
+    /// turn.
     pub(crate) fn put_interleaved(
         &mut self,
         call: &Call,
@@ -432,7 +433,7 @@ impl Node {
     }
 
     /// Sends the next packet of `all`, of which `sent` bytes have been sent, if there is one and
-    /// room for it.
+    /// there is room for it.
     pub(super) fn put_packet(
         &mut self,
         call: &Call,
@@ -454,7 +455,7 @@ impl Node {
         true
     }
 
-    /// Writes all of `all`, with the pacing that is set.
+    /// Writes all of `all`, with the current pacing.
     pub(crate) fn put_all(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
         if all.len() == 0 || !self.may_go_on() {
             return;
@@ -471,13 +472,13 @@ impl Node {
         }
     }
 
-    /// Called after a packet: handles what has arrived or, if there is nothing, lets the receiver
-    /// catch up (Brewer, §6.1.3). The networks alternate (his manual, §6.2: in a loop that is
-    /// faster than polling both).
+    /// Called after a packet: handles arrived packets or, if there are none, lets the receiver
+    /// catch up (Brewer, §6.1.3). The networks alternate (Brewer, manual, §6.2: this is faster in a
+    /// loop than polling both).
     ///
-    /// It also keeps nodes in step. Nodes that receive from both networks find the next packet
-    /// whenever they have handled one, send nothing meanwhile, and end up alternating between whole
-    /// bursts of sending and receiving; the packets of one network leave gaps.
+    /// Alternation also keeps nodes in step. Nodes that receive from both networks find the next
+    /// packet whenever they have handled one, and send nothing meanwhile. They end up alternating
+    /// between bursts of sending and receiving. The packets of a single network leave gaps.
     fn keep_pace(&mut self, packets: usize) {
         let Some(pacing) = self.transfers.pacing else { return };
         let delay = pacing.delay_in(packets);

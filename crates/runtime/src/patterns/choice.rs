@@ -3,12 +3,12 @@
 use super::Schedule;
 use strata_select::{Domain, Entry, Library, Model, Row, Table, Verdict};
 
-/// A schedule without a compiled-in model: only a calibrated machine knows which is best.
+/// A schedule without a compiled-in model: the best one is known only on a calibrated machine.
 const fn entry(name: &'static str) -> Entry {
     Entry::new(name, Verdict::Unverified, 1.0, &Model::Unknown)
 }
 
-/// The transport's own comes first: it is taken where there is no model.
+/// The transport's own schedule is first: it is used without a model.
 static SCHEDULES: Table = Table {
     library: "all_to_all",
     spec: "specs/strata",
@@ -21,7 +21,7 @@ static SCHEDULES: Table = Table {
 
 /// The library `all_to_all` over the `bytes` of a block, for [`Node::choose`](crate::Node::choose).
 /// No models are compiled in; without those of `specc calibrate specs/strata` the transport's own
-/// schedule is taken.
+/// schedule is used.
 impl Library for Schedule {
     type Rows = [Row; 4];
     const TABLES: &'static [&'static Table] = &[&SCHEDULES];

@@ -25,8 +25,8 @@ use std::panic::Location;
 /// ```
 ///
 /// # Participation
-/// Collective, with equal lengths, on a number of nodes that is a power of two of at most 4096;
-/// otherwise the job ends.
+/// Collective, with equal lengths; the number of nodes must be a power of two of at most 4096.
+/// Otherwise the job ends.
 #[track_caller]
 pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl FnMut(u32, &mut [T], &[T])) {
     let call = Call::moving(Action::Hypercube, size_of::<T>(), 0, values.len(), Location::caller());
@@ -40,7 +40,7 @@ pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl Fn
     let dimensions = size.trailing_zeros();
     let bytes = size_of_val(values);
     // One port for each dimension, all open before the first block leaves, so that no node waits
-    // for its neighbour to be ready.
+    // until its neighbour is ready.
     let port = |dimension: u32| PORT + 1 + dimension as usize;
     node.receiving(|node| {
         for dimension in 0..dimensions {

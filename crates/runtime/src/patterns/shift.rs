@@ -8,7 +8,7 @@ use bytemuck::{Pod, cast_slice};
 use std::panic::Location;
 
 /// Sends `values` to the node `distance` further on (modulo the number of nodes; negative: back),
-/// and returns those of the node as far before, in the memory of `receive`.
+/// and returns those of the node `distance` before, in the memory of `receive`.
 ///
 /// ```
 /// use strata_runtime::{patterns::cyclic_shift, prelude::*};

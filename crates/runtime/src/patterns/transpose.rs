@@ -14,10 +14,10 @@ const BETWEEN_BARRIERS: usize = 512;
 /// The order in which the blocks of an all-to-all are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Schedule {
-    /// P − 1 permutations, in step k to the node k further on, with barriers that keep the nodes in
-    /// step: one every ⌈512/B⌉ blocks of B bytes.
+    /// P − 1 permutations: step k sends to the node k further on. Barriers keep the nodes in step:
+    /// one every ⌈512/B⌉ blocks of B bytes.
     Barriers,
-    /// The same permutations, each node at its own speed.
+    /// The same permutations without barriers.
     Free,
     /// Eight blocks at a time, their packets interleaved two by two.
     Interleaved,

@@ -68,7 +68,7 @@ fn exchange<T: Pod>(node: &mut Node, call: &Call, slices: &[(usize, &[T])]) -> R
         node.check_root(call, *to);
         leaving[*to] += slice.len() as u64;
     }
-    // The amounts from each node; then each node is sent the offset of its part.
+    // The amounts from each node; then each node receives the offset of its part.
     let coming = all_to_all(node, &leaving, Block::default(), Schedule::Free);
     let mut ends: Vec<usize> = Vec::with_capacity(size);
     let mut end = 0usize;

@@ -60,7 +60,8 @@ actions! {
     ExposeWords "expose_words",
 }
 
-/// One call of a collective: what must be equal on all nodes, and its place in the program.
+/// One call of a collective: the values that must be equal on all nodes, and its place in the
+/// program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     /// The action, packed with the operation and number type, or with the size of an element; equal
@@ -68,8 +69,8 @@ pub(crate) struct Call {
     pub(crate) what: u32,
     /// Root of a broadcast, otherwise 0.
     pub(crate) root: u32,
-    /// The length for each node, if that must be equal, otherwise 0: numbers where values are
-    /// combined, bytes where elements are moved.
+    /// The length for each node, if that must be equal, otherwise 0: numbers if values are
+    /// combined, bytes if elements are moved.
     pub(crate) length: u64,
     /// The place in the program.
     pub(crate) place: &'static Location<'static>,
@@ -78,10 +79,10 @@ pub(crate) struct Call {
 /// Value for no operation or number type.
 const NONE: u8 = 0xff;
 
-/// The largest size of an element that a call tells apart from larger ones: 24 bits.
+/// The largest size of an element that fits in 24 bits; larger sizes are not distinguished.
 const LARGEST: u32 = 0xff_ffff;
 
-/// The length of a call that moves elements, as its message has it.
+/// The length of a call that moves elements, for its message.
 struct Elements {
     bytes: u64,
     size: u32,
@@ -116,8 +117,9 @@ impl Call {
 
     /// A call that moves `elements` of `size` bytes.
     ///
-    /// The length that must agree is in bytes, as transports access as many of another node's. The
-    /// size of an element is for messages; those of 16 MiB and more count as equal.
+    /// The length that must agree is in bytes, because transports access as many bytes of another
+    /// node's memory. The size of an element is for messages; those of 16 MiB and more count as
+    /// equal.
     pub(crate) fn moving(
         action: Action,
         size: usize,
@@ -127,7 +129,7 @@ impl Call {
     ) -> Self {
         let [low, middle, high, _] = u32::try_from(size).unwrap_or(u32::MAX).min(LARGEST).to_le_bytes();
         let what = u32::from_ne_bytes([action as u8, low, middle, high]);
-        // Elements without bytes have a number all the same.
+        // Elements without bytes still have a number.
         let length = elements.saturating_mul(size.max(1)) as u64;
         Self { what, root: u32::try_from(root).unwrap_or(u32::MAX), length, place }
     }
@@ -143,12 +145,12 @@ impl Call {
         decode(action)
     }
 
-    /// Whether this is the same call at the same place, on one node.
+    /// True if this is the same call at the same place, on one node.
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         self.agrees(other.what, other.root, other.length) && std::ptr::eq(self.place, other.place)
     }
 
-    /// Whether another node's call can belong to the same collective as this one.
+    /// True if another node's call can belong to the same collective.
     pub(crate) fn agrees(&self, what: u32, root: u32, length: u64) -> bool {
         self.what == what && self.root == root && self.length == length
     }

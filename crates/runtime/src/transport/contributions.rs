@@ -1,4 +1,4 @@
-//! Nodes' contributions to a collective, gathered in one place, and their results.
+//! Gathers the contributions of all nodes to a collective, and computes their results.
 
 use super::{Boundary, Operation, prefix};
 use crate::number;
@@ -6,7 +6,7 @@ use crate::number;
 /// A collective without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollectiveKind {
-    /// In place, on equal lengths.
+    /// An operation in place, on equal lengths.
     Operation(Operation),
     /// Every node's values to every node.
     Gather,
@@ -22,12 +22,12 @@ pub(crate) struct Contributions {
     /// All nodes' values, in rank order, then space for one more; for a broadcast, only the root's.
     values: Vec<u8>,
     boundaries: Vec<Boundary>,
-    /// Whether `values` have been replaced by results.
+    /// True if `values` have been replaced by results.
     combined: bool,
 }
 
 impl Contributions {
-    /// Node `rank` of `size` contributes its values; `kind` has its own boundary.
+    /// Adds the values of node `rank` of `size`; `kind` has the node's own boundary.
     pub(crate) fn bring(&mut self, kind: CollectiveKind, (rank, size): (usize, usize), values: &[u8]) {
         match kind {
             CollectiveKind::Operation(Operation::Barrier) | CollectiveKind::Exchange => return,
@@ -64,7 +64,7 @@ impl Contributions {
     }
 
     /// Writes the result of node `rank` of `size` to `to`, when all have contributed. Does nothing
-    /// if that has another length: a phantom, which has no memory.
+    /// if `to` has another length: it is a phantom, which has no memory.
     pub(crate) fn take(&mut self, kind: CollectiveKind, (rank, size): (usize, usize), to: &mut [u8]) {
         let length = self.length;
         if to.len() != self.received(kind, size) || to.is_empty() {

@@ -1,4 +1,4 @@
-//! The report of a deadlock: all nodes wait or have ended, and nothing is under way.
+//! The report of a deadlock: all nodes wait or have ended, and no message is in flight.
 
 use super::{Awaited, Failure};
 use std::collections::BTreeMap;
@@ -7,18 +7,18 @@ use std::fmt::Display;
 /// The most groups that are listed.
 const MOST: usize = 12;
 
-/// What a node does when nothing is under way.
+/// The state of a node when no message is in flight.
 pub(super) enum Standing {
-    /// It is gone.
+    /// The node is gone.
     Ended,
-    /// Its program has ended, and it receives for as long as others may send.
+    /// Its program has ended, and it receives as long as others may send.
     Leaves,
-    /// It waits as described.
+    /// It waits as the text describes.
     Waits(String),
 }
 
 impl Standing {
-    /// A node waits for this in `call`.
+    /// The state of a node that waits in `call` for `awaited`.
     pub(super) fn waits(call: impl Display, awaited: Awaited) -> Self {
         match awaited {
             Awaited::AllLeft => Self::Leaves,
@@ -32,7 +32,8 @@ impl Standing {
     }
 }
 
-/// Which nodes wait for what; `when` is empty or says when it was found. `None` if none waits.
+/// The report of the nodes that wait and their calls; `when` is empty or the time of detection.
+/// `None` if no node waits.
 pub(super) fn explain(nodes: impl IntoIterator<Item = (usize, Standing)>, when: &str) -> Option<Failure> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let (mut ended, mut leaves) = (0, Vec::new());
@@ -47,7 +48,7 @@ pub(super) fn explain(nodes: impl IntoIterator<Item = (usize, Standing)>, when: 
         let verb = if nodes.len() == 1 { "waits" } else { "wait" };
         format!("{} {verb} {what}", names(nodes))
     };
-    // The node to blame: one that waits for something other than the end of all programs.
+    // The node to blame: one that waits for an event other than the end of all programs.
     let rank = *groups.values().flatten().min().or_else(|| leaves.iter().min())?;
     if !leaves.is_empty() {
         groups.insert("for the others to end".to_owned(), leaves);

@@ -3,9 +3,9 @@
 use super::SharedWords;
 use std::fmt;
 
-/// One-sided transfers of a transport. Bounds have been checked.
+/// One-sided transfers of a transport. Bounds are checked by the caller.
 pub(crate) trait OneSided {
-    /// Writes `bytes` at byte `at` of node `to`'s memory; returns when they are there.
+    /// Writes `bytes` at byte `at` of node `to`'s memory; returns when they have arrived.
     fn put(&self, to: usize, at: usize, bytes: &[u8]);
     /// Reads the bytes from byte `at` of node `from`'s memory on.
     fn get(&self, from: usize, at: usize, into: &mut [u8]);
@@ -25,17 +25,18 @@ impl ExposedWords {
         Self { own, nodes, transfers }
     }
 
-    /// This node's own words. Others' transfers write bytes in any order.
+    /// This node's own words. Other nodes' transfers write bytes in any order.
     #[must_use]
     pub fn own(&self) -> &SharedWords {
         &self.own
     }
 
-    /// Writes `bytes` from byte `at` on into node `to`'s words; returns when they are there. The
-    /// node takes no part, though some libraries need it to call them, as a node does that waits.
+    /// Writes `bytes` from byte `at` on into node `to`'s words; returns when they have arrived. The
+    /// target node takes no part, although some libraries need it to make MPI calls, as a waiting
+    /// node does.
     ///
     /// # Panics
-    /// There is no node `to`, or it has no such bytes.
+    /// If there is no node `to`, or it has no such bytes.
     pub fn put(&self, to: usize, at: usize, bytes: &[u8]) {
         self.check("put", to, at, bytes.len());
         self.transfers.put(to, at, bytes);

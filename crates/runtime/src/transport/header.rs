@@ -1,15 +1,15 @@
 //! A node's call as words that can be sent to other nodes.
 //!
-//! Processes share no addresses, so the place of the call is included as text: its line and the end
-//! of its file name.
+//! Processes share no addresses, so the header has the place of the call as text: its line and the
+//! end of its file name.
 
 use crate::transport::{Boundary, Call};
 use std::fmt;
 
-/// Bytes kept of the end of a file name.
+/// Number of bytes kept from the end of a file name.
 const FILE: usize = 48;
 
-/// Bytes of a header.
+/// Size of a header in bytes.
 pub(crate) const HEADER: usize = 24 + FILE;
 
 /// A call without the address of its place.
@@ -45,14 +45,14 @@ impl Header {
         &self.0[..2]
     }
 
-    /// A header as it was received.
+    /// A received header.
     pub(crate) fn from_words(words: &[u64]) -> Self {
         let mut header = Self([0; HEADER / 8]);
         header.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
         header
     }
 
-    /// Writes the words, and with them the node's boundary, which is packed with the line number.
+    /// Writes the words together with the node's boundary, which is packed with the line number.
     pub(crate) fn put(&self, boundary: Boundary, words: &mut [u64]) {
         words.copy_from_slice(&self.0);
         words[2] |= (boundary as u64) << 32;
@@ -67,7 +67,7 @@ impl Header {
         }
     }
 
-    /// Whether the words of two nodes' calls can belong to the same collective.
+    /// True if the words of two nodes' calls can belong to the same collective.
     pub(crate) fn words_agree(one: &[u64], other: &[u64]) -> bool {
         one[..2] == other[..2]
     }

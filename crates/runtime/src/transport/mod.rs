@@ -1,15 +1,15 @@
 //! The layer below [`Node`](crate::Node): endpoints, and the transports that implement them.
 //!
-//! [`Endpoint`] is all that a node needs of a transport. It is object safe, so that a program is
-//! compiled once and runs on any transport. It transfers bytes: element types end at `Node`, which
-//! has checked lengths and operations before an endpoint gets them. An endpoint whose peers failed
-//! unwinds out of the current method (see [`Stop`]).
+//! [`Endpoint`] has all operations of a transport that a node uses. It is object safe, so that a
+//! program is compiled once and runs on any transport. It transfers bytes: element types are known
+//! only to `Node`, which checks lengths and operations before it calls an endpoint. If an
+//! endpoint's peers have failed, it unwinds out of the current method (see [`Stop`]).
 //!
 //! An endpoint offers four things. *Whole collectives* return when they are complete. *Split-phase*
-//! ones are started, tested and finished; one is in flight at a time. *Packets* go from one node to
-//! another on two networks and are only tried: if there is no room, `Node` decides what to do, and
-//! keeps receiving. *Puts* write into memory that another node has opened, without action of that
-//! node's program.
+//! collectives are started, tested and finished; one is in flight at a time. *Packets* go from one
+//! node to another on two networks. Sending is only attempted: if there is no room, `Node` decides
+//! how to continue, and keeps receiving. *Puts* write into memory that another node has opened,
+//! without action of that node's program.
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
@@ -53,21 +53,21 @@ pub use threads::{Doorbell, SharedWords};
 pub(crate) trait Endpoint {
     /// This node's number.
     fn rank(&self) -> usize;
-    /// How many nodes there are.
+    /// The number of nodes.
     fn size(&self) -> usize;
 
-    /// Runs a whole collective: returns when this node has its result. None is in flight on this
-    /// node.
+    /// Runs a whole collective: returns when this node has its result. No other collective may be
+    /// in flight on this node.
     fn collective(&mut self, call: Call, collective: Collective<'_>);
     /// Starts a split-phase collective on `values`, which belong to the endpoint until
-    /// [`Endpoint::finish`]. None is in flight. Never waits. A whole and a split-phase collective
-    /// do not match each other.
+    /// [`Endpoint::finish`]. No other collective may be in flight. It never waits. A whole and a
+    /// split-phase collective do not match each other.
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock);
-    /// Whether the collective in flight is complete; does what this node can do for it now, and
-    /// never waits.
+    /// True if the collective in flight is complete; first advances it as far as possible, without
+    /// waiting.
     fn test(&mut self) -> bool;
-    /// The result of the collective in flight, which [`Endpoint::test`] has found complete, in the
-    /// memory passed to `start`.
+    /// The result of the collective in flight, in the memory passed to `start`; [`Endpoint::test`]
+    /// must have returned true.
     fn finish(&mut self) -> RawBlock;
 
     /// Sends a packet to node `to` (which may be this one); false if there is no room now. Packets
@@ -79,8 +79,8 @@ pub(crate) trait Endpoint {
     /// Opens `port` of this node (below [`PORTS`], not open): until it is closed any node may write
     /// into `memory`.
     fn open(&mut self, port: usize, memory: RawBlock);
-    /// Closes a port of this node and returns its memory, after a put that is being written. `None`
-    /// if it was not open.
+    /// Closes a port of this node and returns its memory, after any put in progress. `None` if the
+    /// port was not open.
     fn close(&mut self, port: usize) -> Option<RawBlock>;
     /// The most bytes that [`Endpoint::try_put`] accepts.
     fn put_limit(&self) -> usize;
@@ -93,56 +93,56 @@ pub(crate) trait Endpoint {
     /// it serves other nodes' puts, but receives no packets.
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>);
     /// Reports bytes that have arrived in open ports of this node since the last call, port by
-    /// port, each byte once. The bytes are in place. If this node must receive them from `networks`
-    /// itself, it takes one packet from each; otherwise `networks` has no meaning.
+    /// port, each byte once. The bytes are already in place. If this node must receive them from
+    /// `networks` itself, it takes one packet from each; otherwise `networks` is ignored.
     fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize));
 
     /// Sets this node's bit of the asynchronous or, which is initially set.
     fn set_async_or(&mut self, value: bool);
-    /// Whether any node's bit is set, as far as this node knows now: a change is seen with a delay.
+    /// True if any node's bit is set, as far as this node knows now: a change is seen with a delay.
     fn async_or(&mut self) -> bool;
 
     /// Waits for an event: returns soon after a packet has arrived on one of `networks`, bytes have
     /// arrived in a port, or `awaited` has become true. May return early (spurious wake-up);
-    /// callers loop. Yields the core in long waits. `call` names what the node waits for, for
-    /// messages.
+    /// callers loop. Yields the core in long waits. `call` is the waiting call, for messages.
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited);
 
     /// This node's program has ended; only packets, puts, arrivals, `pause` and `all_left` follow.
     fn leave(&mut self);
-    /// Whether every node's program has ended. A node found waiting for one that has left ends the
-    /// job.
+    /// True if every node's program has ended. A node that is found waiting for an ended program
+    /// ends the job.
     fn all_left(&mut self) -> bool;
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
 
-    // Optional operations. None has a default: a layer around an endpoint that did not forward one
-    // would silently lose it.
+    // Optional operations. They have no defaults: a layer around an endpoint that did not forward
+    // one would silently lose it.
 
-    /// The abort handle, with which a thread that is no node ends the job, if the transport has
-    /// one: waiting nodes unwind.
+    /// The abort handle, if the transport has one: a thread that is not a node can end the job with
+    /// it, and waiting nodes unwind.
     fn abort_handle(&self) -> Option<AbortHandle>;
-    /// What tells this node that it may have something to receive, if the transport has that.
+    /// The doorbell of this node, which is rung when it may have something to receive, if the
+    /// transport has one.
     fn doorbell(&self) -> Option<Doorbell>;
-    /// Where nodes of one process place a value for each other, if all nodes are of one process.
+    /// The place at which nodes of one process exchange values, if all nodes are of one process.
     fn shelf(&self) -> Option<&Shelf>;
-    /// Zero words for each node, by rank, which nodes of several processes access directly, if all
+    /// Zero words for each node, by rank, that nodes of several processes access directly, if all
     /// nodes can. Collective, with equal `words`.
     fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>>;
-    /// Zero words of this node to which others have access by one-sided transfers, if all nodes
-    /// have such memory. Frees that of earlier calls that no node holds any more. Collective, with
-    /// equal `words`.
+    /// Zero words of this node that others access by one-sided transfers, if all nodes have such
+    /// memory. Frees the words of earlier calls that no node holds any more. Collective, with equal
+    /// `words`.
     fn exposed_words(&mut self, words: usize) -> Option<ExposedWords>;
-    /// Messages that repeat, with lengths in bytes, if the transport prepares them.
+    /// Repeated messages, with lengths in bytes, if the transport prepares them.
     fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>>;
-    /// As [`Endpoint::prepared`], of pieces of a program's memory, of bytes; those of receives
-    /// overlap no others.
+    /// As [`Endpoint::prepared`], from and to pieces of a program's memory, in bytes; received
+    /// pieces must overlap no others.
     fn prepared_pieces(
         &mut self,
         sends: &[RepeatedPieces],
         receives: &[RepeatedPieces],
     ) -> Option<Box<dyn RepeatingPieces>>;
-    /// The simulated machine that this node is part of, if any.
+    /// The simulated machine to which this node belongs, if any.
     fn simulated(&mut self) -> Option<&mut dyn Simulated>;
 }
 
@@ -162,55 +162,55 @@ impl dyn Endpoint + '_ {
 pub(crate) trait Simulated {
     /// This node's clock.
     fn clock(&self) -> SimulatedClock;
-    /// Charges this node for `work`, unless its time is to be measured. The error says why its time
-    /// is unknown.
+    /// Charges this node for `work`, unless its time is to be measured. The error states why its
+    /// time is unknown.
     fn charge(&mut self, work: Work<'_>) -> Result<Charge, String>;
     /// Charges this node for work that took this many seconds of the host.
     fn charge_host(&mut self, seconds: f64);
-    /// Charges this node for a call that combines values by messages.
+    /// Charges this node for a call that combines values with messages.
     fn charge_combine_call(&mut self);
-    /// Charges this node for combining values of so many bytes with others.
+    /// Charges this node for combining values of `bytes` bytes with others.
     fn charge_combining(&mut self, bytes: usize);
     /// The source of the time of work.
     fn computing(&self) -> Computing;
     /// The machine's reserved circuits, if it has any.
     fn circuits(&self) -> Option<Circuits>;
-    /// Lets this node's clock show at least `time`.
+    /// Advances this node's clock to at least `time`.
     fn pass_until(&mut self, time: Time);
     /// Wakes node `to`, if it waits for memory, at `time` at the latest.
     fn wake(&mut self, to: usize, time: Time);
-    /// Places this node's value of its next round; the last node of a round wakes the others.
-    /// Returns the round.
+    /// Stores this node's value of its next round; the last node of a round wakes the others.
+    /// Returns the round's number.
     fn place(&mut self, value: Value) -> u64;
-    /// Whether all nodes have placed their values of a round.
+    /// True if all nodes have stored their values of a round.
     fn is_placed(&mut self, round: u64) -> bool;
-    /// The values of a round, by rank; this node's clock shows at least the time when the last was
-    /// placed.
+    /// The values of a round, by rank; advances this node's clock to at least the time at which the
+    /// last value was stored.
     fn take(&mut self, round: u64) -> Vec<Value>;
-    /// Whether packets have arrived for this node.
+    /// True if packets have arrived for this node.
     fn has_packets(&mut self) -> bool;
-    /// Whether all parts of its messages have left: of one that is longer than the machine's packets
-    /// some may wait for room, and leave whenever the node sends or waits for packets.
+    /// True if all parts of its messages have left. A message longer than the machine's packets has
+    /// parts that may wait for room; they leave whenever the node sends or waits for packets.
     fn all_parts_left(&self) -> bool;
 }
 
-/// The ports of a node; as many as Brewer's Strata has (manual, §7).
+/// The number of ports of a node; as many as in Brewer's Strata (manual, §7).
 pub(crate) const PORTS: usize = 4096;
 
-/// The ports for programs; the others are for the run-time's own patterns.
+/// The number of ports for programs; the others are for the run-time's own patterns.
 pub(crate) const USER_PORTS: usize = PORTS - 16;
 
-/// Looks at shared memory before a pause.
+/// Polls of shared memory before a pause.
 pub(crate) const LOOKS: u32 = 16;
 
-/// What a node waits for in a pause, besides packets and arrivals.
+/// The event, besides packets and arrivals, that ends a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// Nothing else.
+    /// No other event.
     Packet,
-    /// Memory shared with other nodes, whose changes wake nobody, has changed.
+    /// A change of memory shared with other nodes, which do not wake this node.
     Memory {
-        /// Pauses since it last changed or the wait began.
+        /// Number of pauses since the last change or the start of the wait.
         pauses: u32,
     },
     /// The collective in flight is complete.
@@ -224,7 +224,7 @@ pub(crate) enum Awaited {
 }
 
 impl Awaited {
-    /// Whether a pause for this goes on with the wait of a pause for `before`.
+    /// True if a pause for this event continues the wait of a pause for `before`.
     pub(crate) fn goes_on_from(self, before: Self) -> bool {
         match (self, before) {
             (Self::Memory { pauses }, Self::Memory { .. }) => pauses > 0,
@@ -233,7 +233,7 @@ impl Awaited {
     }
 }
 
-/// A collective that works in place, on equally many bytes on each node.
+/// A collective that works in place, on the same number of bytes on each node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Complete when every node has called it; no bytes.
@@ -253,7 +253,7 @@ pub(crate) enum Collective<'a> {
     /// Places every node's `mine` in `all`, in rank order; `all` has `size` times the length of
     /// `mine`.
     AllGather { mine: &'a [u8], all: &'a mut [u8] },
-    /// Sends `blocks[i]` to node i and replaces it by what node i sent here; there are `size`
+    /// Sends `blocks[i]` to node i and replaces it by the block from node i; there are `size`
     /// blocks.
     Exchange(&'a mut [RawBlock]),
 }
@@ -263,14 +263,14 @@ pub(crate) enum Collective<'a> {
 pub(crate) struct Scan {
     pub(crate) kind: NumberType,
     pub(crate) op: Op,
-    /// From the last node to the first.
+    /// True for a scan from the last node to the first.
     pub(crate) backward: bool,
     /// In a segmented scan (then on every node): this node's boundary.
     pub(crate) boundary: Option<Boundary>,
 }
 
 impl Scan {
-    /// What the program called.
+    /// The program's call.
     pub(crate) fn action(&self) -> Action {
         match (self.boundary, self.backward) {
             (None, false) => Action::Scan,
@@ -281,8 +281,8 @@ impl Scan {
     }
 }
 
-/// A node's position in a segmented scan. The node before it in the scan's direction passes on a
-/// value.
+/// A node's position in a segmented scan. The previous node in the scan's direction passes a value
+/// to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Boundary {
@@ -297,8 +297,8 @@ pub enum Boundary {
     Array,
 }
 
-/// The private payload with which a node unwinds when its job has ended, so that nothing is printed
-/// or reported twice.
+/// The private payload with which a node unwinds when its job has ended, so that no failure is
+/// printed or reported twice.
 pub(crate) struct Stop;
 
 /// A failure and the node that caused it.
@@ -308,16 +308,16 @@ pub(crate) struct Failure {
     pub(crate) message: String,
 }
 
-/// The abort handle: ends the job from a thread that is no node; waiting nodes unwind.
+/// The abort handle: ends the job from a thread that is not a node; waiting nodes unwind.
 pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
 
 /// A value that nodes share.
 pub(crate) type Value = Arc<dyn Any + Send + Sync>;
 
-/// A place for a value of each node, by rank.
+/// A place for one value of each node, by rank.
 pub(crate) type Shelf = Mutex<Vec<Option<Value>>>;
 
-/// The text of a panic.
+/// The message of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&str>()

@@ -1,4 +1,4 @@
-//! Packets, of which active messages consist.
+//! Packets, the units of active messages.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -6,8 +6,8 @@ use bytemuck::{Pod, Zeroable};
 pub(crate) const PACKET: usize = 64;
 
 /// The two networks. Requests may wait until there is room for their replies; replies are always
-/// received, as they cause no messages: so no program deadlocks because a buffer is full (Brewer,
-/// manual, §6; von Eicken et al., 1992).
+/// received, because they cause no messages. So no program deadlocks because of a full buffer
+/// (Brewer, manual, §6; von Eicken et al., 1992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Network {
@@ -21,7 +21,7 @@ impl Network {
     /// Both, in the order of `as usize`.
     pub(crate) const BOTH: [Self; 2] = [Self::Request, Self::Reply];
 
-    /// The other one.
+    /// The other network.
     pub(crate) fn other(self) -> Self {
         match self {
             Self::Request => Self::Reply,
@@ -40,7 +40,7 @@ pub(crate) enum Networks {
 }
 
 impl Networks {
-    /// Whether `network` is one of them.
+    /// True if `network` is one of them.
     pub(crate) fn has(self, network: Network) -> bool {
         self == Self::Both || self == Self::Only(network)
     }
@@ -106,7 +106,7 @@ impl Packet {
         (self.length, self.part) = (bytes.len() as u8, part as u8);
     }
 
-    /// Which part of a message it is.
+    /// Its part of the message.
     pub(crate) fn part(&self) -> Part {
         match self.part {
             0 => Part::Whole,

@@ -21,10 +21,9 @@ impl Ports {
         self.open.remove(&port)
     }
 
-    /// Writes bytes that have arrived at node `rank`, this one; the error describes the sender's
-    /// fault.
+    /// Writes bytes that have arrived at this node, `rank`; the error describes the sender's fault.
     ///
-    /// Phantoms, and data for the memory of one, are counted and not written.
+    /// Phantoms, and data for the memory of a phantom, are counted but not written.
     pub(crate) fn write(
         &mut self,
         rank: usize,

@@ -36,9 +36,9 @@ pub(super) fn of_one<'a>(
     (first + 1..own).for_each(|step| fold(scan.kind, scan.op, result, value(at(scan, size, step))));
 }
 
-/// The results of all nodes, each in place of its values: parts of `length` bytes, at intervals of
-/// `stride`, followed by one more part as scratch space. The values of the scan's last node are not
-/// used.
+/// Computes the results of all nodes, each in place of its values: parts of `length` bytes, at
+/// intervals of `stride`, followed by one more part as scratch space. The values of the scan's last
+/// node are not used.
 pub(super) fn of_all(
     scan: Scan,
     size: usize,

@@ -1,4 +1,4 @@
-//! Messages that repeat, prepared once: their partners, lengths, and where they lie.
+//! Repeated messages, prepared once: their partners, lengths and positions.
 
 use bytemuck::Pod;
 use std::fmt;
@@ -8,42 +8,43 @@ use std::ops::Range;
 /// The most bytes of a prepared message.
 pub(crate) const LONGEST: usize = 1 << 30;
 
-/// Numbers of prepared messages are below this.
+/// Numbers of prepared messages are less than this.
 pub(crate) const NUMBERS: usize = 1 << 14;
 
-/// One end of a message that repeats: the other end has the same number.
+/// One end of a repeated message: the other end has the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// The node that it goes to or comes from.
+    /// The other end's node.
     pub node: usize,
-    /// Tells it from the other messages between these two nodes; below 16,384.
+    /// Distinguishes it from other messages between these two nodes; below 16,384.
     pub number: usize,
-    /// Its elements.
+    /// Number of elements.
     pub len: usize,
 }
 
-/// Messages of a transport that prepares them. Lengths are in bytes, and have been checked.
+/// The messages of a transport that prepares them. Lengths are in bytes, and are checked by the
+/// caller.
 pub(crate) trait Repeating {
     /// Memory of an outgoing message; none is in flight.
     fn outgoing(&mut self, index: usize) -> &mut [u8];
     /// Memory of an incoming message; none is in flight.
     fn incoming(&self, index: usize) -> &[u8];
-    /// Whether they are in flight.
+    /// True if they are in flight.
     fn is_started(&self) -> bool;
-    /// Starts all of them; none is in flight.
+    /// Starts all of them; none may be in flight.
     fn start(&mut self);
-    /// Whether all have gone and come; they are in flight until it says so.
+    /// True if all have been sent and received; until it returns true they are in flight.
     fn test(&mut self) -> bool;
 }
 
-/// As [`Repeating`], of messages that lie in pieces in the program's memory.
+/// As [`Repeating`], for messages in pieces of the program's memory.
 pub(crate) trait RepeatingPieces {
-    /// Exchanges them between `memory`, which holds all pieces, and other nodes'; calls `idle`
+    /// Exchanges them between `memory`, which has all pieces, and other nodes' memory; calls `idle`
     /// while it waits.
     fn exchange(&mut self, memory: &mut [u8], idle: &mut dyn FnMut());
 }
 
-/// Messages that repeat, with memory of their own ([`Node::prepare`](crate::Node::prepare)).
+/// Repeated messages with memory of their own ([`Node::prepare`](crate::Node::prepare)).
 pub struct Prepared<T> {
     pub(crate) messages: Box<dyn Repeating>,
     element: PhantomData<fn() -> T>,
@@ -58,13 +59,13 @@ impl<T: Pod> Prepared<T> {
     /// The memory of an outgoing message, by its index.
     ///
     /// # Panics
-    /// There is no such message, or they are started and not completed.
+    /// If there is no such message, or they are started and not completed.
     pub fn outgoing(&mut self, index: usize) -> &mut [T] {
         self.at_rest();
         bytemuck::cast_slice_mut(self.messages.outgoing(index))
     }
 
-    /// What the incoming message of this index has brought.
+    /// The contents of the incoming message of this index.
     ///
     /// # Panics
     /// As [`outgoing`](Self::outgoing).
@@ -85,23 +86,22 @@ impl<T> fmt::Debug for Prepared<T> {
     }
 }
 
-/// One end of a message that repeats and lies in pieces, in the order in which they are sent; see
-/// [`Repeated`].
+/// One end of a repeated message in pieces, in the order in which they are sent; see [`Repeated`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatedPieces {
-    /// The node that it goes to or comes from.
+    /// The other end's node.
     pub node: usize,
-    /// Tells it from the other messages between these two nodes; below 16,384.
+    /// Distinguishes it from other messages between these two nodes; below 16,384.
     pub number: usize,
-    /// The elements of the program's memory that it has.
+    /// Its elements in the program's memory.
     pub pieces: Vec<Range<usize>>,
 }
 
-/// Messages that repeat, each from and to pieces of the program's memory
+/// Repeated messages, each from and to pieces of the program's memory
 /// ([`Node::prepare_pieces`](crate::Node::prepare_pieces)).
 pub struct PreparedPieces<T> {
     pub(crate) messages: Box<dyn RepeatingPieces>,
-    /// The elements that the memory has at least.
+    /// The least number of elements of the memory.
     pub(crate) least: usize,
     element: PhantomData<fn() -> T>,
 }

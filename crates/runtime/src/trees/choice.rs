@@ -7,8 +7,8 @@ use crate::number::{Number, Op};
 use crate::select::{Options, SelectError};
 use bytemuck::Pod;
 
-/// Streams of collectives, each by what models of this machine predict to be the fastest: trees, or
-/// the transport's own.
+/// Streams of collectives, each by the method with the least time predicted by models of this
+/// machine: trees, or the transport's own collectives.
 ///
 /// ```
 /// use strata_runtime::{prelude::*, trees::Streams};
@@ -30,12 +30,13 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Chooses for streams of broadcasts, of reductions to node 0 and of scans of vectors of
-    /// `words` words of 8 bytes: by the libraries `broadcasts`, `reductions` and `scans` of
-    /// `specs/collectives`. They serve until the node's [`uninstall`](Node::uninstall).
+    /// Chooses the method for streams of broadcasts, of reductions to node 0 and of scans of
+    /// vectors of `words` words of 8 bytes, with the libraries `broadcasts`, `reductions` and
+    /// `scans` of `specs/collectives`. The trees are valid until the node's
+    /// [`uninstall`](Node::uninstall).
     ///
     /// Models are compiled in for threads, MPI and the simulated CM-5 and Paragon.
-    /// `STRATA_PIN=broadcasts=trees:4` (or `transport`) has precedence.
+    /// `STRATA_PIN=broadcasts=trees:4` (or `transport`) overrides them.
     ///
     /// # Participation
     /// Collective, with equal `words`.
@@ -63,7 +64,7 @@ impl Streams {
         Ok(Self::of([install(broadcasts), install(reductions), install(scans)]))
     }
 
-    /// Broadcasts, reductions and scans by these trees, or the transport.
+    /// Broadcasts, reductions and scans by these trees; `None` for the transport.
     pub(super) fn of([broadcasts, reductions, scans]: [Option<Trees>; 3]) -> Self {
         Self { broadcasts, reductions, scans }
     }
@@ -80,8 +81,8 @@ impl Streams {
         }
     }
 
-    /// Combines a vector element by element on node 0; what the others' `values` then are is not
-    /// told.
+    /// Combines a vector element by element on node 0; on the other nodes `values` are then
+    /// unspecified.
     ///
     /// # Participation
     /// Collective, with equal `op` and lengths. Sums of floating-point numbers may differ in their
@@ -94,7 +95,7 @@ impl Streams {
         }
     }
 
-    /// Combines the values of the nodes up to and with this one, in place.
+    /// Combines the values of all nodes up to and including this one, in place.
     ///
     /// # Participation
     /// As [`reduce_to_first`](Self::reduce_to_first).
@@ -106,7 +107,7 @@ impl Streams {
         }
     }
 
-    /// Whether broadcasts, reductions and scans go by trees.
+    /// True for each of broadcasts, reductions and scans that uses trees.
     #[must_use]
     pub fn by_trees(&self) -> [bool; 3] {
         [self.broadcasts.is_some(), self.reductions.is_some(), self.scans.is_some()]

@@ -1,9 +1,10 @@
 //! Collectives by static data-flow: trees of active messages in which a node fires when its inputs
-//! are there and its outputs have room.
+//! have arrived and its outputs have room.
 //!
-//! Where no control network combines values, a stream of collectives need not wait for all nodes in
-//! each: values follow each other through the tree like through a pipeline. The slots of an edge
-//! hold as many values as the trees are *deep*, and their sender has a *credit* for each free one.
+//! Without a control network that combines values, a stream of collectives need not wait for all
+//! nodes in each collective: values follow each other through the tree as in a pipeline. The slots
+//! of an edge hold as many values as the *depth* of the trees, and their sender has a *credit* for
+//! each free slot.
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -56,16 +57,17 @@ use slots::{CHUNK, Edges, Lane, WORDS, Words};
 use std::panic::Location;
 use std::rc::Rc;
 
-/// What keeps a value from overwriting one that was not taken.
+/// The mechanism that keeps a value from overwriting one that was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Credits: static data-flow.
     Dataflow,
-    /// A barrier before each operation: faster only where the machine has a fast one.
+    /// A barrier before each operation: faster only if the machine has a fast barrier.
     Barriers,
 }
 
-/// Trees of all nodes, installed. It is also the only way to call them: several may be installed.
+/// Installed trees of all nodes. The value is needed to call them, because several may be
+/// installed.
 pub struct Trees {
     edges: Rc<Edges>,
     flow: Flow,
@@ -76,7 +78,7 @@ pub struct Trees {
 
 impl Trees {
     /// Installs trees whose edges have `depth` slots for values of up to 56 bytes; 0 counts as 1.
-    /// They serve until the node's [`uninstall`](Node::uninstall).
+    /// They are valid until the node's [`uninstall`](Node::uninstall).
     ///
     /// # Participation
     /// Collective, with equal arguments.
@@ -112,11 +114,11 @@ impl Trees {
         Self { edges, flow, short, long, freed }
     }
 
-    /// Replaces `values` on every node by those of node `root`, which goes on as soon as its
+    /// Replaces `values` on every node by those of node `root`, which continues as soon as its
     /// children have room.
     ///
     /// # Participation
-    /// Collective, with equal `root` and lengths; otherwise the job ends or waits for ever.
+    /// Collective, with equal `root` and lengths; otherwise the job ends or waits forever.
     #[track_caller]
     pub fn broadcast<T: Pod>(&self, node: &mut Node, root: usize, values: &mut [T]) {
         let place = Location::caller();
@@ -136,13 +138,13 @@ impl Trees {
         });
     }
 
-    /// Combines a vector element by element on node 0; on the others `values` stay as they are. A
-    /// node goes on as soon as its parent has room.
+    /// Combines a vector element by element on node 0; on the others `values` are unchanged. A node
+    /// continues as soon as its parent has room.
     ///
     /// # Participation
-    /// Collective, with equal `op` and lengths; otherwise the job ends or waits for ever. Values
-    /// combine in rank order, in groups of a tree: sums of floating-point numbers may differ in
-    /// their last bits from those of [`Node::reduce`], but not between runs.
+    /// Collective, with equal `op` and lengths; otherwise the job ends or waits forever. Values are
+    /// combined in rank order, in groups given by the tree: sums of floating-point numbers may
+    /// differ in their last bits from those of [`Node::reduce`], but not between runs.
     #[track_caller]
     pub fn reduce_to_first<T: Number>(&self, node: &mut Node, op: Op, values: &mut [T]) {
         let (kind, call) = combining(node, Action::Reduce, op, values, Location::caller());
@@ -172,7 +174,7 @@ impl Trees {
         self.up_and_down(node, &call, (kind, op), cast_slice_mut(values), false);
     }
 
-    /// Combines the values of the nodes up to and with this one, in place.
+    /// Combines the values of all nodes up to and including this one, in place.
     ///
     /// # Participation
     /// As [`reduce_to_first`](Self::reduce_to_first).

@@ -1,4 +1,4 @@
-//! How values pass along the edges.
+//! The transfer of values along edges.
 
 use super::shape::Place;
 use super::slots::{CHUNK, Lane, WORDS};
@@ -8,12 +8,13 @@ use crate::number::{NumberType, Op, fold};
 use crate::transport::Call;
 use bytemuck::{cast_slice, cast_slice_mut};
 
-/// In the first word of a message: the call's action, operation and type of numbers, above them the
-/// lane, and above that the length in bytes; in a message that frees slots, their number.
+/// Positions of the lane and of the length in the first word of a message. The word has the call's
+/// action, operation and number type in its low bits, above them the lane, and above that the
+/// length in bytes; in a message that frees slots, their number takes the place of the length.
 pub(super) const LANE: u32 = 32;
 pub(super) const LENGTH: u32 = 40;
 
-/// Up to 56 bytes on their way.
+/// A value of up to 56 bytes in transit.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Chunk {
     words: [u64; WORDS - 1],
@@ -35,7 +36,7 @@ impl Chunk {
         &mut cast_slice_mut(&mut self.words)[..self.length]
     }
 
-    /// Adds the values of nodes after those that it has.
+    /// Combines it with the values of later nodes.
     pub(super) fn add(&mut self, node: &mut Node, (kind, op): (NumberType, Op), other: &Self) {
         node.charge_combining(self.length);
         fold(kind, op, self.bytes_mut(), other.bytes());
@@ -43,7 +44,7 @@ impl Chunk {
 }
 
 impl Trees {
-    /// Does `operation` with `values`, in parts that fit into the slots if barriers separate them.
+    /// Runs `operation` on `values`, in parts that fit into the slots if barriers separate them.
     pub(super) fn in_parts(
         &self,
         node: &mut Node,
@@ -61,7 +62,7 @@ impl Trees {
         }
     }
 
-    /// Sends a value over an edge, when it has room.
+    /// Sends a value over an edge, when the edge has room.
     #[track_caller]
     pub(super) fn send(&self, node: &mut Node, call: &Call, lane: Lane, to: usize, bytes: &[u8]) {
         if !node.may_go_on() {
@@ -94,7 +95,7 @@ impl Trees {
     ) -> Chunk {
         let mut chunk = Chunk { length, ..Chunk::default() };
         node.wait_until(|| self.edges.has(lane, from));
-        // Only without one while this node unwinds.
+        // Missing only while this node unwinds.
         let Some(words) = self.edges.take(lane, from) else { return chunk };
         if words[0] != first(call, lane, length) {
             node.misuse(call, &format!("node {from} makes another call through trees"));
@@ -112,9 +113,9 @@ impl Trees {
         self.flow == Flow::Dataflow && matches!(lane, Lane::Broadcast | Lane::ToRoot)
     }
 
-    /// Sums go up, and the whole one, or in a `scan` those of all nodes before, come down. A node
-    /// sends as many chunks up before one comes back as an edge has slots. So all slots are free
-    /// when it ends, and the next operation needs no credits.
+    /// Sums move up the tree. The total (in a `scan`, the sum of all nodes before) moves down. The
+    /// number of chunks that a node sends up before one returns is the number of slots of an edge.
+    /// So all slots are free at the end, and the next operation needs no credits.
     #[track_caller]
     pub(super) fn up_and_down(
         &self,
@@ -172,7 +173,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Combines what the children send with this node's own, and sends it on.
+    /// Combines the children's sums with this node's own values, and sends the result up.
     fn go_up(&mut self, node: &mut Node, own: &[u8], index: usize) -> Chunk {
         let mut sum = Chunk::of(own);
         for (i, child) in self.tree.each_child().enumerate() {
@@ -189,7 +190,8 @@ impl Pass<'_> {
         sum
     }
 
-    /// Takes the result, in a scan from that of the nodes before, and sends the children theirs.
+    /// Takes the result (in a scan, from the value of the nodes before) and sends the children
+    /// theirs.
     fn come_down(&mut self, node: &mut Node, own: &mut [u8], index: usize, above: Option<Chunk>) {
         let mut value = match above {
             Some(mut before) if self.scan => {

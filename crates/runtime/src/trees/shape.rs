@@ -1,11 +1,11 @@
 //! The tree: in pre-order, so that values combine in rank order.
 
-/// The place of a node in the tree of `size` nodes whose root is node 0: the parent's rank is less,
-/// and the ranks of a node and all below it follow each other.
+/// The place of a node in the tree of `size` nodes with root node 0: the parent's rank is lower,
+/// and the ranks of a node and its descendants are consecutive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) parent: Option<usize>,
-    /// In rank order; a second one only beside a first.
+    /// The children in rank order; a second one only if there is a first.
     pub(super) children: [Option<usize>; 2],
 }
 
@@ -22,8 +22,8 @@ impl Place {
         Self { parent, children: [child(first + 1), child(second)] }
     }
 
-    /// The same tree with node `root` at its root: every rank is that much higher, modulo `size`.
-    /// Ranks no longer follow each other, so it serves broadcasts only.
+    /// The same tree with node `root` at its root: every rank is higher by `root`, modulo `size`.
+    /// Ranks are no longer consecutive, so it is used for broadcasts only.
     pub(super) fn rooted(root: usize, rank: usize, size: usize) -> Self {
         let place = Self::of((rank + size - root) % size, size);
         let turned = |rank: usize| (rank + root) % size;

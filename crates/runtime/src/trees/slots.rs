@@ -1,18 +1,18 @@
-//! What waits on the edges of trees: slots of values at their receiver, credits at their sender.
+//! Flow control of tree edges: receive slots and send credits.
 //!
-//! A sender sends a value only if its receiver has a slot for it: it has a credit for each. A value
-//! that finds all slots full would overwrite one, which is checked at every arrival.
+//! A sender sends a value only if its receiver has a free slot: it has a credit for each. A value
+//! that arrives when all slots are full would overwrite one; every arrival is checked for this.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The words of a message: what it belongs to, and up to seven of data.
+/// Number of words of a message: its header, and up to seven words of data.
 pub(super) const WORDS: usize = 8;
 
 /// The bytes of data in a message.
 pub(super) const CHUNK: usize = 8 * (WORDS - 1);
 
-/// What an edge carries; each kind has slots of its own.
+/// The kinds of values on an edge; each kind has its own slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Lane {
@@ -20,9 +20,9 @@ pub(super) enum Lane {
     Broadcast,
     /// Values for the root, up.
     ToRoot,
-    /// Values that come back down: one slot of the other direction is free for each that came.
+    /// Values that return down: each returned value frees one slot of the other direction.
     Up,
-    /// What comes back.
+    /// The returned values.
     Down,
 }
 
@@ -34,16 +34,16 @@ impl Lane {
     }
 }
 
-/// A value on its way, with its first word.
+/// A value in transit, with its header.
 pub(super) type Words = [u64; WORDS];
 
 /// The edges of one node.
 pub(super) struct Edges {
     depth: usize,
     full: RefCell<BTreeMap<(Lane, usize), VecDeque<Words>>>,
-    /// Values sent whose slots are not known to be free.
+    /// Number of values sent whose slots are not known to be free.
     sent: RefCell<BTreeMap<(Lane, usize), usize>>,
-    /// Slots that are free, of which the sender does not know.
+    /// Number of free slots that were not reported to the sender.
     owed: RefCell<BTreeMap<(Lane, usize), usize>>,
     /// The most slots that were full at once.
     most: Cell<usize>,
@@ -69,7 +69,7 @@ impl Edges {
         self.most.get()
     }
 
-    /// A value of node `from` comes.
+    /// Stores an arrived value of node `from`.
     ///
     /// # Panics
     /// (which ends the job) if all slots are full: a value would overwrite another.
@@ -89,7 +89,7 @@ impl Edges {
         self.full.borrow_mut().get_mut(&(lane, from))?.pop_front()
     }
 
-    /// Whether node `to` has a free slot.
+    /// True if node `to` has a free slot.
     pub(super) fn has_credit(&self, lane: Lane, to: usize) -> bool {
         self.sent.borrow().get(&(lane, to)).is_none_or(|sent| *sent < self.depth)
     }
@@ -98,15 +98,15 @@ impl Edges {
         *self.sent.borrow_mut().entry((lane, to)).or_default() += 1;
     }
 
-    /// Node `to` has freed `count` slots.
+    /// Adds the credits of `count` slots that node `to` has freed.
     pub(super) fn earn(&self, lane: Lane, to: usize, count: usize) {
         if let Some(sent) = self.sent.borrow_mut().get_mut(&(lane, to)) {
             *sent = sent.saturating_sub(count);
         }
     }
 
-    /// A slot of node `from`'s values is free: how many to tell it of, if it is time to. Half of
-    /// the slots are told of together, so that a deep pipeline needs few messages.
+    /// Frees a slot of node `from`'s values; returns the number of slots to report, if a report is
+    /// due. Half of the slots are reported together, so that a deep pipeline needs few messages.
     pub(super) fn free(&self, lane: Lane, from: usize) -> Option<usize> {
         let mut owed = self.owed.borrow_mut();
         let count = owed.entry((lane, from)).or_default();

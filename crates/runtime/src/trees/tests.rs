@@ -1,4 +1,4 @@
-//! Trees against what they must compute, on nodes that are early and late.
+//! Compares trees with sequential results, on nodes that are early and late.
 
 use super::*;
 use crate::Machine;
@@ -79,7 +79,7 @@ fn trees_run_on_threads_and_on_networks_that_reorder() {
 }
 
 /// Values follow each other as far as there are slots: while the last node takes none, each edge on
-/// the way to it is full, and each node between has one value more in hand.
+/// the path to it is full, and each node on the path holds one more value.
 #[test]
 fn a_broadcast_runs_ahead_by_the_depth_of_every_edge() {
     for (nodes, depth) in [(2, 1), (8, 1), (8, 3), (33, 2)] {
@@ -108,7 +108,7 @@ fn a_broadcast_runs_ahead_by_the_depth_of_every_edge() {
     }
 }
 
-/// Without a wait for credits the slots overflow, and the job ends.
+/// Without waiting for credits the slots overflow, and the job ends.
 #[test]
 fn a_sender_without_credits_is_found() {
     let failed = sim("paragon", 2).run(|node| {
@@ -174,8 +174,8 @@ fn micros(platform: &str, nodes: usize, depth: usize, flow: Flow) -> [f64; 3] {
 const NAMES: [&str; 3] = ["broadcast", "reduce_to_first", "inclusive_scan"];
 
 /// Luna's Table 10: on 8 nodes of a Paragon data-flow, which pipelines as many operations as the
-/// tree has levels, was 2.0 to 3.5 times as fast as barriers. A scan has two phases, and his had a
-/// barrier more than ours.
+/// tree has levels, was 2.0 to 3.5 times as fast as barriers. A scan has two phases, and Luna's had
+/// one more barrier than ours.
 #[test]
 fn on_a_paragon_dataflow_is_faster_than_barriers_by_what_was_measured() {
     let (dataflow, barriers) =
@@ -204,7 +204,7 @@ fn on_a_cm5_collectives_grow_as_was_measured() {
     }
 }
 
-/// What models choose takes at most a tenth longer than the faster of the two.
+/// The method chosen by models takes at most a tenth longer than the faster of the two.
 #[test]
 fn streams_go_by_trees_where_that_is_faster() {
     let time = |platform: &str, nodes, words, pin: Option<&'static str>| {

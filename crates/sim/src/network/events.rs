@@ -7,9 +7,9 @@ use crate::Time;
 pub(super) enum EventKind {
     /// A requested wake of a node.
     Wake = 0,
-    /// A link has let a packet's tail leave the queue before it.
+    /// A packet's tail has left the queue before the link.
     Free = 1,
-    /// A packet reached the queue at the far end: its head, or all of it if it cannot continue
+    /// A packet has reached the queue at the far end: its head, or all of it if it cannot continue
     /// before.
     Head = 2,
     /// A place in a receive queue is free.
@@ -39,7 +39,7 @@ pub(super) struct Events {
     buckets: [Vec<Event>; 65],
     /// The earliest time in each bucket that is not empty.
     least: [Time; 65],
-    /// Bit `b - 1`: whether bucket `b` has events.
+    /// Bit `b - 1` is set if bucket `b` has events.
     occupied: u64,
     /// Events of bucket 0 that have been taken.
     taken: usize,

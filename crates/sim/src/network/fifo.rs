@@ -1,7 +1,7 @@
 //! A queue of packets.
 //!
-//! Packets are linked by their own `next`, and waiting queues by theirs, so nothing is allocated
-//! when a packet moves. A large machine has a million queues, so each is half of a cache line.
+//! Packets are linked by their own `next`, and waiting queues by theirs, so moving a packet
+//! allocates nothing. A large machine has a million queues, so each is half of a cache line.
 
 /// No packet, queue or link.
 pub(super) const NONE: u32 = u32::MAX;
@@ -21,15 +21,16 @@ impl List {
 #[derive(Debug)]
 #[repr(align(32))]
 pub(super) struct Fifo {
-    /// Its packets, without one whose tail is leaving.
+    /// Its packets, except one whose tail is leaving.
     pub(super) packets: List,
     /// Queues whose heads wait for a place in this one.
     pub(super) waiters: List,
     /// The next queue in the list that this one waits in.
     pub(super) next: u32,
-    /// Places that are not taken by packets here, leaving, arriving or with a reservation.
+    /// Free places: those not taken by packets that are here, leaving, arriving, or have a
+    /// reservation.
     pub(super) room: u32,
-    /// The link that its head waits for or is on; `NONE` without a head.
+    /// The link that its head waits for or uses; `NONE` without a head.
     pub(super) link: u32,
     /// The switch that it is at; `NONE` at a node.
     pub(super) at: u32,

@@ -25,7 +25,7 @@ impl<T> Network<T> {
         NetworkEvent::Moved
     }
 
-    /// A node has put a packet into its send queue.
+    /// Called when a node has put a packet into its send queue.
     pub(super) fn enter(&mut self, at: Time, packet: u32) {
         let fifo = self.packets[packet as usize].fifo;
         let first = self.push_packet(fifo, packet);
@@ -34,7 +34,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// Appends a packet to a queue; returns whether it is alone there.
+    /// Appends a packet to a queue; returns true if it is alone there.
     fn push_packet(&mut self, fifo: u32, packet: u32) -> bool {
         let queue = &mut self.fifos[fifo as usize].packets;
         let last = queue.last;
@@ -153,8 +153,8 @@ impl<T> Network<T> {
         self.events.push(there, EventKind::Head, number);
     }
 
-    /// A link's packet has left the queue behind it, which has a free place and perhaps a new head;
-    /// the link can serve the next packet.
+    /// Called when a link's packet has left the queue behind it, which has a free place and perhaps
+    /// a new head; the link can serve the next packet.
     pub(super) fn free(&mut self, at: Time, number: u32) -> NetworkEvent {
         let link = &mut self.links[number as usize];
         let fifo = link.serving;
@@ -179,7 +179,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// A place in a queue is free: the queue that has waited longest gets it.
+    /// Gives a free place in a queue to the queue that has waited longest.
     pub(super) fn release(&mut self, at: Time, fifo: u32) {
         let mut waiters = self.fifos[fifo as usize].waiters;
         if let Some(waiter) = self.pop(&mut waiters) {

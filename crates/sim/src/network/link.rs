@@ -3,8 +3,8 @@
 use super::fifo::{List, NONE};
 use crate::Time;
 
-/// Time for a byte, in 2⁻²⁰ ps: an integer, so that sums are equal on every host. For bandwidths
-/// from 1 byte a second.
+/// Time per byte, in 2⁻²⁰ ps: an integer, so that sums are equal on every host. For bandwidths from
+/// 1 byte a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rate(u64);
 
@@ -27,7 +27,7 @@ impl Rate {
 pub(super) struct Class {
     pub(super) rate: Rate,
     pub(super) latency: Time,
-    /// Whether it ends at a node.
+    /// True if it ends at a node.
     pub(super) delivers: bool,
 }
 
@@ -41,17 +41,17 @@ pub(super) struct Link {
     pub(super) first_fifo: u32,
     /// The queue whose packet it transmits; `NONE` if idle.
     pub(super) serving: u32,
-    /// Heads that want it, including those without a place at the far end.
+    /// Number of heads that request it, including those without a place at the far end.
     pub(super) waiting: u32,
     pub(super) most_waiting: u32,
-    /// Queues whose heads want it and have a place at the far end, in the order in which they got
-    /// the place.
+    /// Queues whose heads request it and have a place at the far end, in the order in which they
+    /// got the place.
     pub(super) askers: List,
     pub(super) packets: u64,
     pub(super) bytes: u64,
     /// Time that it has been busy, to the end of the current packet.
     pub(super) busy: Time,
-    /// That end.
+    /// The end of the current packet.
     pub(super) until: Time,
 }
 

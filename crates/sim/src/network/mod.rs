@@ -1,16 +1,18 @@
 //! A network, packet by packet.
 //!
 //! # Model
-//! Every directed link has a queue of `link.buffer` packets at its far end for each [`Channel`];
-//! more where a circle of links could lock up (two lanes), and behind a switch's backplane (one for
-//! each target). A node has for each channel a send queue before its link into the network, and a
-//! receive queue, which is the queue at the far end of its link out of the network.
+//! Every directed link has a queue of `link.buffer` packets at its far end for each [`Channel`].
+//! There are more queues where a cycle of links could deadlock (two lanes), and behind a switch's
+//! backplane (one for each target). A node has for each channel a send queue before its link into
+//! the network, and a receive queue, which is the queue at the far end of its link out of the
+//! network.
 //!
 //! The packet at the head of a queue requests the next link of its path. It first needs a place in
 //! the queue at that link's far end, which it keeps from then on; places are given in the order of
 //! requests. Then it needs the link, which serves packets in the order in which they got their
-//! places, one at a time, regardless of channel. So a receiver that takes nothing fills the network
-//! behind it and stalls the senders through it, but no packet waits forever while others move.
+//! places, one at a time, regardless of channel. So a receiver that takes no packets fills the
+//! network behind it and stalls the senders through it, but no packet waits forever while others
+//! move.
 //!
 //! The link is busy for the packet's bytes, header included, at its bandwidth. When the tail has
 //! left, the link and the place in the previous queue are free. The head reaches the far end after
@@ -19,21 +21,21 @@
 //! it continues when its tail has arrived. It can be received when its tail has arrived and
 //! `interface.latency` has passed; it occupies its place in the receive queue during that time.
 //!
-//! Where several links are equivalent, on the way up a fat tree, the packet takes the one wanted by
-//! the fewest packets, chosen at random among equals: "adaptive routing on the way up the tree,
+//! If several links are equivalent, on the way up a fat tree, the packet takes the one with the
+//! fewest requests, chosen at random among equals: "adaptive routing on the way up the tree,
 //! selecting pseudo-randomly from the available links" (Brewer 1994, section 7.1, of the CM-5).
 //!
 //! A machine may have two separate networks (`link.networks`): each has all links of the topology,
 //! and carries the packets of the even or of the odd channels.
 //!
-//! A packet to its own node goes from the send queue to the receive queue by a loop in the
-//! interface: it uses no link, has only the interface's latency, and takes the time of its bytes at
-//! the bandwidth of a link; the loop carries one packet at a time.
+//! A packet to its own node goes from the send queue to the receive queue through a loop in the
+//! interface, which carries one packet at a time. It uses no link and has only the interface's
+//! latency; it takes the time of its bytes at the bandwidth of a link.
 //!
 //! # Determinism
-//! Time is in whole picoseconds and the time of a byte is an integer; events are ordered by time,
-//! those of equal time by when they were scheduled; random choices (among equally wanted links up a
-//! fat tree) come from one seeded generator. Equal calls give equal events on every host.
+//! Time is in whole picoseconds, and the time of a byte is an integer. Events are ordered by time,
+//! those of equal time by when they were scheduled. Random choices (among equally requested links
+//! up a fat tree) come from one seeded generator. Equal calls give equal events on every host.
 
 mod build;
 mod events;
@@ -116,22 +118,22 @@ pub struct Arrival<T> {
 /// A packet in the network.
 #[derive(Debug)]
 struct Packet<T> {
-    /// When its tail is in its current queue, which may be in the future.
+    /// The time at which its tail is in its current queue; it may be in the future.
     tail: Time,
     sent: Time,
     bytes: usize,
-    /// That queue; once its head has requested the next queue, that one.
+    /// Its current queue; after its head has requested the next queue, the next one.
     fifo: u32,
     /// The packet behind it there.
     next: u32,
     from: u32,
     to: u32,
-    /// From a queue of channel 0 to that of its channel.
+    /// Distance from a queue of channel 0 to that of its channel.
     channel_offset: u32,
     item: T,
 }
 
-/// A network and the packets in it. `T` is the contents of a packet.
+/// A network and the packets in it. `T` is the type of a packet's contents.
 ///
 /// The caller schedules wakes, sends, receives, and calls [`step`](Self::step) for one event after
 /// another. All calls with a time `at` must be in order: not before [`now`](Self::now), and not
@@ -142,9 +144,9 @@ pub struct Network<T> {
     /// The graph's links, of one network after the other, then each node's loop.
     links: Vec<Link>,
     classes: Vec<link::Class>,
-    /// In the order of [`build::fifos`].
+    /// The queues, in the order of [`build::fifos`].
     fifos: Vec<Fifo>,
-    /// Queues of one channel.
+    /// Number of queues of one channel.
     channel_stride: u32,
     packets: Slab<Packet<T>>,
     events: Events,
@@ -154,12 +156,13 @@ pub struct Network<T> {
     steps: u64,
     /// Separate networks, each with the graph's links.
     networks: u32,
-    /// Packets in the network, times the ps that they have been there, until `counted`.
+    /// The sum over packets of their time in the network in ps, until `counted`.
     standing: u128,
     counted: Time,
     header: usize,
     cut_through: bool,
-    /// Packets in the interfaces, from the arrival of the tail until they can be received.
+    /// The time of packets in the interfaces, from the arrival of the tail until they can be
+    /// received.
     interface: Time,
     nodes: Vec<Traffic>,
 }
@@ -172,14 +175,14 @@ impl<T> fmt::Debug for Network<T> {
     }
 }
 
-/// A node's packets so far.
+/// A node's current packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
     sent: u64,
     received: u64,
-    /// In the network.
+    /// Packets in the network.
     waiting: usize,
-    /// In its receive queues.
+    /// Packets in its receive queues.
     arrived: [u32; CHANNELS],
 }
 
@@ -235,7 +238,7 @@ impl<T> Network<T> {
         self.events.push(at.max(self.now), EventKind::Wake, node as u32);
     }
 
-    /// Whether a node's send queue has room for a packet.
+    /// True if a node's send queue has room for a packet.
     #[must_use]
     pub fn has_room(&self, node: usize, channel: Channel) -> bool {
         self.fifos[self.send_fifo(node, channel) as usize].room > 0
@@ -244,7 +247,7 @@ impl<T> Network<T> {
     /// Puts a packet with this many bytes of data into a node's send queue at the time `at`.
     ///
     /// # Errors
-    /// The item, if the queue is full; [`NetworkEvent::Room`] says when to try again.
+    /// The item, if the queue is full; [`NetworkEvent::Room`] reports when to try again.
     pub fn try_send(
         &mut self,
         at: Time,
@@ -280,7 +283,7 @@ impl<T> Network<T> {
         Ok(())
     }
 
-    /// How many packets a node can receive on a channel.
+    /// The number of packets that a node can receive on a channel.
     #[must_use]
     pub fn arrived(&self, node: usize, channel: Channel) -> usize {
         self.nodes[node].arrived[channel.index()] as usize
@@ -398,7 +401,7 @@ impl<T> Network<T> {
         Statistics { time: now, links: links.collect(), nodes: nodes.collect(), standing }
     }
 
-    /// Counts the packets that were in the network until `at`; their number is about to change.
+    /// Adds the time of the packets in the network until `at`, before their number changes.
     fn count(&mut self, at: Time) {
         self.standing += self.packets.len() as u128 * u128::from((at - self.counted).0);
         self.counted = at;

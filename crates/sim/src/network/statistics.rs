@@ -11,8 +11,8 @@ const NAMED: usize = 10;
 pub struct Statistics {
     /// The time of the last step.
     pub time: Time,
-    /// Each link, in the order of [`Graph::wires`](crate::topology::Graph::wires); where there are
-    /// two networks, those of the second follow.
+    /// Each link, in the order of [`Graph::wires`](crate::topology::Graph::wires); with two
+    /// networks, those of the second follow.
     pub links: Vec<LinkUse>,
     /// Each node.
     pub nodes: Vec<NodeUse>,

@@ -1,49 +1,50 @@
 //! Reserved circuits: connections that a program's linker routes and configures before they are
 //! used.
 //!
-//! They are not simulated packet by packet: a circuit has its rate for itself, so that a transfer
-//! is a sum of constants. Whoever reserves them (`strata-tcs`) computes their times by these.
+//! They are not simulated packet by packet: a circuit has its rate exclusively, so that the time of
+//! a transfer is a sum of constants. The library that reserves them (`strata-tcs`) computes their
+//! times from these constants.
 
 use super::fields::Fields;
 use std::ops::RangeInclusive;
 
-/// What connections over reserved circuits cost, and how many there are. Times are in cycles of the
-/// processor, as such costs often lie between whole ones.
+/// The costs and numbers of connections over reserved circuits. Times are in cycles of the
+/// processor, and may be fractions of cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circuits {
-    /// A transfer's overhead, at both its ends together.
+    /// A transfer's overhead, at both ends together.
     pub overhead: f64,
-    /// From a node to the next.
+    /// Latency from a node to the next.
     pub hop: f64,
     /// Connections at a node at once, those passing through included.
     pub slots: usize,
-    /// Starting a transfer by a spool: the unit that streams a connection's data from or to memory.
+    /// Starting a DMA transfer: the unit streams a connection's data from or to memory.
     pub spool: f64,
     /// Barriers that may be pending at a node.
     pub barriers: usize,
     /// Nodes that may send barrier messages to one node, in one barrier and dimension.
     pub barrier_peers: usize,
-    /// Before a barrier's first message.
+    /// Start-up before a barrier's first message.
     pub barrier_startup: f64,
     /// Sending a barrier message.
     pub barrier_send: f64,
-    /// From its sending to its receipt, by a neighbour.
+    /// Latency of a barrier message to a neighbour.
     pub barrier_latency: f64,
-    /// Receiving it.
+    /// Receiving a barrier message.
     pub barrier_receive: f64,
-    /// What a barrier by rings takes more for each dimension after the first.
+    /// Additional time of a barrier by rings for each dimension after the first.
     pub barrier_dimension: f64,
     /// Configuring a node's connections anew.
     pub reconfigure: f64,
-    /// Beginning a task, besides that.
+    /// Additional time of beginning a task.
     pub task_change: f64,
-    /// Going back to the task before.
+    /// Returning to the previous task.
     pub restore: f64,
 }
 
-/// Cycles: at most some seconds.
+/// Range of times in cycles: at most some seconds.
 const CYCLES: RangeInclusive<f64> = 0.0..=1e9;
-/// Connections, barriers, nodes.
+/// Range of numbers of connections, barriers, nodes.
 const COUNT: RangeInclusive<usize> = 1..=1 << 20;
 
 impl Circuits {

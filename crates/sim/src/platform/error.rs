@@ -1,4 +1,4 @@
-//! Faults of a platform file, or of the name of a platform: where, why, and a remedy.
+//! Faults of a platform file, or of a platform's name: place, reason and remedy.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::built_in;
 
-/// Why there is no platform.
+/// Why a platform is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// Neither a built-in platform nor a file.

@@ -1,5 +1,5 @@
-//! Tables of a platform file, key by key: each has its unit and its range, and unknown keys are
-//! refused.
+//! Tables of a platform file, key by key: each key has its unit and its range, and unknown keys are
+//! rejected.
 //!
 //! A fault does not stop the reading: it is recorded, the field is `None`, and the reader
 //! continues.
@@ -32,7 +32,7 @@ type Found<'a> = (Range<usize>, &'a Spanned<DeValue<'a>>);
 pub(super) struct Fields<'a> {
     /// Its name in messages: "`[link]`".
     title: String,
-    /// Its position: that of faults about missing keys.
+    /// Its position, used for faults about missing keys.
     head: Range<usize>,
     /// Its keys that have not been read yet.
     entries: BTreeMap<&'a str, Found<'a>>,
@@ -95,7 +95,7 @@ impl<'a> Fields<'a> {
         Some(Self::new(format!("`[{key}]`"), at, table, self.frequency, self.faults))
     }
 
-    /// A time of at most [`LONGEST`], whose key ends in a unit: `NAME_cycles`, `NAME_ns` or
+    /// A time of at most [`LONGEST`]; its key ends in a unit: `NAME_cycles`, `NAME_ns` or
     /// `NAME_us`.
     pub(super) fn time(&mut self, name: &str, example: &str) -> Option<Time> {
         let mut found: Vec<_> = Vec::new();
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
         Some(Time::from_seconds(number * unit))
     }
 
-    /// A time that may be left out: it is none then.
+    /// A time that may be omitted; it is then zero.
     pub(super) fn optional_time(&mut self, name: &str, example: &str) -> Option<Time> {
         let keys = UNITS.map(|(unit, _)| format!("{name}_{unit}"));
         if keys.iter().any(|key| self.entries.contains_key(key.as_str())) {
@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
         Some(Time::ZERO)
     }
 
-    /// The value of an optional key that is not there; it counts as known.
+    /// The default of an optional key that is absent; the key counts as known.
     pub(super) fn absent<T>(&mut self, key: &str, value: T) -> Option<T> {
         self.known.push(key.to_owned());
         Some(value)
@@ -181,7 +181,7 @@ impl<'a> Fields<'a> {
         self.list(key, found, example, |fields, value| fields.whole(key, value, &range))
     }
 
-    /// A bandwidth in bytes a second; the file says MB/s (1e6 bytes).
+    /// A bandwidth in bytes a second; the file has MB/s (1e6 bytes).
     pub(super) fn bandwidth(&mut self, key: &str, example: &str) -> Option<f64> {
         let (_, value) = self.require(key, example)?;
         self.megabytes(key, value)
@@ -259,7 +259,7 @@ impl<'a> Fields<'a> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Refuses the keys that were not read.
+    /// Rejects the keys that were not read.
     pub(super) fn finish(self) {
         for (key, (at, _)) in &self.entries {
             self.fault(Fault {

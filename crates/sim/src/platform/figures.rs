@@ -28,13 +28,14 @@ pub struct Figures {
     pub gap: Time,
     /// G: seconds a byte of a long block that the processors move; the inverse of `one_way`.
     pub gap_byte: f64,
-    /// Bytes a second of a long block in one direction only. The sender polls once a packet,
-    /// without success.
+    /// The bandwidth of a long block in one direction only, in bytes a second. The sender polls
+    /// once a packet, without success.
     pub one_way: f64,
-    /// Bytes a second each way where both nodes send. Each polls once a packet, successfully
-    /// (Brewer 1994, equation 47).
+    /// The bandwidth of a long block in each direction if both nodes send, in bytes a second. Each
+    /// polls once a packet, successfully (Brewer 1994, equation 47).
     pub two_way: f64,
-    /// Bytes a second of a long block by DMA, if available: the nodes' links are the limit.
+    /// The bandwidth of a long block by DMA, if available, in bytes a second: the nodes' links are
+    /// the limit.
     pub dma: Option<f64>,
     /// Bytes a second, including headers, from one half of the machine to the other: see
     /// [`Graph::bisection`].
@@ -144,7 +145,7 @@ impl Ways {
     }
 }
 
-/// The time of a packet in an otherwise empty network.
+/// The transit time of a packet in an otherwise empty network.
 fn way(platform: &SimulatedMachine, graph: &Graph, from: u32, to: u32, bytes: usize) -> Time {
     let mut hop = graph.first(from, to);
     let (mut latency, mut slowest, mut sum) = (Time::ZERO, Time::ZERO, Time::ZERO);

@@ -1,8 +1,8 @@
 //! Interruptions of programs by a machine's operating system.
 //!
-//! They are simulated where a simulation asks for them: without them a program's times are those of
-//! undisturbed measurements, which are what models are fitted to (Brewer 1994, section 3.4, takes
-//! medians of three for that reason).
+//! They are simulated only if a simulation requests them: without them a program's times are those
+//! of undisturbed measurements, to which models are fitted (Brewer 1994, section 3.4, takes medians
+//! of three for that reason).
 
 use crate::Time;
 use chacha20::ChaCha8Rng;
@@ -11,17 +11,17 @@ use chacha20::rand_core::{Rng, SeedableRng};
 /// Timer interrupts of each node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interrupts {
-    /// From one interrupt of a node to the next.
+    /// Period of a node's interrupts.
     pub every: Time,
-    /// How long one keeps the processor.
+    /// Processor time of one interrupt.
     pub time: Time,
-    /// Whether all nodes are interrupted at the same moments, by a common clock; otherwise each has
-    /// its own phase.
+    /// True if all nodes are interrupted at the same moments, by a common clock; otherwise each
+    /// node has its own phase.
     pub together: bool,
 }
 
 impl Interrupts {
-    /// When each node is interrupted first: random times within the first period.
+    /// The time of each node's first interrupt: random within the first period.
     #[must_use]
     pub fn first(&self, nodes: usize, seed: u64) -> Vec<Time> {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x0069_6e74_6572_7275);
@@ -37,18 +37,19 @@ impl Interrupts {
 /// them back later, and charges that time to the program (Brewer 1994, section 3.4.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slices {
-    /// The part by which times grow while the network is full.
+    /// The share by which times grow while the network is full.
     pub dilation: f64,
-    /// The standard deviation of that part, from one load of the machine to another.
+    /// The standard deviation of that share, from one load of the machine to another.
     pub deviation: f64,
-    /// Packets for each node in a full network.
+    /// Number of packets a node in a full network.
     pub full: f64,
 }
 
 impl Slices {
-    /// The factor by which the time of a program grows that has on average `packets` packets for
-    /// each node in the network: in proportion to them, as a packet is taken out and put back as
-    /// often as it is there at the end of a slice. The load of the machine depends on the seed.
+    /// The factor by which the time of a program grows that has on average `packets` packets a node
+    /// in the network. The growth is proportional to them, because a packet is taken out and put
+    /// back whenever it is there at the end of a slice. The load of the machine depends on the
+    /// seed.
     #[must_use]
     pub fn factor(&self, packets: f64, seed: u64) -> f64 {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x0073_6c69_6365_7321);

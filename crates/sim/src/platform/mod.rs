@@ -1,7 +1,7 @@
 //! Description of a simulated machine: costs, queues, topology.
 //!
-//! [`SimulatedMachine::find`] takes a built-in platform by its name, or reads one from a file.
-//! The format is TOML; `platforms/cm5.toml` is an example, and explains itself.
+//! [`SimulatedMachine::find`] takes a built-in platform by its name, or reads one from a file. The
+//! format is TOML; `platforms/cm5.toml` is a commented example.
 
 mod built_in;
 mod circuits;
@@ -32,7 +32,7 @@ pub struct SimulatedMachine {
     pub cpu: Cpu,
     /// The processor's costs of communication, and the queues between it and the network.
     pub interface: Interface,
-    /// How nodes are connected.
+    /// The connections between nodes.
     pub topology: Topology,
     /// The network's links, including the nodes' own unless the topology says otherwise.
     pub link: Link,
@@ -46,16 +46,16 @@ pub struct SimulatedMachine {
     pub interrupts: Option<Interrupts>,
     /// Time slices that empty the network, if any.
     pub slices: Option<Slices>,
-    /// Kernels that take another factor than [`Cpu::kernel_factor`].
+    /// Kernels with their own factor in place of [`Cpu::kernel_factor`].
     pub kernels: BTreeMap<String, f64>,
 }
 
 /// A node's processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cpu {
-    /// Cycles a second, by which costs in cycles are converted.
+    /// Cycles a second; converts costs in cycles.
     pub frequency: f64,
-    /// How much longer local work takes than on the machine where the kernels' models were
+    /// The factor of local work relative to the machine on which the kernels' models were
     /// calibrated.
     pub kernel_factor: f64,
 }
@@ -88,9 +88,9 @@ pub struct Interface {
     pub packet: usize,
     /// Bytes of a packet besides its data.
     pub header: usize,
-    /// The latency of a packet besides its links: the time in both nodes' interfaces, which costs
-    /// no processor time. It passes after the last link; packets are pipelined through it, each
-    /// with a place in the receive queue.
+    /// The latency of a packet besides its links: the time in both nodes' interfaces, which uses no
+    /// processor time. It passes after the last link; packets are pipelined through it, each with a
+    /// place in the receive queue.
     pub latency: Time,
     /// Length of the send queue in packets, for each channel.
     pub send_queue: usize,
@@ -101,7 +101,7 @@ pub struct Interface {
     pub holds_place: bool,
 }
 
-/// How nodes are connected.
+/// The connections between nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
     /// Every node has its own path to every other: only the links into and out of a node are
@@ -112,7 +112,7 @@ pub enum Topology {
         /// Bytes a second through the whole switch.
         backplane: f64,
     },
-    /// One link for all.
+    /// One link shared by all nodes.
     Bus,
     /// A fat tree of switches with `arity` children each; a packet takes random links up, and the
     /// unique path down.
@@ -133,7 +133,7 @@ pub enum Topology {
         extents: Option<Vec<usize>>,
         /// The number of dimensions if the extents are not given.
         dimensions: usize,
-        /// Whether the ends of each row are connected.
+        /// True if the ends of each row are connected.
         wrap: bool,
     },
     /// A hypercube; packets correct the lowest differing bit first (e-cube).
@@ -155,7 +155,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Columns and rows of a grid of two dimensions for so many nodes; `None` of other topologies.
+    /// Columns and rows of a two-dimensional grid for `nodes` nodes; `None` for other topologies.
     #[must_use]
     pub fn columns_and_rows(&self, nodes: usize) -> Option<[usize; 2]> {
         match self {
@@ -175,7 +175,7 @@ pub struct Link {
     pub latency: Time,
     /// Packets that fit at the far end, for each channel.
     pub buffer: usize,
-    /// Whether a switch forwards a packet before it has arrived completely.
+    /// True if a switch forwards a packet before it has arrived completely.
     pub cut_through: bool,
     /// Separate networks, 1 or 2, each with all links of the topology: with two, packets of even
     /// and of odd channels never share a link.
@@ -187,7 +187,7 @@ pub struct Link {
 pub struct Control {
     /// From the last node's arrival at a barrier until all leave.
     pub barrier: Time,
-    /// The same for a reduce or scan of one word.
+    /// From the last node's arrival at a reduce or scan of one word until all leave.
     pub combine: Time,
     /// For each further word.
     pub combine_word: Time,
@@ -195,7 +195,7 @@ pub struct Control {
     pub broadcast: Time,
     /// For each further word.
     pub broadcast_word: Time,
-    /// Whether words are pipelined, so that only the first pays the latency of the network.
+    /// True if words are pipelined, so that only the first one has the latency of the network.
     pub pipelined: bool,
 }
 
@@ -206,13 +206,13 @@ pub struct Dma {
     pub setup: Time,
     /// The least bytes of a block for which it is used.
     pub least: usize,
-    /// The receiver's cost for each block that the unit has brought, paid when its processor sees
-    /// that it has come.
+    /// The receiver's cost for each block that the unit has received, charged when its processor
+    /// sees the arrival.
     pub receive: Time,
-    /// What passes for each hop before a block leaves: the sender asks for a buffer and waits for
-    /// the answer. It costs no processor time.
+    /// Per-hop latency before a block leaves: the sender requests a buffer and waits for the
+    /// answer. It uses no processor time.
     pub request_hop: Time,
-    /// Whether shorter blocks, which the sender's processor sends, are taken out of the network by
-    /// the receiver's unit; else by its processor.
+    /// True if the receiver's unit takes shorter blocks, which the sender's processor sends, out of
+    /// the network; otherwise its processor does.
     pub receives_short: bool,
 }

@@ -18,15 +18,15 @@ use crate::Time;
 
 /// The longest file, in bytes; anything longer is not a platform file.
 const LONGEST: usize = 1 << 20;
-/// The most nodes that extents may ask for.
+/// The most nodes of a grid: the largest extent, and the largest product of extents.
 const NODES: usize = 1 << 20;
 /// The largest packet, data and header each, in bytes.
 const PACKET: usize = 1 << 24;
-/// Packets of a queue or buffer.
+/// Range of packets of a queue or buffer.
 const QUEUE: RangeInclusive<usize> = 1..=1 << 20;
-/// Factors of kernels.
+/// Range of factors of kernels.
 const FACTORS: RangeInclusive<f64> = 1e-6..=1e6;
-/// Children or parents of a switch, or switches of a group.
+/// Range of children or parents of a switch, and of switches of a group.
 const SWITCH: RangeInclusive<usize> = 1..=1 << 16;
 
 impl SimulatedMachine {
@@ -92,7 +92,7 @@ impl SimulatedMachine {
             Err(error) => {
                 let at = error.valid_up_to();
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                // Invalid bytes have been replaced by one character of three bytes.
+                // Invalid bytes have been replaced by one character, which takes three bytes.
                 let fault = syntax(
                     format!("byte {at} is not UTF-8"),
                     at..at + 3,
@@ -104,7 +104,7 @@ impl SimulatedMachine {
         };
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut faults: Vec<Fault> = errors.iter().map(|error| toml_fault(error, text.len())).collect();
-        // Missing keys are unknown if a part could not be read.
+        // If a part could not be read, it is unknown which keys are missing.
         if faults.is_empty() {
             let kept = RefCell::new(Vec::new());
             let platform = platform(table.get_ref(), sha256_hex(bytes), &kept);
@@ -416,7 +416,7 @@ fn grid(table: &mut Fields<'_>, wrap: bool) -> Option<Topology> {
     let extents = table.counts("extents", 1..=NODES, "[8, 8]");
     let twice = table.place("dimensions");
     if twice.is_some() {
-        // A known key, although not used here.
+        // The key is known, although it is not used here.
         table.count("dimensions", 2..=3, "2");
     }
     let refuse = |kind, span, message: &str, label: &str, help: &str| {

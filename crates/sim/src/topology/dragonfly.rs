@@ -15,17 +15,16 @@ use crate::platform::Link;
 ///
 /// From group `g`, link `r` to group `g + d` (modulo the groups) starts at switch
 /// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
-/// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
 #[derive(Debug)]
 pub(super) struct Dragonfly {
-    /// Of a switch.
+    /// Nodes of a switch.
     nodes: u32,
-    /// Of a group.
+    /// Switches of a group.
     switches: u32,
-    /// Of a switch.
+    /// Global links of a switch.
     global: u32,
     groups: u32,
-    /// Global links from one group to another.
+    /// Number of global links between two groups.
     between: u32,
     local: Wire,
     far: Wire,
@@ -89,7 +88,7 @@ impl Dragonfly {
         })
     }
 
-    /// Of a switch: its group, and its index there.
+    /// A switch's group, and its index there.
     fn split(&self, switch: u32) -> (u32, u32) {
         (switch / self.switches, switch % self.switches)
     }

@@ -12,9 +12,9 @@ pub enum TopologyError {
     /// More nodes than the topology has places for.
     #[error("{nodes} nodes do not fit a {topology}: it has room for 1 to {most}")]
     TooMany {
-        /// The kind of topology, and what limits it.
+        /// The kind of topology, and its limit.
         topology: String,
-        /// The nodes asked for.
+        /// The nodes requested.
         nodes: usize,
         /// The most that fit.
         most: usize,
@@ -24,7 +24,7 @@ pub enum TopologyError {
     Count {
         /// The kind of topology.
         topology: String,
-        /// The nodes asked for.
+        /// The nodes requested.
         nodes: usize,
         /// The next smaller number of nodes that fits.
         below: usize,
@@ -48,16 +48,16 @@ pub enum TopologyError {
     TooLarge {
         /// The kind of topology.
         topology: String,
-        /// The nodes asked for.
+        /// The nodes requested.
         nodes: usize,
         /// The kind of thing of which there are too many.
         what: &'static str,
-        /// The most that there can be.
+        /// The largest number possible.
         most: usize,
     },
 }
 
-/// Refuses a parameter of the platform.
+/// Rejects a parameter of the platform.
 pub(super) fn refuse<T>(
     name: &'static str,
     value: impl ToString,

@@ -2,8 +2,8 @@
 //!
 //! A group of level 1 is `arity` nodes at one switch; a group of a higher level is `arity` groups
 //! of the level below. If a group's top switches have `p` parents each, the group above has `p`
-//! times as many top switches: switch `i` of every group is connected to the switches
-//! `i·p .. i·p + p` above, so that each of those has one child in every group and the path down is
+//! times as many top switches. Switch `i` of every group is connected to the switches
+//! `i·p .. i·p + p` above, so that each of those has one child in every group, and the path down is
 //! unique (Leiserson et al., *The Network Architecture of the Connection Machine CM-5*, 1992). The
 //! last group of a level may have fewer children. A packet goes up to the least group that contains
 //! its target, by any parents, and down.
@@ -21,7 +21,7 @@ pub(super) struct FatTree {
     nodes: usize,
     arity: u32,
     latency: Time,
-    /// From the nodes' switches to the root.
+    /// The levels, from the nodes' switches to the root.
     levels: Vec<Level>,
     /// The position of each switch.
     places: Vec<Spot>,
@@ -37,16 +37,16 @@ struct Level {
     tops: u32,
     /// Parents of each; 0 at the root.
     parents: u32,
-    /// Of one link to a parent.
+    /// Bandwidth of one link to a parent.
     bandwidth: f64,
     first_switch: u32,
-    /// Of the links to parents; those in the other direction are numbered likewise.
+    /// Index of the first link to a parent; the links in the other direction are numbered alike.
     first_up: u32,
     first_down: u32,
 }
 
 impl Level {
-    /// Links to parents.
+    /// Number of links to parents.
     fn ups(&self) -> u32 {
         self.groups * self.tops * self.parents
     }

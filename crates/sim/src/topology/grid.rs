@@ -10,13 +10,13 @@ use super::error::{refuse, within};
 use super::{End, Hop, MOST_LINKS, Shape, TopologyError, Wire};
 use crate::platform::Link;
 
-/// The least length of a row that forms a ring: in shorter ones, the ends are neighbours anyway.
+/// The least length of a row that forms a ring: in shorter rows, the ends are neighbours anyway.
 const RING: u32 = 3;
 
-/// No link: the edge of a mesh.
+/// Marks the absence of a link, at the edge of a mesh.
 const EDGE: u32 = u32::MAX;
 
-/// Most dimensions.
+/// The largest number of dimensions.
 const MOST: usize = 3;
 
 /// A mesh or torus. Switch `x + extent₀ · (y + extent₁ · z)` is at (x, y, z), node `i` at switch
@@ -80,7 +80,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Whether the ends of a row are connected.
+    /// True if the ends of a row are connected.
     fn ring(&self, dimension: usize) -> bool {
         self.wrap && self.extents[dimension] >= RING
     }
@@ -146,7 +146,7 @@ impl Shape for Grid {
         } else {
             target > here
         };
-        // In a ring: whether the packet no longer has to pass the end of the row.
+        // In a ring: 1 if the packet no longer has to pass the end of the row.
         let lane = u32::from(ring && (target > here) == up);
         let link = self.links[(at as usize * self.extents.len() + dimension) * 2 + usize::from(up)];
         Some(Hop { link, lane, ways: 1 })

@@ -1,8 +1,8 @@
 //! Hypercubes.
 //!
-//! A packet first corrects the lowest bit in which it differs from its target (e-cube), so that no
-//! packet continues by a lower bit than it arrived by, and there is no circular wait (Sullivan and
-//! Bashkow 1977).
+//! A packet first corrects the lowest bit in which it differs from its target (e-cube). No packet
+//! continues by a lower bit than it arrived by, so there is no circular wait (Sullivan and Bashkow
+//! 1977).
 
 use super::{End, Hop, Shape, TopologyError, Wire};
 use crate::platform::Link;

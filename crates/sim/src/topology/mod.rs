@@ -2,8 +2,8 @@
 //!
 //! A [`Graph`] is built from a platform for a number of nodes. Routes are computed step by step
 //! from a packet's position and target: there are no tables over pairs of nodes. Every topology is
-//! free of deadlock as long as nodes receive what arrives: where links form a ring, the queues at
-//! their far ends are split into lanes that every route visits in ascending order (Dally and
+//! free of deadlock as long as nodes receive arrived packets: where links form a ring, the queues
+//! at their far ends are split into lanes that every route visits in ascending order (Dally and
 //! Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
 //!
 //! Every node has a link into the network and one out of it. In meshes, tori and hypercubes a node
@@ -43,9 +43,9 @@ pub enum End {
 /// A link, in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
-    /// Where it begins.
+    /// Its start.
     pub from: End,
-    /// Where it ends.
+    /// Its end.
     pub to: End,
     /// Bytes a second.
     pub bandwidth: f64,
@@ -60,7 +60,7 @@ pub struct Wire {
 pub(crate) struct Hop {
     pub(crate) link: u32,
     pub(crate) lane: u32,
-    /// The number of equivalent links, this one and those after it, of which one is to be chosen.
+    /// The number of equivalent links, this one and those after it, of which one is chosen.
     pub(crate) ways: u32,
 }
 
@@ -77,7 +77,7 @@ pub struct Graph {
 
 /// The part between the nodes' own links. Links are numbered from 0 in the order of `wires`.
 trait Shape: fmt::Debug + Send + Sync {
-    /// Whether each node has its own switch, which it reaches without latency.
+    /// True if each node has its own switch, which it reaches without latency.
     fn direct(&self) -> bool {
         false
     }
@@ -89,8 +89,7 @@ trait Shape: fmt::Debug + Send + Sync {
     }
     /// The links between switches.
     fn wires(&self) -> Vec<Wire>;
-    /// The next hop from the switch `at` of a packet for the node `to`; `None` at the node's
-    /// switch.
+    /// The next hop of a packet from the switch `at` to the node `to`; `None` at the node's switch.
     fn next(&self, at: u32, to: u32) -> Option<Hop>;
     /// The number of links with latency on a shortest path between two nodes' switches.
     fn hops(&self, from: u32, to: u32) -> usize;
@@ -100,7 +99,7 @@ trait Shape: fmt::Debug + Send + Sync {
     fn name(&self, switch: u32) -> String;
 }
 
-/// Most nodes, and most links between switches.
+/// The most nodes, and the most links between switches.
 const MOST_NODES: usize = 1 << 20;
 const MOST_LINKS: usize = 1 << 22;
 
@@ -187,9 +186,9 @@ impl Graph {
         pairs.map(|(from, to)| self.hops(from, to)).max().unwrap_or(0)
     }
 
-    /// Bytes a second from one half of the machine to the other, in one direction: over the links
-    /// where bandwidth is least, and at most what half of the nodes can send. If the halves are
-    /// unequal, the smaller one counts; switches without nodes count like others.
+    /// Bandwidth from one half of the machine to the other in one direction, in bytes a second:
+    /// over the cut with the least bandwidth, and at most what half of the nodes can send. If the
+    /// halves are unequal, the smaller one counts; switches without nodes count like others.
     #[must_use]
     pub fn bisection(&self) -> f64 {
         let one = self.wires.first().map_or(0.0, |wire| wire.bandwidth);

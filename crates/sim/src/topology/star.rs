@@ -9,8 +9,8 @@ const INTO: u32 = 0;
 /// The switch that nodes receive from, behind the backplane.
 const OUT: u32 = 1;
 
-/// A centre; with a backplane, all packets pass it, and wait behind it for their targets' links, in
-/// a separate queue for each target.
+/// A centre. With a backplane, all packets pass through it, and wait behind it for their targets'
+/// links in a separate queue for each target.
 #[derive(Debug)]
 pub(super) struct Star {
     nodes: u32,

@@ -128,8 +128,7 @@ fn no_way_is_shorter_than_the_hops() {
     }
 }
 
-/// No deadlock: the graph of which queue's packets wait for a place in which other queue has no
-/// cycle (Dally and Seitz 1987, theorem 1).
+/// No deadlock: the wait-for graph of the queues has no cycle (Dally and Seitz 1987, theorem 1).
 #[test]
 fn queues_wait_for_each_other_in_no_circle() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
@@ -142,7 +141,7 @@ fn queues_wait_for_each_other_in_no_circle() {
             let queue = |hop: &Hop| lanes[hop.link as usize] + hop.lane as usize;
             let mut waits_for = vec![Vec::new(); count];
             for (from, to) in (0..nodes as u32).flat_map(|from| (0..nodes as u32).map(move |to| (from, to))) {
-                // Often enough that every path up is chosen.
+                // Repeated so that every path up is chosen.
                 for _ in 0..if matches!(topology, Topology::FatTree { .. }) { 8 } else { 1 } {
                     let route = route(&graph, from, to, &mut random);
                     for two in route.windows(2) {

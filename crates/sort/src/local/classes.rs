@@ -1,4 +1,4 @@
-//! Classes of problems, of which choices are kept.
+//! Classes of problems, whose choices are cached.
 
 use super::{Features, LocalSort, choose, others};
 use crate::item::Item;
@@ -6,7 +6,7 @@ use strata_select::{Kept, Library};
 
 static KEPT: Kept<1024> = Kept::new();
 
-/// The choice for these features, from an earlier one of their class if there was one.
+/// The choice for these features: the cached one of their class, or a new one.
 pub(super) fn choice<T: Item>(features: Features) -> LocalSort {
     let (class, middle) = class::<T>(features);
     if let Some(candidate) = KEPT.candidate(class).and_then(|index| LocalSort::candidate(index, &[])) {
@@ -17,12 +17,12 @@ pub(super) fn choice<T: Item>(features: Features) -> LocalSort {
     candidate
 }
 
-/// The class of runs and of different keys that are as many as the keys.
+/// The class of runs, or of numbers of different keys, that equal the number of keys.
 const ALL: u32 = 31;
 
-/// The number of the class of these features, below 2^28, and the features in its middle. Sizes are
-/// in one class from one quarter of a power of two to the next, runs between powers of two, numbers
-/// of different keys between powers of four, widths in 32 and then every eighth.
+/// The number of the class of these features, below 2^28, and the features at its middle. Class
+/// boundaries: sizes at quarters of powers of two, runs at powers of two, numbers of different keys
+/// at powers of four, widths at 32 and every eighth bit above.
 fn class<T: Item>(features: Features) -> (u32, Features) {
     let kind = match (T::PLAIN, others::integer::<T>()) {
         (true, true) => 0,
@@ -43,7 +43,7 @@ fn class<T: Item>(features: Features) -> (u32, Features) {
     let class = [(octave, 6), (quarter as u32, 2), (width, 7), (run, 5), (distinct, 5), (skewed.into(), 1)]
         .into_iter()
         .fold(kind, |class, (part, bits)| class << bits | part);
-    // Two runs are the fewest that are not one.
+    // Two is the least number of runs greater than one.
     let run = if run == ALL { middle } else { (3 << run >> 1).min(middle / 2) };
     let distinct = if distinct == ALL { middle } else { (2 << (2 * distinct)).min(middle) };
     (class, Features { keys: middle, width, run, distinct, skewed })

@@ -1,12 +1,12 @@
-//! A look at some of the elements.
+//! Estimates of features from a sample of the elements.
 
 use crate::item::Item;
 
-/// The length of sorted runs, 1 in a random order; `items.len()` if no turn from ascending to
-/// descending or back was seen.
+/// Estimated mean length of sorted runs: 1 for random input, `items.len()` if no change of
+/// direction was sampled.
 ///
-/// From up to 16 stretches of some elements; if hardly a turn is there, from stretches that are an
-/// eighth of all.
+/// Samples up to 16 stretches of elements; if they have hardly a change of direction, samples
+/// stretches that cover an eighth of all elements.
 pub(super) fn run<T: Item>(items: &[T]) -> usize {
     let len = items.len();
     let (mut steps, mut turns) = match len {
@@ -18,13 +18,15 @@ pub(super) fn run<T: Item>(items: &[T]) -> usize {
     }
     match turns {
         0 => len,
-        // Between two sorted runs are two turns, and two in three random elements are turns.
+        // Between two sorted runs are two changes of direction; of three random elements two are
+        // changes.
         _ if 3 * turns > steps => 1,
         _ => (2 * steps / turns).clamp(1, len.div_ceil(2)),
     }
 }
 
-/// The steps between neighbours in so many stretches, and how many turns they have.
+/// The steps between neighbours in `stretches` stretches, and the number of changes of direction in
+/// them.
 fn turns<T: Item>(items: &[T], stretches: usize, length: usize) -> (usize, usize) {
     let (mut steps, mut turns) = (0, 0);
     let space = items.len() / stretches;
@@ -42,12 +44,13 @@ fn turns<T: Item>(items: &[T], stretches: usize, length: usize) -> (usize, usize
     (steps, turns)
 }
 
-/// Of as many places as `space` one that depends irregularly on `number`, as patterns are regular.
+/// A pseudo-random index below `space` that depends on `number`: regular indices could coincide
+/// with patterns in the data.
 fn within(number: usize, space: usize) -> usize {
     (number * 7919) & ((space + 2).next_power_of_two() / 2 - 1)
 }
 
-/// The length of sorted runs, from all elements; those of few.
+/// The mean length of sorted runs, counted over all elements; for few elements.
 pub(super) fn run_of_all<T: Item>(items: &[T]) -> usize {
     let (steps, turns) = turns(items, 1, items.len());
     match turns {
@@ -56,23 +59,23 @@ pub(super) fn run_of_all<T: Item>(items: &[T]) -> usize {
     }
 }
 
-/// How many low bits of the elements' keys are not all equal.
+/// The number of low bits in which the elements' keys differ.
 pub(super) fn width<T: Item>(items: &[T]) -> u32 {
     let first = items.first().map_or(0, T::bits);
     64 - items.iter().fold(0, |differ, item| differ | (item.bits() ^ first)).leading_zeros()
 }
 
-/// How many different keys there are, `items.len()` if they are not few, and whether most have the
-/// same leading bits although they differ: from a sample of 16 or 64.
+/// The estimated number of different keys (`items.len()` if they are not few), and true if most
+/// keys have the same leading bits although they differ: from a sample of 16 or 64.
 pub(super) fn spread<T: Item>(items: &[T], width: u32) -> (usize, bool) {
     let len = items.len();
     let sample = if len < 1024 { 16 } else { 64 };
     if len < 2 * sample {
         return (len, false);
     }
-    // Those that a radix sort of the leading bits sorts by.
+    // The leading bits by which a radix sort sorts.
     let low = width.saturating_sub(len.ilog2() + 4);
-    // A place for each of 1,024 values of a hash function: few different keys share one.
+    // One bit for each of 1,024 hash values; different keys rarely collide as long as they are few.
     let (mut keys, mut leading) = ([0u64; 16], [0u64; 16]);
     let mark = |places: &mut [u64; 16], bits: u64| {
         // Fibonacci hashing (Knuth, vol. 3, §6.4).
@@ -92,8 +95,8 @@ pub(super) fn spread<T: Item>(items: &[T], width: u32) -> (usize, bool) {
     (distinct(different, sample).unwrap_or(len), 2 * ahead < different)
 }
 
-/// How many equally frequent keys there are of which a sample has so many; `None` if nearly all are
-/// different.
+/// The number of equally frequent keys from which a sample of this size has `found` different ones;
+/// `None` if nearly all are different.
 fn distinct(found: u32, sample: usize) -> Option<usize> {
     // Of k keys a sample of s has k(1 - (1 - 1/k)^s).
     let expected = |k: f64| k * (1.0 - (1.0 - 1.0 / k).powi(sample as i32));

@@ -1,5 +1,5 @@
-//! Sorts of other crates, behind a cargo feature each. They take plain integers only: for other
-//! elements their keys would need a trait of theirs, and floats have another order there (NaNs).
+//! Sorts of other crates, each behind a cargo feature. They take only plain integers: other
+//! elements would need their traits, and they order floats differently (NaNs).
 
 use super::models::LocalSort;
 use bytemuck::{Pod, cast_slice_mut};
@@ -9,8 +9,8 @@ use std::any::TypeId;
 #[cfg(feature = "voracious")]
 use voracious_radix_sort::RadixSort as _;
 
-/// Sorts by the crate behind this candidate; `false` if it is none, its feature is off or `T` is no
-/// integer, and the elements are as they were.
+/// Sorts with this candidate's crate. Returns `false`, with the elements unchanged, if there is
+/// none, its feature is off or `T` is not an integer.
 pub(super) fn sort<T: Pod>(items: &mut [T], candidate: LocalSort) -> bool {
     macro_rules! integers {
         ($($integer:ty)*) => {
@@ -25,12 +25,12 @@ pub(super) fn sort<T: Pod>(items: &mut [T], candidate: LocalSort) -> bool {
     false
 }
 
-/// Whether [`sort`] would sort.
+/// True if [`sort`] would sort.
 pub(super) fn can<T: Pod>(candidate: LocalSort) -> bool {
     sort::<T>(&mut [], candidate)
 }
 
-/// Whether `T` is one of the integers that other crates' sorts take.
+/// True if `T` is one of the integers that other crates can sort.
 pub(super) fn integer<T: Pod>() -> bool {
     macro_rules! is_any {
         ($($integer:ty)*) => {
@@ -71,7 +71,7 @@ macro_rules! integer {
 }
 integer!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
-/// A candidate that is not there.
+/// A candidate that is unavailable.
 fn no<I>(_: &mut [I]) -> bool {
     false
 }

@@ -1,22 +1,22 @@
-//! A natural merge sort, for elements that come in few ascending or descending runs.
+//! A natural merge sort, for elements in few ascending or descending runs.
 //!
-//! Runs are merged in pairs, each from both ends at once: two chains of comparisons that do not
-//! wait for each other, without a branch that depends on the keys (as `std`'s driftsort merges
-//! short runs; O. Peters and L. Bergdoll 2024). Stable: of equal keys those of the earlier run come
-//! first, and only strictly descending runs are reversed (Knuth, *The Art of Computer Programming*,
-//! vol. 3, §5.2.4, algorithm N).
+//! Runs are merged in pairs, each from both ends at once. The two chains of comparisons are
+//! independent, without branches that depend on the keys (as `std`'s driftsort merges short runs;
+//! O. Peters and L. Bergdoll 2024). Stable: of equal keys those of the earlier run come first, and
+//! only strictly descending runs are reversed (Knuth, *The Art of Computer Programming*, vol. 3,
+//! §5.2.4, algorithm N).
 
 use crate::item::Item;
 use crate::pool;
 
-/// Sorts; `scratch` has the same length.
+/// Sorts `items`; `scratch` has the same length.
 pub(super) fn sort<T: Item>(items: &mut [T], scratch: &mut [T]) {
     let ends = ends(items, usize::MAX);
     merge_all(items, scratch, ends);
 }
 
-/// Sorts elements of at most `most` runs, taking scratch only then; `false` if there are more, and
-/// then some descending ones may have been reversed.
+/// Sorts elements of at most `most` runs, and allocates scratch only for these; `false` if there
+/// are more, and then some descending runs may have been reversed.
 pub(super) fn sort_few<T: Item>(items: &mut [T], most: usize) -> bool {
     let ends = ends(items, most);
     let few = ends.last().is_none_or(|end| *end == items.len());
@@ -28,7 +28,7 @@ pub(super) fn sort_few<T: Item>(items: &mut [T], most: usize) -> bool {
     few
 }
 
-/// Merges ascending runs with these ends.
+/// Merges ascending runs that end at `ends`.
 fn merge_all<T: Item>(items: &mut [T], scratch: &mut [T], mut ends: Vec<usize>) {
     let mut swapped = false;
     while ends.len() > 1 {
@@ -47,7 +47,7 @@ fn merge_all<T: Item>(items: &mut [T], scratch: &mut [T], mut ends: Vec<usize>) 
     }
 }
 
-/// Where the first `most` ascending runs end, after descending ones were reversed.
+/// Reverses the descending ones of the first `most` runs, and returns the ends of these runs.
 fn ends<T: Item>(items: &mut [T], most: usize) -> Vec<usize> {
     let (mut start, mut ends) = (0, Vec::new());
     while start < items.len() && ends.len() < most {
@@ -64,12 +64,12 @@ fn ends<T: Item>(items: &mut [T], most: usize) -> Vec<usize> {
     ends
 }
 
-/// Merges sorted `a` and `b`, which are as long as `target` together; of equal keys `a`'s are
-/// first.
+/// Merges sorted `a` and `b` into `target`, whose length is the sum of theirs; of equal keys those
+/// of `a` come first.
 fn merge<T: Item>(mut a: &[T], mut b: &[T], target: &mut [T]) {
     let mut target = target;
     loop {
-        // So many from the front and as many from the back, and neither run is used up.
+        // This many steps from the front and from the back exhaust neither run.
         let steps = a.len().min(b.len()) / 2;
         if steps == 0 {
             break;

@@ -1,4 +1,4 @@
-//! A tuner for the crate `rdst` that asks models of the algorithms it can take.
+//! A tuner for the crate `rdst` that chooses among its algorithms by models.
 
 mod models;
 
@@ -6,13 +6,13 @@ use models::RdstStep;
 use rdst::tuner::{Algorithm, Tuner, TuningParams};
 use strata_select::{Kept, Question, choose_always};
 
-/// Chooses the algorithms of a sort by `rdst` on one thread, by models measured with
+/// Chooses the algorithms of a sort by `rdst` on one thread, with models measured by
 /// `specs/sort-rdst`: one at the top, and one for each bucket of more than 128 elements that an
-/// algorithm leaves to be sorted further.
+/// algorithm leaves unsorted.
 ///
-/// A choice depends on the number of elements, the digits that are left, and how many numerals the
-/// leading one of them has. Choices are kept for classes of these. A sort by models of whole sorts,
-/// which takes `rdst` only where it is the fastest, is [`local::sort`](super::sort).
+/// A choice depends on the number of elements, the number of remaining digits, and the number of
+/// values of the leading one. Choices are cached by classes of these. [`local::sort`](super::sort)
+/// chooses by models of whole sorts, and uses `rdst` only if it is the fastest.
 ///
 /// ```
 /// use rdst::RadixSort as _;
@@ -34,7 +34,7 @@ impl Tuner for ModelTuner {
 
 static KEPT: Kept<4096> = Kept::new();
 
-/// What the models call the algorithms, in the order of their library.
+/// The names of the algorithms in the models, in the order of their library.
 const ALGORITHMS: [(&str, Algorithm); 4] = [
     ("comparative", Algorithm::Comparative),
     ("lsb", Algorithm::Lsb),
@@ -42,18 +42,19 @@ const ALGORITHMS: [(&str, Algorithm); 4] = [
     ("ska", Algorithm::Ska),
 ];
 
-/// What is taken if models fail.
+/// The default if models fail.
 const USUAL: usize = 1;
 
-/// The algorithm for a class of problems: sizes are in one class from one quarter of a power of two
-/// to the next, up to 2^32; digits from eight on are one class; numerals are between powers of two.
+/// The cached algorithm for a class of problems. Sizes have class boundaries at quarters of powers
+/// of two, up to 2^32; numbers of digit values have boundaries at powers of two; eight and more
+/// digits are one class.
 fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
     let octave = keys.max(4).ilog2().min(31);
     let quarter = (keys.max(4) >> (octave - 2)) & 3;
     let (digits, power) = (digits.clamp(1, 8), numerals.max(1).ilog2().min(15));
     let class = ((octave * 4 + quarter as u32) * 8 + digits as u32 - 1) * 16 + power;
     let index = KEPT.candidate(class).unwrap_or_else(|| {
-        // In the middle of the class.
+        // The size at the middle of the class.
         let middle = (1usize << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
         let index = choose(middle, digits, (1 << power) + (1 << power >> 1));
         KEPT.keep(class, index);
@@ -62,7 +63,7 @@ fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
     ALGORITHMS[index].1
 }
 
-/// The index of the algorithm that is predicted to be fastest.
+/// The index of the algorithm of the least predicted time.
 fn choose(keys: usize, digits: usize, numerals: usize) -> usize {
     let inputs = [keys as f64, digits as f64, numerals as f64];
     choose_always::<RdstStep>(Question::new(1, &inputs), &|_| true).map_or(USUAL, |(_, choice)| choice.index)

@@ -7,8 +7,7 @@ use crate::radix::{self, Cursor};
 use crate::sample;
 use strata_runtime::Block;
 
-/// Counts how often each numeral of the lowest `bits` bits (1 to 16) occurs; `counts` gets 2^`bits`
-/// entries.
+/// Counts each value of the lowest `bits` bits (1 to 16); `counts` gets 2^`bits` entries.
 ///
 /// # Participation
 /// Local. Its kernel is `Histogram(keys, bins)`.
@@ -19,7 +18,7 @@ pub fn histogram<T: Item>(items: &[T], bits: u32, counts: &mut Vec<u32>) {
     leading::count(items, digit, counts);
 }
 
-/// The state for scattering some elements by a digit, into a run for each numeral.
+/// The state for scattering some elements by a digit, into one run for each digit value.
 pub struct Scatter<T> {
     digit: Digit,
     starts: Vec<Cursor>,
@@ -43,7 +42,8 @@ impl<T: Item> Scatter<T> {
         Self { digit: digit(bits), cursors: starts.clone(), starts, runs }
     }
 
-    /// Copies the elements for which it was made, and returns them in the order of their numerals.
+    /// Copies the elements for which the state was made, and returns them in the order of their
+    /// digit values.
     ///
     /// # Participation
     /// Local. Its kernel is `Scatter(keys, bins)`.
@@ -63,9 +63,9 @@ pub fn local_sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, width: u32)
     leading::sort(items, scratch, Range { base: 0, width: width.min(64) });
 }
 
-/// For each of `items` the number of ascending `splitters` at or below its bits, and how often each
-/// number occurs: `buckets` is as long as `items`, and `counts` has one entry more than there are
-/// splitters, fewer than 2^16.
+/// Computes for each of `items` the number of ascending `splitters` at or below its bits, and the
+/// frequency of each number. `buckets` is as long as `items`; `counts` has one entry more than
+/// there are splitters, of which there are fewer than 2^16.
 ///
 /// # Participation
 /// Local. Its kernel is `BinarySearch(keys, splitters)`.

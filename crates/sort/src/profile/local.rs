@@ -6,25 +6,25 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::hint::black_box;
 
-/// So many keys are sorted between two looks at the clock, where arrays are smaller: the same array
-/// again would be sorted faster, as a processor learns its branches.
+/// Keys sorted between two readings of the clock: smaller arrays are sorted several at a time. One
+/// array sorted repeatedly would be faster, because a processor learns its branches.
 pub(super) const AT_ONCE: usize = 1 << 15;
 
 /// Random numbers: `keys` of `width` bits that ascend in runs of `run`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// How many; one at least.
+    /// The number of keys; at least one.
     pub keys: usize,
-    /// They differ in that many low bits, 1 to 64.
+    /// The number of low bits in which they differ, 1 to 64.
     pub width: u32,
-    /// 1 for a random order.
+    /// The length of ascending runs; 1 for a random order.
     pub run: usize,
-    /// They are drawn from so many random values; from all if it is `keys`.
+    /// The number of random values from which they are drawn; `keys` for all different.
     pub distinct: usize,
 }
 
 impl Cell {
-    /// So many arrays of such numbers, one after the other.
+    /// `count` arrays of such numbers, concatenated.
     #[must_use]
     pub fn arrays(self, count: usize, seed: u64) -> Vec<u64> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -32,7 +32,7 @@ impl Cell {
         let keys = self.keys.max(1);
         let few = self.distinct < keys;
         let mut values: Vec<u64> = (0..self.distinct.min(keys)).map(|_| rng.next_u64() & greatest).collect();
-        // So that they span the width.
+        // Makes the keys span the width.
         if let Some(last) = values.last_mut() {
             *last = greatest;
             values[0] = 0;
@@ -52,7 +52,7 @@ impl Cell {
     }
 }
 
-/// The mean time in seconds in which `sort` sorts such numbers, by a clock in seconds.
+/// The mean time in seconds for `sort` to sort such numbers; `now` is a clock in seconds.
 ///
 /// # Participation
 /// Local.
@@ -66,8 +66,8 @@ pub fn seconds(cell: Cell, now: &mut dyn FnMut() -> f64, sort: &mut dyn FnMut(&m
     seconds / count as f64
 }
 
-/// The time of the candidate of this name, with what looking at the keys costs; that of `unstable`
-/// where it is not there, so that it never seems to be better.
+/// The time of the candidate of this name, including the sampling of the keys. If the candidate is
+/// unavailable, the time of `unstable`, so that it never seems to be faster.
 ///
 /// # Participation
 /// Local.

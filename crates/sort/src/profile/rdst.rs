@@ -9,7 +9,7 @@ use rdst::tuner::{Algorithm, Tuner, TuningParams};
 use rdst::{RadixKey, RadixSort};
 use std::hint::black_box;
 
-/// A key of its lowest `DIGITS` bytes.
+/// A key that consists of its lowest `DIGITS` bytes.
 #[derive(Clone, Copy)]
 struct Low<const DIGITS: usize>(u64);
 
@@ -22,8 +22,7 @@ impl<const DIGITS: usize> RadixKey for Low<DIGITS> {
     }
 }
 
-/// Takes one algorithm for all elements, and digits from the least significant on for parts of
-/// them.
+/// Selects one algorithm for all elements, and least-significant-digit sorts for parts of them.
 struct First(Algorithm);
 
 impl Tuner for First {
@@ -35,7 +34,7 @@ impl Tuner for First {
     }
 }
 
-/// The mean time in seconds in which the algorithm of this name sorts `keys` random elements of
+/// The mean time in seconds for the algorithm of this name to sort `keys` random elements of
 /// `digits` (1 to 8) digits of 8 bits, the leading one of which has `numerals` (1 to 256) values.
 /// NaN for another name.
 ///

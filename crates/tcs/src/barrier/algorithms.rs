@@ -2,7 +2,8 @@
 
 use super::Step::{self, Receive, Send};
 
-/// §4.3.2.2.1.1: 2 N messages, one after the other. The master, member 0, discards the last.
+/// §4.3.2.2.1.1: 2 N messages, one after the other. The master, member 0, receives the last message
+/// and ignores it.
 pub(super) fn token(n: usize) -> Vec<Vec<Step>> {
     if n < 2 {
         return vec![Vec::new(); n];
@@ -15,7 +16,7 @@ pub(super) fn token(n: usize) -> Vec<Vec<Step>> {
     (0..n).map(of).collect()
 }
 
-/// §4.3.2.2.1.2 and .3: in each dimension in turn as many exchanges as its extent less one.
+/// §4.3.2.2.1.2 and .3: each dimension in turn takes one exchange fewer than its extent.
 pub(super) fn rings(extents: &[usize]) -> Vec<Vec<Step>> {
     let n: usize = extents.iter().product();
     let of = |member: usize| {
@@ -35,7 +36,7 @@ pub(super) fn rings(extents: &[usize]) -> Vec<Vec<Step>> {
     (0..n).map(of).collect()
 }
 
-/// §4.3.2.2.1.4: members from the largest power of two on have a buddy below it.
+/// §4.3.2.2.1.4: each member with a number from the largest power of two on has a buddy below it.
 pub(super) fn hypercube(n: usize) -> Vec<Vec<Step>> {
     let inside = if n == 0 { 0 } else { 1 << n.ilog2() };
     let of = |member: usize| {
@@ -59,7 +60,8 @@ pub(super) fn hypercube(n: usize) -> Vec<Vec<Step>> {
 /// §4.3.2.2.1.5: a binomial tree, up and down.
 pub(super) fn tree(n: usize) -> Vec<Vec<Step>> {
     let of = |member: usize| {
-        // The bits below the member's lowest one are its children; member 0 has all.
+        // A member's children differ from it in one bit below its lowest set bit; member 0 has all
+        // bits.
         let lowest = if member == 0 { n.next_power_of_two() } else { member & member.wrapping_neg() };
         let bits = || (0..lowest.ilog2()).map(|bit| member + (1 << bit)).filter(|child| *child < n);
         let up = bits().map(Receive);
@@ -69,7 +71,7 @@ pub(super) fn tree(n: usize) -> Vec<Vec<Step>> {
     (0..n).map(of).collect()
 }
 
-/// After round k a member knows of the 2^(k+1) before it.
+/// After round k a member has heard from the 2^(k+1) members before it, itself included.
 pub(super) fn dissemination(n: usize) -> Vec<Vec<Step>> {
     let of = |member: usize| {
         let rounds = (0..).map(|round| 1 << round).take_while(|far| *far < n);

@@ -1,30 +1,30 @@
-//! Checks a schedule by carrying out who knows of whom.
+//! Checks a schedule by propagating the sets of members from which each member has heard.
 
 use super::{Schedule, Step};
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
-/// What was found of a correct schedule.
+/// Properties of a correct schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// All messages.
+    /// Total number of messages.
     pub messages: usize,
     /// The longest chain of messages, each sent after the one before was received.
     pub rounds: usize,
 }
 
-/// Why a schedule is no barrier.
+/// Why a schedule is not a barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// A step names a member that does not exist, or its own.
+    /// A step names a member that does not exist, or the member itself.
     #[error("member {member} exchanges messages with {with}: there are {members} members")]
     NoMember {
-        /// The member.
+        /// The member whose step it is.
         member: usize,
-        /// Whom it names.
+        /// The member named by the step.
         with: usize,
-        /// How many there are.
+        /// Number of members.
         members: usize,
     },
     /// A member waits for a message that is never sent.
@@ -32,18 +32,18 @@ pub enum ScheduleError {
     Stuck {
         /// The member that waits.
         member: usize,
-        /// For whom.
+        /// The member whose message is awaited.
         from: usize,
     },
-    /// A member leaves before it knows that all have come.
+    /// A member leaves before it has heard, directly or not, from all members.
     #[error("member {member} leaves without knowing that member {of} has come")]
     Early {
         /// The member that leaves.
         member: usize,
-        /// Of whom it does not know.
+        /// A member from which it has not heard.
         of: usize,
     },
-    /// A message is never received: it would be taken for one of the next barrier.
+    /// A message is never received, so the next barrier would receive it.
     #[error("a message from member {from} to member {to} is left over")]
     LeftOver {
         /// Its sender.
@@ -59,8 +59,8 @@ struct Message {
 }
 
 impl Schedule {
-    /// Whether this is a barrier: at its last step every member knows that all have come. As it
-    /// sends everything before, it then also knows that all others will know.
+    /// Checks that this is a barrier: at its last step every member knows that all have arrived.
+    /// Its messages leave before that step, so it also knows that all others will learn it.
     ///
     /// # Errors
     /// [`ScheduleError`] with the first fault found.
@@ -74,7 +74,7 @@ impl Schedule {
         let mut round = vec![0; members];
         let mut sent: BTreeMap<(usize, usize), VecDeque<Message>> = BTreeMap::new();
         let mut messages = 0;
-        // Members that may go on: a member that waits is woken by the message it waits for.
+        // Members that can proceed; a waiting member is added by the message for which it waits.
         let mut ready: VecDeque<usize> = (0..members).collect();
         while let Some(member) = ready.pop_front() {
             while let Some(step) = self.steps(member).get(next[member]) {

@@ -1,9 +1,9 @@
-//! Barriers as data: for each member a list of messages to send and receive.
+//! Barriers as data: a list of messages to send and receive for each member.
 //!
-//! One schedule is executed, priced and checked. A barrier is an all-to-all exchange of "I am
-//! here": a member may leave when it knows that all have come and that all others will know (Warfel
-//! 1996, §4.2). The algorithms are those of §4.3, and dissemination (Hensgen, Finkel and Manber,
-//! "Two algorithms for barrier synchronization", 1988).
+//! The same schedule is executed, priced and checked. A barrier is an all-to-all exchange of
+//! arrivals: a member may leave when it knows that all have arrived and that all others will learn
+//! it (Warfel 1996, §4.2). The algorithms are those of §4.3, and dissemination (Hensgen, Finkel and
+//! Manber, "Two algorithms for barrier synchronization", 1988).
 
 mod algorithms;
 mod check;
@@ -15,25 +15,26 @@ pub use price::{Costs, Outcome};
 use serde::Serialize;
 use std::fmt;
 
-/// How a barrier is done.
+/// The algorithm of a barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// A token goes twice around a ring: the first time it tells that all have come, the second
-    /// time it tells that to all.
+    /// A token goes around a ring twice: the first round collects the arrivals, the second
+    /// announces them.
     Token,
-    /// Every member passes on what it knows, all at once, N - 1 times around a ring.
+    /// N - 1 times, all members at once pass the arrivals that they have collected on around a
+    /// ring.
     Ring,
-    /// Rings in each dimension of a block in turn; the extents, whose product is N.
+    /// Rings in each dimension of a block in turn; holds the extents, whose product is N.
     Rings(Vec<usize>),
-    /// Pairs exchange what they know along each dimension of a hypercube; members beyond a power of
-    /// two begin and end with a buddy inside.
+    /// Pairs exchange arrivals along each dimension of a hypercube; each member beyond the power of
+    /// two sends to a buddy inside first and receives from it last.
     Hypercube,
-    /// What has come is combined up a tree and told down.
+    /// Arrivals are combined up a tree, and the result is sent down.
     Tree,
-    /// In round k every member tells the one 2^k further.
+    /// In round k each member sends to the member 2^k further on.
     Dissemination,
-    /// The machine's own, of all cells.
+    /// The machine's hardware barrier, of all cells.
     Native,
 }
 
@@ -70,7 +71,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule from lists of steps, one a member. Nothing is checked: see
+    /// Builds a schedule from lists of steps, one list a member. The schedule is not checked: see
     /// [`check`](Self::check).
     #[must_use]
     pub fn new(steps: Vec<Vec<Step>>) -> Self {
@@ -83,19 +84,19 @@ impl Schedule {
         self.steps.len()
     }
 
-    /// A member's steps; none if there is no such member.
+    /// A member's steps; empty if there is no such member.
     #[must_use]
     pub fn steps(&self, member: usize) -> &[Step] {
         self.steps.get(member).map_or(&[], Vec::as_slice)
     }
 
-    /// All messages.
+    /// Total number of messages.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.steps.iter().flatten().filter(|step| matches!(step, Step::Send(_))).count()
     }
 
-    /// The most members that send to one member.
+    /// The largest number of members that send to the same member.
     #[must_use]
     pub fn peers(&self) -> usize {
         let senders = |steps: &Vec<Step>| {
@@ -115,8 +116,8 @@ impl Schedule {
 }
 
 impl Algorithm {
-    /// The algorithms for `n` members in general, and rings in the dimensions of a block if
-    /// `extents` are given. Without [`Native`](Self::Native), which a machine has or not.
+    /// All algorithms that apply to `n` members, and rings in the dimensions of a block if
+    /// `extents` are given. [`Native`](Self::Native) is left out: it depends on the machine.
     #[must_use]
     pub fn all(extents: Option<&[usize]>) -> Vec<Self> {
         let mut all = vec![Self::Ring, Self::Token, Self::Tree, Self::Dissemination, Self::Hypercube];

@@ -1,48 +1,48 @@
-//! What a schedule costs: its steps carried out with times in place of messages.
+//! Predicts the time of a schedule by carrying out its steps with times in place of messages.
 
 use super::{Schedule, Step};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Costs of a barrier's messages, in clocks.
+/// Costs of a barrier's messages, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Before the first step.
+    /// Start-up before the first step.
     pub startup: f64,
-    /// To send a message.
+    /// Sending a message.
     pub send: f64,
-    /// From its sender to a neighbour.
+    /// Latency between neighbours.
     pub latency: f64,
-    /// To receive it.
+    /// Receiving a message.
     pub receive: f64,
-    /// For each further hop.
+    /// Extra latency for each further hop.
     pub hop: f64,
 }
 
 impl Costs {
-    /// The latency over so many hops.
+    /// The latency over `hops` hops.
     #[must_use]
     pub fn latency_over(&self, hops: usize) -> f64 {
         self.latency + self.hop * hops.saturating_sub(1) as f64
     }
 }
 
-/// When members left a barrier.
+/// When the members left a barrier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When each left.
+    /// Exit time of each member.
     pub exits: Vec<f64>,
-    /// When the last came.
+    /// Entry time of the last member.
     pub entered: f64,
 }
 
 impl Outcome {
-    /// From the last arrival to the last exit: the time of a barrier (Warfel 1996, §4.1).
+    /// The time of a barrier: from the last arrival to the last exit (Warfel 1996, §4.1).
     #[must_use]
     pub fn time(&self) -> f64 {
         self.last() - self.entered
     }
 
-    /// From the first exit to the last (§4.2.4).
+    /// The skew of a barrier: from the first exit to the last (§4.2.4).
     #[must_use]
     pub fn skew(&self) -> f64 {
         self.last() - self.exits.iter().copied().fold(f64::INFINITY, f64::min).min(self.last())
@@ -54,8 +54,8 @@ impl Outcome {
 }
 
 impl Schedule {
-    /// Carries the schedule out in time: members enter at `entries` (at 0 where there are fewer),
-    /// and `hops` tells how far two members are apart. `None` if it does not end.
+    /// Simulates the schedule: members enter at `entries` (at 0 where there are fewer), and `hops`
+    /// gives the distance between two members. `None` if the schedule never ends.
     #[must_use]
     pub fn price(
         &self,

@@ -1,4 +1,4 @@
-//! Handles of what was described: small copies that programs keep.
+//! Handles of described things: small copyable values that programs keep.
 
 use super::Network;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub(crate) usize);
 
-/// A child of a task: another task on some of its cells.
+/// A child of a task: another task, on some of the parent's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Child {
     pub(crate) parent: TaskId,
@@ -22,14 +22,14 @@ pub struct Connection<T, N: Network> {
     kind: PhantomData<fn() -> (T, N)>,
 }
 
-/// An external port of a task through which `T` arrive.
+/// An external port of a task that receives `T`.
 pub struct Input<T> {
     pub(crate) task: TaskId,
     pub(crate) index: usize,
     kind: PhantomData<fn() -> T>,
 }
 
-/// An external port of a task through which `T` leave.
+/// An external port of a task that sends `T`.
 pub struct Output<T> {
     pub(crate) task: TaskId,
     pub(crate) index: usize,

@@ -1,8 +1,8 @@
 //! Descriptions of applications: pure data, checked by [`link`](crate::link()).
 //!
-//! Nothing here can fail: whatever is impossible is found by the linker, all of it at once. What a
-//! type can exclude is excluded: a connection belongs to one network (Warfel 1996, §2.1), of one
-//! type of message, and is named in those sets only that contain the network.
+//! Describing never fails: the linker reports all errors at once. Types exclude errors where they
+//! can: a connection belongs to one network (Warfel 1996, §2.1) and has one message type, and it
+//! can be named only in sets that contain its network.
 
 mod handles;
 mod tags;
@@ -15,7 +15,7 @@ use bytemuck::Pod;
 use std::any::type_name;
 use std::ops::{Index, IndexMut};
 
-/// An application: tasks, of which one contains all others as its children.
+/// An application: tasks, one of which contains all others as its children.
 ///
 /// ```
 /// use strata_tcs::{App, Target, link};
@@ -37,8 +37,8 @@ pub struct App {
     tasks: Vec<Task>,
 }
 
-/// A task's definition: cells, connections in networks, sets of networks, external ports, children,
-/// and wires between those.
+/// A task's definition: cells, connections in networks, connection sets, external ports, children,
+/// and the external connections between the children.
 #[derive(Clone, Debug)]
 pub struct Task {
     id: TaskId,
@@ -50,9 +50,9 @@ pub struct Task {
     pub(crate) ports: Vec<Port>,
     pub(crate) children: Vec<ChildOf>,
     pub(crate) wires: Vec<Wire>,
-    /// What was said of things that belong to other tasks; an error each.
+    /// Uses of handles of other tasks; each becomes an error.
     pub(crate) foreign: Vec<String>,
-    /// Whether its patterns also send ordinary messages.
+    /// True if the task's patterns also send ordinary messages.
     pub(crate) messages: bool,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct NetworkOf {
     pub(crate) index: usize,
 }
 
-/// What travels on a connection or through a port.
+/// The type of the messages of a connection or port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
@@ -83,11 +83,11 @@ pub(crate) struct Described {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) kind: Kind,
-    /// Reserved bytes a second.
+    /// Reserved bandwidth in bytes a second.
     pub(crate) rate: Option<f64>,
-    /// Bytes under way at most.
+    /// Buffer capacity: the most bytes under way.
     pub(crate) depth: usize,
-    /// The path to take, where the machine has it.
+    /// The preferred path, used if the machine has it.
     pub(crate) path: Option<Path>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct ChildOf {
     pub(crate) name: String,
     pub(crate) task: TaskId,
     pub(crate) at: Vec<usize>,
-    /// The child's ports that are ports of the parent: names of the one and the other.
+    /// Inherited ports: the child's name of a port and the parent's.
     pub(crate) inherited: Vec<(String, String)>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Wire {
     pub(crate) depth: usize,
 }
 
-/// Bytes under way on a connection for which nothing else was said.
+/// Default buffer capacity of a connection, in bytes.
 pub const USUAL_DEPTH: usize = 4096;
 
 impl App {
@@ -162,7 +162,7 @@ impl App {
         id
     }
 
-    /// Whether any task sends ordinary messages beside its connections.
+    /// True if any task sends ordinary messages besides its connections.
     pub(crate) fn has_messages(&self) -> bool {
         self.tasks.iter().any(|task| task.messages)
     }
@@ -176,7 +176,7 @@ impl App {
 impl Index<TaskId> for App {
     type Output = Task;
     /// # Panics
-    /// If the task is of another application that has more.
+    /// Panics if the task belongs to another application that has more tasks.
     fn index(&self, task: TaskId) -> &Task {
         &self.tasks[task.0]
     }
@@ -207,8 +207,8 @@ impl Task {
         self.connect_in(0, from, to)
     }
 
-    /// As [`connect`](Self::connect), in the network numbered `index` of the family `N`: for
-    /// patterns of many phases, whose networks differ by a number only.
+    /// As [`connect`](Self::connect), in network number `index` of the family `N`: for patterns of
+    /// many phases, whose networks differ only by a number.
     pub fn connect_in<T: Pod, N: Network>(
         &mut self,
         index: usize,
@@ -233,15 +233,15 @@ impl Task {
         Connection::new(self.id, self.connections.len() - 1)
     }
 
-    /// Reserves bandwidth for a connection, in bytes a second: the linker refuses what does not
-    /// fit.
+    /// Reserves bandwidth for a connection, in bytes a second. Linking fails if the reservations do
+    /// not fit.
     pub fn reserve<T, N: Network>(&mut self, connection: Connection<T, N>, rate: f64) {
         if let Some(described) = self.own(connection) {
             described.rate = Some(rate);
         }
     }
 
-    /// Sets the bytes that may be under way on a connection before its sender waits; initially
+    /// Sets a connection's buffer capacity: the bytes under way before its sender waits. Initially
     /// [`USUAL_DEPTH`].
     pub fn depth<T, N: Network>(&mut self, connection: Connection<T, N>, bytes: usize) {
         if let Some(described) = self.own(connection) {
@@ -249,8 +249,8 @@ impl Task {
         }
     }
 
-    /// Lets a connection take this path of the machine, if it is one of those that the linker would
-    /// consider: for patterns whose schedule includes the paths.
+    /// Sets a connection's preferred path, used if it is one of the paths that the linker
+    /// considers. For patterns whose schedule includes the paths.
     pub fn prefer<T, N: Network>(&mut self, connection: Connection<T, N>, path: Path) {
         if let Some(described) = self.own(connection) {
             described.path = Some(path);
@@ -265,13 +265,13 @@ impl Task {
         self.connections.get_mut(connection.index)
     }
 
-    /// Declares the set `S`: the networks that it contains are those of its type.
+    /// Declares the set `S` with the networks of its type.
     pub fn set<S: Set>(&mut self) {
         self.set_in::<S>(0);
     }
 
-    /// Declares the set numbered `index` of the family `S`. Of each network it contains the one
-    /// with this number, or number 0 where there is none.
+    /// Declares set number `index` of the family `S`. The set contains network number `index` of
+    /// each of its tags, or number 0 if there is no such network.
     pub fn set_in<S: Set>(&mut self, index: usize) {
         let tag = std::any::TypeId::of::<S>();
         if !self.sets.iter().any(|set| set.tag == tag && set.index == index) {
@@ -279,25 +279,25 @@ impl Task {
         }
     }
 
-    /// The first number from which on no set of the family `S` is declared.
+    /// The first number after all declared sets of the family `S`.
     pub(crate) fn unused<S: Set>(&self) -> usize {
         let tag = std::any::TypeId::of::<S>();
         let used = self.sets.iter().filter(|set| set.tag == tag).map(|set| set.index + 1);
         used.max().unwrap_or(0)
     }
 
-    /// The task's patterns also send ordinary messages.
+    /// Records that the task's patterns also send ordinary messages.
     pub(crate) fn use_messages(&mut self) {
         self.messages = true;
     }
 
-    /// An external port of a cell through which `T` arrive, while the task lives and whichever set
-    /// is active.
+    /// An external port of a cell that receives `T`, while the task runs and whichever set is
+    /// active.
     pub fn input<T: Pod>(&mut self, name: impl Into<String>, cell: usize) -> Input<T> {
         Input::new(self.id, self.port(name.into(), cell, Kind::of::<T>(), true))
     }
 
-    /// An external port of a cell through which `T` leave.
+    /// An external port of a cell that sends `T`.
     pub fn output<T: Pod>(&mut self, name: impl Into<String>, cell: usize) -> Output<T> {
         Output::new(self.id, self.port(name.into(), cell, Kind::of::<T>(), false))
     }
@@ -307,9 +307,9 @@ impl Task {
         self.ports.len() - 1
     }
 
-    /// A child: `task` on the cells `at` of this one, in this order.
+    /// Adds a child: `task` on the cells `at` of this task, in this order.
     ///
-    /// Children that share cells run one after the other; those that do not may run at once.
+    /// Children that share cells run one after the other; others may run at once.
     pub fn child(&mut self, name: impl Into<String>, task: TaskId, at: &[usize]) -> Child {
         self.children.push(ChildOf { name: name.into(), task, at: at.to_vec(), inherited: Vec::new() });
         Child { parent: self.id, index: self.children.len() - 1 }

@@ -1,16 +1,16 @@
-//! Networks and sets as types, so that a program cannot name a port of an inactive set.
+//! Networks and sets as types, so that programs cannot name connections of an inactive set.
 
 use std::any::TypeId;
 
-/// The tag of a network: connections that are used together. Made by
+/// The tag of a network: a group of connections that are used together. Made by
 /// [`communication!`](crate::communication).
 pub trait Network: 'static {
     /// Its name in errors and reports.
     const NAME: &'static str;
 }
 
-/// The tag of a connection set: networks of which all connections may be used while the set is the
-/// active one of its task. Made by [`communication!`](crate::communication).
+/// The tag of a connection set: networks whose connections may all be used while the set is the
+/// active set of its task. Made by [`communication!`](crate::communication).
 pub trait Set: 'static {
     /// Its name in errors and reports.
     const NAME: &'static str;
@@ -18,7 +18,8 @@ pub trait Set: 'static {
     fn networks() -> Vec<Tag>;
 }
 
-/// That a set contains a network: only then may its connections be named while the set is active.
+/// Implemented if a set contains a network: only then may its connections be named while the set is
+/// active.
 #[diagnostic::on_unimplemented(
     message = "the set `{Self}` does not contain the network `{N}`",
     label = "this connection is not active here",
@@ -49,8 +50,8 @@ impl Tag {
 
 /// Declares the networks and sets of tasks: a type for each.
 ///
-/// A network may be in several sets. A connection of a network that the active set does not contain
-/// cannot be named: the program does not compile.
+/// A network may be in several sets. Naming a connection of a network outside the active set is a
+/// compile error.
 ///
 /// ```
 /// strata_tcs::communication! {

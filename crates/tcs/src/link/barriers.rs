@@ -1,4 +1,4 @@
-//! Which cells meet in which barriers, and how.
+//! Finds the barriers of an application, and the algorithm of each.
 
 use super::image::{Instance, Membership};
 use super::{LinkError, Options};
@@ -8,8 +8,9 @@ use crate::shape::Shape;
 use crate::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Finds the barriers of all instances: of each one's cells, and of its connected component, which
-/// begins and ends together (Warfel 1996, §5.3). The same cells need one barrier only.
+/// Finds the barriers of all instances: one of each instance's cells, and one of its connected
+/// component, whose tasks begin and end together (Warfel 1996, §5.3). Equal lists of cells share
+/// one barrier.
 pub(super) fn barriers(
     app: &App,
     target: &Target,
@@ -48,7 +49,8 @@ pub(super) fn barriers(
     memberships
 }
 
-/// The children of an instance by connected component: joined by external connections.
+/// The children of an instance, by connected component: the children joined by external
+/// connections.
 fn components(app: &App, parent: &Instance) -> Vec<Vec<usize>> {
     let count = parent.children.len();
     let mut of: Vec<usize> = (0..count).collect();
@@ -69,8 +71,8 @@ fn components(app: &App, parent: &Instance) -> Vec<Vec<usize>> {
     components.into_values().collect()
 }
 
-/// Numbers the barriers: two that may be pending at a cell at once, as one's task contains the
-/// other's, have different numbers.
+/// Numbers the barriers so that two that may be pending at a cell at once differ: one task then
+/// contains the other.
 fn colour(
     target: &Target,
     instances: &[Instance],
@@ -109,7 +111,7 @@ fn colour(
     ids
 }
 
-/// A barrier of these cells by the cheapest algorithm that they and the machine allow.
+/// Chooses the cheapest barrier algorithm that the cells and the machine allow.
 fn member(target: &Target, options: &Options, cells: Vec<usize>, id: usize) -> Result<Membership, LinkError> {
     let members = cells.len();
     let extents = block(target.shape, &cells);
@@ -169,8 +171,8 @@ fn member(target: &Target, options: &Options, cells: Vec<usize>, id: usize) -> R
     })
 }
 
-/// The extents of cells that are a block of a grid, at least two in each direction; they are then
-/// in the order of the rings' members.
+/// The extents of cells that form a block of a grid, at least two in each direction; the cells are
+/// then in the order of the rings' members.
 fn block(shape: Shape, cells: &[usize]) -> Option<Vec<usize>> {
     let (Shape::Mesh { width, .. } | Shape::Torus { width, .. }) = shape else { return None };
     let first = *cells.first()?;
@@ -184,7 +186,7 @@ fn block(shape: Shape, cells: &[usize]) -> Option<Vec<usize>> {
     (is_block && columns > 1 && rows > 1).then(|| vec![columns, rows])
 }
 
-/// The cells in the order of a snake through the rows, so that rings join neighbours.
+/// Orders the cells along a snake through the rows, so that rings join neighbours.
 fn snake(shape: Shape, cells: &[usize]) -> Vec<usize> {
     let (Shape::Mesh { width, .. } | Shape::Torus { width, .. }) = shape else { return cells.to_vec() };
     let first = cells.first().map_or(0, |cell| cell / width);

@@ -1,4 +1,4 @@
-//! Every request that a machine cannot meet, each with a way out.
+//! The errors of linking: every request that a machine cannot meet, each with a way out.
 
 use std::fmt;
 use thiserror::Error;
@@ -7,25 +7,25 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// A task without cells.
+    /// A task has no cells.
     #[error("task `{task}` has no cells: a task needs at least one")]
     NoCells {
         /// The task.
         task: String,
     },
-    /// Something lies on a cell that its task does not have.
+    /// A thing is placed on a cell that its task does not have.
     #[error("task `{task}`: {what} is at cell {cell}, and the task has cells 0 to {}", cells - 1)]
     NoCell {
         /// The task.
         task: String,
-        /// What lies there.
+        /// The misplaced thing.
         what: String,
         /// The cell.
         cell: usize,
-        /// The task's cells.
+        /// Number of the task's cells.
         cells: usize,
     },
-    /// A connection from a cell to itself.
+    /// A connection joins a cell to itself.
     #[error("task `{task}`: connection {connection} leads from cell {cell} to itself; leave it out")]
     ToItself {
         /// The task.
@@ -35,7 +35,8 @@ pub enum LinkError {
         /// The cell.
         cell: usize,
     },
-    /// A reservation that is no bandwidth, or room for no message.
+    /// The reservation of a connection is not a bandwidth, or its buffer is too small for a
+    /// message.
     #[error("task `{task}`: connection {connection}: {what}")]
     Connection {
         /// The task.
@@ -45,7 +46,7 @@ pub enum LinkError {
         /// What is wrong.
         what: String,
     },
-    /// No set contains a network.
+    /// A network is in no set.
     #[error("task `{task}`: no set contains the network `{network}`, so its connections could never be used")]
     NeverActive {
         /// The task.
@@ -53,7 +54,7 @@ pub enum LinkError {
         /// The network.
         network: String,
     },
-    /// Two ports or children of a task have one name.
+    /// Two ports or children of a task have the same name.
     #[error("task `{task}` has two {what}s named `{name}`: names tell them apart")]
     Twice {
         /// The task.
@@ -68,7 +69,7 @@ pub enum LinkError {
     Foreign {
         /// The task.
         task: String,
-        /// What it is.
+        /// The use of the handle.
         what: String,
     },
     /// A task contains itself.
@@ -80,19 +81,19 @@ pub enum LinkError {
     /// There are too many task instances.
     #[error("more than {most} task instances: children of children multiply")]
     TooMany {
-        /// The most that are linked.
+        /// The limit on task instances.
         most: usize,
     },
-    /// A child is given another number of cells than its task has.
+    /// A child is given a number of cells that differs from its task's.
     #[error("task `{parent}`: child `{child}` is given {given} cells, and its task has {cells}")]
     Cells {
         /// The parent.
         parent: String,
         /// The child.
         child: String,
-        /// How many it is given.
+        /// Number of cells given.
         given: usize,
-        /// How many its task has.
+        /// Number of cells of its task.
         cells: usize,
     },
     /// A child is given a cell that its parent does not have.
@@ -117,7 +118,7 @@ pub enum LinkError {
         /// The cell.
         cell: usize,
     },
-    /// Two children that run at once, as connections join them, share a cell.
+    /// Two children that external connections join, so that they run at once, share a cell.
     #[error(
         "task `{parent}`: children `{first}` and `{second}` are joined by external connections and share \
          cell {cell}; a cell executes one of them at a time"
@@ -129,51 +130,51 @@ pub enum LinkError {
         first: String,
         /// Another one.
         second: String,
-        /// A cell that they share.
+        /// The shared cell.
         cell: usize,
     },
-    /// A port that does not exist.
+    /// A named port does not exist.
     #[error("task `{parent}`: {of} has no port `{port}`{}", suggestion(ports))]
     NoPort {
         /// The parent.
         parent: String,
-        /// Whose port.
+        /// The owner of the port.
         of: String,
         /// The port.
         port: String,
-        /// Those that it has.
+        /// The ports that exist.
         ports: Vec<String>,
     },
-    /// A connection leaves from an input, arrives at an output, or joins an input with an output by
-    /// inheritance.
+    /// A connection leaves from an input, arrives at an output, or inheritance joins an input with
+    /// an output.
     #[error("task `{parent}`: port `{port}` of {of} is an {is}, and an {wanted} is needed here")]
     Direction {
         /// The parent.
         parent: String,
-        /// Whose port.
+        /// The owner of the port.
         of: String,
         /// The port.
         port: String,
         /// `input` or `output`.
         is: &'static str,
-        /// The other one.
+        /// The direction needed.
         wanted: &'static str,
     },
-    /// Ports of different types are joined.
+    /// Two joined ports have different types.
     #[error("task `{parent}`: {first} carries `{first_type}`, and {second} carries `{second_type}`")]
     PortType {
         /// The parent.
         parent: String,
         /// A port.
         first: String,
-        /// What it carries.
+        /// Its message type.
         first_type: &'static str,
         /// Another port.
         second: String,
-        /// What it carries.
+        /// Its message type.
         second_type: &'static str,
     },
-    /// An inherited port lies on another cell than the parent's.
+    /// An inherited port is on a different cell than the parent's port.
     #[error(
         "task `{parent}`: port `{port}` of child `{child}` is at the parent's cell {at}, and the inherited \
          port `{inherited}` at cell {wanted}"
@@ -185,17 +186,17 @@ pub enum LinkError {
         child: String,
         /// The child's port.
         port: String,
-        /// The parent's cell that it lies on.
+        /// The parent's cell of the child's port.
         at: usize,
         /// The parent's port.
         inherited: String,
-        /// The cell of that.
+        /// The cell of the parent's port.
         wanted: usize,
     },
-    /// A port is bound to nothing.
+    /// A port is not bound.
     #[error("port `{port}` of {of} is bound to nothing: wire it to a sibling, or let it inherit a port")]
     Unbound {
-        /// Whose port.
+        /// The owner of the port.
         of: String,
         /// The port.
         port: String,
@@ -210,17 +211,17 @@ pub enum LinkError {
         /// The port.
         port: String,
     },
-    /// The machine has too few cells.
+    /// The machine has fewer cells than the application.
     #[error("the application needs {need} cells, and {target} has {have}")]
     Machine {
         /// The machine.
         target: String,
         /// Cells needed.
         need: usize,
-        /// Cells there are.
+        /// Cells available.
         have: usize,
     },
-    /// A placement that is none.
+    /// The placement is invalid.
     #[error("the placement is no list of {cells} different cells of the machine: {what}")]
     Placement {
         /// The application's cells.
@@ -228,7 +229,7 @@ pub enum LinkError {
         /// What is wrong.
         what: String,
     },
-    /// More connections at a cell than it supports.
+    /// A cell needs more connections at once than it supports.
     #[error(
         "cell {cell} of the machine would need {need} connections at once and has {have}: set `{set}` of \
          `{task}`; take fewer connections in the set, or let the linker split it"
@@ -238,14 +239,14 @@ pub enum LinkError {
         cell: usize,
         /// The task.
         task: String,
-        /// The set during which that is so.
+        /// The active set at that time.
         set: String,
         /// Connections needed.
         need: usize,
-        /// Connections there are.
+        /// Connections supported.
         have: usize,
     },
-    /// More bandwidth is reserved than a link has.
+    /// More bandwidth is reserved than a link carries.
     #[error(
         "link {link}: set `{set}` of `{task}` reserves {need:.0} bytes a second, with all that may run beside \
          it, and the link carries {have:.0}"
@@ -259,10 +260,10 @@ pub enum LinkError {
         set: String,
         /// Bytes a second reserved.
         need: f64,
-        /// Bytes a second that it carries.
+        /// Bandwidth of the link in bytes a second.
         have: f64,
     },
-    /// Reservations leave nothing of a link to a connection without one.
+    /// Reservations take the whole bandwidth of a link that an unreserved connection uses.
     #[error(
         "link {link} is reserved wholly, and connection {connection} of set `{set}` of `{task}` passes it \
          without a reservation; reserve some for it, or less for the others"
@@ -286,17 +287,17 @@ pub enum LinkError {
         cell: usize,
         /// Barriers needed.
         need: usize,
-        /// Barriers there are.
+        /// Barriers supported.
         have: usize,
     },
-    /// The barrier asked for cannot be had.
+    /// The requested barrier algorithm does not apply.
     #[error("a {algorithm} barrier of {members} cells: {what}")]
     Algorithm {
         /// The algorithm.
         algorithm: String,
         /// Its members.
         members: usize,
-        /// Why not.
+        /// The reason.
         what: String,
     },
 }
@@ -308,7 +309,7 @@ fn suggestion(ports: &[String]) -> String {
     }
 }
 
-/// All that is impossible about an application, at once.
+/// All errors of linking an application.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub struct LinkErrors(pub(crate) Vec<LinkError>);
 

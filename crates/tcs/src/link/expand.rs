@@ -1,14 +1,14 @@
-//! From definitions to instances: every task on its cells, with its external connections and
+//! Expands definitions into instances: every task on its cells, with its external connections and
 //! barriers.
 
 use super::image::{Guarantee, Instance, Linked, SetImage};
 use super::{LinkError, networks_of, numbered};
 use crate::describe::{App, Task, TaskId};
 
-/// The most instances that are linked.
+/// The most instances that can be linked.
 pub(super) const MOST: usize = 10_000;
 
-/// Instances and their connections. Definitions must be valid.
+/// Expands the root task into instances and connections. Definitions must be valid.
 pub(super) fn expand(
     app: &App,
     root: TaskId,
@@ -92,7 +92,7 @@ fn instance(task: &Task, id: TaskId, path: String, parent: Option<usize>, cells:
     }
 }
 
-/// The task's connections in a set, by their numbers in the task.
+/// A set's connections, by their numbers in the task.
 pub(super) fn connections_of(task: &Task, set: usize) -> Vec<usize> {
     let networks: Vec<usize> = networks_of(task, set).collect();
     let member = |index: &usize| networks.contains(&task.connections[*index].network);

@@ -1,12 +1,13 @@
-//! What every connection is guaranteed, whatever runs beside it; and what exceeds the machine.
+//! Guaranteed rates of all connections, whatever else runs, and errors where the machine is
+//! exceeded.
 
 use super::LinkError;
 use super::image::{Guarantee, Instance, Linked};
 use super::load::{Load, Loads};
 use crate::target::Target;
 
-/// Sets the guarantees of all connections. I8: at every cell and on every link, what may be active
-/// at once fits.
+/// Sets the guarantees of all connections. I8: the connections that may be active at once fit at
+/// every cell and on every link.
 pub(super) fn guarantee(
     target: &Target,
     instances: &mut [Instance],
@@ -68,8 +69,8 @@ pub(super) fn guarantee(
     }
 }
 
-/// The least that a connection gets on its links: its reservation, or an equal share of what the
-/// reservations leave.
+/// A connection's least rate on its links: its reservation, or an equal share of the unreserved
+/// bandwidth.
 fn of(target: &Target, load: &Load, links: &[usize], rate: Option<f64>) -> Guarantee {
     let bandwidth = target.link_bandwidth();
     let left = |link: &usize| (bandwidth - load.reserved[*link]) / load.shared[*link].max(1) as f64;
@@ -80,10 +81,10 @@ fn of(target: &Target, load: &Load, links: &[usize], rate: Option<f64>) -> Guara
     }
 }
 
-/// Reports the cell and the link that exceed the machine most, if any do.
+/// Reports the cell and the link that are exceeded most, if any.
 fn exceeded(target: &Target, load: &Load, task: &str, set: &str, errors: &mut Vec<LinkError>) {
     let (task, set) = (task.to_owned(), set.to_owned());
-    // The first of the worst.
+    // The first of equal maxima.
     let cell = (0..load.slots.len()).rev().max_by_key(|cell| load.slots[*cell]);
     if let (Some(have), Some(cell)) = (target.slots, cell)
         && load.slots[cell] > have

@@ -1,4 +1,4 @@
-//! What the linker makes of an application: everything that a cell needs, found before it runs.
+//! The linker's output: everything that a cell needs at run time.
 
 use crate::barrier::{Algorithm, Schedule};
 use crate::describe::{Kind, TaskId};
@@ -8,19 +8,19 @@ use crate::shape::Path;
 use crate::target::Target;
 use std::any::TypeId;
 
-/// A linked application: which cell executes which tasks, the connections with their paths and
-/// rates, the barriers with their schedules.
+/// A linked application: the tasks of each cell, the connections with their paths and rates, the
+/// barriers with their schedules.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub(crate) name: String,
     pub(crate) target: Target,
-    /// Parents before children; the root is the first.
+    /// Instances, parents before children; the root is the first.
     pub(crate) instances: Vec<Instance>,
     /// The connections of all instances.
     pub(crate) connections: Vec<Linked>,
     pub(crate) barriers: Vec<Membership>,
     pub(crate) switch: Mode,
-    /// Whether ordinary messages are sent beside connections.
+    /// True if ordinary messages are sent besides connections.
     pub(crate) messages: bool,
     pub(crate) report: Report,
 }
@@ -29,19 +29,19 @@ pub struct Image {
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
     pub(crate) task: TaskId,
-    /// The names of the children that lead to it.
+    /// The names of the children on the path to the instance.
     pub(crate) path: String,
     pub(crate) parent: Option<usize>,
     /// The machine's cells, by the task's.
     pub(crate) cells: Vec<usize>,
-    /// Instances, by the task's children.
+    /// The children's instances, by the task's children.
     pub(crate) children: Vec<usize>,
     /// Connections, by the task's ports.
     pub(crate) ports: Vec<usize>,
-    /// The connection that is the task's first.
+    /// Index of the task's first connection.
     pub(crate) first: usize,
     pub(crate) sets: Vec<SetImage>,
-    /// Its external connections between children.
+    /// The external connections between its children.
     pub(crate) wires: Vec<usize>,
     /// The barrier of its cells.
     pub(crate) own: usize,
@@ -55,25 +55,25 @@ pub(crate) struct SetImage {
     pub(crate) tag: TypeId,
     pub(crate) name: String,
     pub(crate) index: usize,
-    /// One, or several where the linker has split the set.
+    /// The parts of the set: several if the linker has split it.
     pub(crate) parts: Vec<Part>,
 }
 
 /// Connections of a set that are active at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
-    /// The image's connections, with their paths.
+    /// Indices of connections of the image, with their paths.
     pub(crate) connections: Vec<(usize, Path)>,
-    /// Bytes a clock that each is guaranteed, and how many share its busiest link.
+    /// The guarantee of each connection.
     pub(crate) guaranteed: Vec<Guarantee>,
 }
 
-/// What a connection is guaranteed.
+/// The guarantee of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Guarantee {
-    /// Bytes a clock.
+    /// Rate in bytes a cycle.
     pub(crate) rate: f64,
-    /// Connections on its busiest link, itself included.
+    /// Number of connections on its busiest link, itself included.
     pub(crate) congestion: usize,
 }
 
@@ -86,22 +86,22 @@ pub(crate) struct Linked {
     /// Reserved bytes a second.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: usize,
-    /// The path of an external connection. Those of others depend on the set; this is then the
-    /// preferred one.
+    /// For an external connection, its path. For an internal one, the preferred path: its actual
+    /// path depends on the set.
     pub(crate) path: Option<Path>,
     pub(crate) guarantee: Guarantee,
 }
 
-/// Cells that meet in a barrier.
+/// A barrier and the cells that take part.
 #[derive(Clone, Debug)]
 pub(crate) struct Membership {
-    /// The machine's cells, neighbours one after the other.
+    /// The machine's cells, in an order that puts neighbours next to each other.
     pub(crate) cells: Vec<usize>,
     pub(crate) algorithm: Algorithm,
     pub(crate) schedule: Schedule,
-    /// Its time in clocks.
+    /// Its time in cycles.
     pub(crate) clocks: f64,
-    /// Its number: different from that of others that may be pending at a cell.
+    /// Its number; barriers that may be pending at one cell have different numbers.
     pub(crate) id: usize,
 }
 
@@ -112,19 +112,19 @@ impl Image {
         &self.name
     }
 
-    /// The machine that it is linked for.
+    /// The machine that it was linked for.
     #[must_use]
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// What the linker found: rates, latencies, predicted times.
+    /// The linker's report: rates, latencies, predicted times.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The cells of the machine that take part: as many as the root task has.
+    /// The number of the machine's cells that take part: that of the root task's cells.
     #[must_use]
     pub fn cells(&self) -> usize {
         self.instances.first().map_or(0, |root| root.cells.len())

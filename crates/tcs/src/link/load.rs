@@ -1,20 +1,21 @@
-//! Bounds of what may use links and cells at once.
+//! Upper bounds on the simultaneous use of links and cells.
 //!
 //! A task may run beside its parent's connections, its children, and siblings on other cells.
-//! Children that share a cell never run at once: of a group in which every two share one, only the
-//! greatest use counts. The bound is sound; it is exact where such groups are all there is.
+//! Children that share a cell never run at once: of children that pairwise share a cell, only the
+//! one with the greatest use counts. The bound is sound. It is exact if all conflicts between
+//! children form such groups.
 
 use super::image::{Instance, Linked, Part};
 use crate::shape::Path;
 
-/// What uses the machine at once, at most.
+/// An upper bound on the simultaneous use of the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Load {
     /// Connections without a reservation on each link.
     pub(super) shared: Vec<usize>,
     /// Bytes a second reserved on each link.
     pub(super) reserved: Vec<f64>,
-    /// Connections with one on each link.
+    /// Connections with a reservation on each link.
     pub(super) reservations: Vec<usize>,
     /// Connections at each cell.
     pub(super) slots: Vec<usize>,
@@ -88,13 +89,13 @@ impl Load {
     }
 }
 
-/// The bounds of every instance.
+/// The bounds of all instances.
 pub(super) struct Loads {
-    /// The greatest of an instance's sets.
+    /// Each instance's own sets: the greatest use.
     pub(super) sets: Vec<Load>,
     /// The external connections between its children.
     pub(super) wires: Vec<Load>,
-    /// Its children, and theirs.
+    /// Its descendants.
     pub(super) below: Vec<Load>,
     /// Everything that may run beside it.
     pub(super) around: Vec<Load>,
@@ -137,7 +138,7 @@ impl Loads {
         this
     }
 
-    /// What an instance uses with its children.
+    /// The use of an instance and its descendants.
     fn whole(&self, at: usize) -> Load {
         let mut whole = self.sets[at].clone();
         whole.add(&self.wires[at]);
@@ -145,7 +146,7 @@ impl Loads {
         whole
     }
 
-    /// The most that these instances, children of one, use at once.
+    /// The greatest use of these children of one instance at once.
     fn at_once(&self, instances: &[Instance], of: &[usize], empty: &Load) -> Load {
         let mut groups: Vec<(Vec<usize>, Load)> = Vec::new();
         for at in of.iter().copied() {

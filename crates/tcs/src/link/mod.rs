@@ -1,8 +1,8 @@
-//! The linker: from a description and a machine to an image, or to everything that is impossible.
+//! The linker: turns a description and a machine into an image, or into a list of all errors.
 //!
-//! Its steps (Warfel 1996, §2.5): check the definitions; place tasks on cells; find which cells
-//! meet in barriers, and choose how; route every set's connections, in parts where they do not fit
-//! at once; bound what may run beside each; guarantee each connection its rate; report.
+//! Its steps (Warfel 1996, §2.5): check the definitions; place tasks on cells; find the barriers
+//! and choose their algorithms; route every set's connections, in parts where they do not fit at
+//! once; bound what may run beside each instance; guarantee each connection its rate; report.
 
 mod barriers;
 mod error;
@@ -24,22 +24,22 @@ use crate::report::Report;
 use crate::run::switch::Mode;
 use crate::target::Target;
 
-/// How an application is linked.
+/// Options of the linker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Where the root task's cells are.
+    /// Placement of the root task's cells.
     pub placement: Placement,
-    /// Whether a set that does not fit is split into parts, to be used one after the other; if not,
-    /// it is an error.
+    /// True to split a set that does not fit into parts that are used one after the other; false to
+    /// report an error.
     pub split: bool,
-    /// Splits sets until at most so many connections share a link.
+    /// Splits sets until at most this many connections share a link.
     pub congestion: Option<usize>,
-    /// Whether routes are improved after all are found.
+    /// True to improve routes after all have been found.
     pub reroute: bool,
-    /// The algorithm of all barriers; `None`: the cheapest that is possible.
+    /// The algorithm of all barriers; `None` selects the cheapest possible one for each.
     pub barrier: Option<Algorithm>,
-    /// How tasks switch; initially as the thesis says, with three barriers. Double and single
-    /// ensure as much here, and cost less.
+    /// How tasks switch sets; initially the thesis's protocol with three barriers. Double and
+    /// single guarantee the same here, and cost less.
     pub switch: Mode,
 }
 
@@ -56,23 +56,23 @@ impl Default for Options {
     }
 }
 
-/// Where the root task's cells are on the machine.
+/// Placement of the root task's cells on the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// Cell i is the machine's cell i.
+    /// Cell i is on the machine's cell i.
     #[default]
     InOrder,
-    /// Cell i is the machine's cell `at[i]`.
+    /// Cell i is on the machine's cell `at[i]`.
     At(Vec<usize>),
-    /// Cells that exchange most are brought close together: pairs change places while that lowers
-    /// the sum over all connections of hops times reserved rate (1 where nothing is reserved).
+    /// Cells that exchange most are placed close together: pairs are swapped while that lowers the
+    /// sum over all connections of hops times reserved rate (1 without a reservation).
     Close,
 }
 
-/// Links `root` and all that it contains for `target`, in the usual way.
+/// Links `root` and all that it contains for `target`, with the default options.
 ///
 /// # Errors
-/// Everything that is impossible, at once.
+/// All errors at once.
 pub fn link(app: &App, root: TaskId, target: &Target) -> Result<Image, LinkErrors> {
     link_with(app, root, target, &Options::default())
 }
@@ -116,7 +116,7 @@ pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) ->
     Ok(image)
 }
 
-/// The task's networks that a set contains: of each tag the one with the set's number, or number 0.
+/// The task's networks in a set: of each tag the network with the set's number, or number 0.
 pub(crate) fn networks_of(task: &Task, set: usize) -> impl Iterator<Item = usize> + '_ {
     let set = &task.sets[set];
     set.networks.iter().filter_map(|tag| {
@@ -126,7 +126,7 @@ pub(crate) fn networks_of(task: &Task, set: usize) -> impl Iterator<Item = usize
     })
 }
 
-/// The name of one of a family.
+/// The name of a member of a family.
 pub(crate) fn numbered(name: &str, index: usize) -> String {
     if index == 0 { name.to_owned() } else { format!("{name}[{index}]") }
 }

@@ -1,11 +1,12 @@
-//! Where the root task's cells are.
+//! Placement of the root task's cells.
 
 use super::{LinkError, Placement};
 use crate::describe::{App, Task};
 use crate::target::Target;
 use std::collections::BTreeSet;
 
-/// The machine's cell of each cell of the root task. `valid`: whether its definitions are.
+/// Computes the machine's cell of each cell of the root task. `valid` is true if the application's
+/// definitions are.
 pub(super) fn place(
     app: &App,
     root: &Task,
@@ -35,11 +36,11 @@ pub(super) fn place(
     }
 }
 
-/// What cells of the root exchange, those of children included, in both directions.
+/// The traffic between the root's cells, in both directions, children's cells included.
 fn traffic(app: &App, root: &Task) -> Vec<(usize, usize, f64)> {
     let mut all = Vec::new();
     let identity: Vec<usize> = (0..root.cells).collect();
-    // Children of children multiply: look at as many as are linked at most.
+    // Nested children multiply: visit no more than the limit on linked instances.
     let mut open = vec![(root, identity)];
     let mut seen = 0;
     while let Some((task, cells)) = open.pop() {
@@ -66,7 +67,7 @@ fn traffic(app: &App, root: &Task) -> Vec<(usize, usize, f64)> {
     all
 }
 
-/// Pairs of the machine's cells change their contents while that brings traffic closer.
+/// Swaps pairs of the machine's cells while that reduces the traffic times distance.
 fn close(target: &Target, cells: usize, traffic: &[(usize, usize, f64)]) -> Vec<usize> {
     let mut at: Vec<usize> = (0..target.cells).collect();
     let mut of = vec![Vec::new(); target.cells];

@@ -1,9 +1,9 @@
-//! Paths of connections, so that busy links are few; and sets in parts, where cells or links cannot
+//! Routes connections so that few links are busy, and splits sets where cells or links cannot
 //! support all of their connections at once.
 //!
-//! Connections are routed one by one, long and fast ones first, each where it adds least to the sum
-//! of the cubes of all loads; then each is taken out and routed again until none gains. The sum
-//! falls with every change, so this ends.
+//! Connections are routed one by one, long and fast ones first, each on the path that adds least to
+//! the sum of the cubes of all loads. Each is then removed and routed again until no change lowers
+//! the sum. The sum falls with every change, so the loop ends.
 
 use super::Options;
 use super::expand::connections_of;
@@ -13,11 +13,11 @@ use crate::describe::App;
 use crate::shape::Path;
 use crate::target::Target;
 
-/// Rounds of routing again; far more than were ever needed.
+/// The most rounds of rerouting; far more than were ever needed.
 const ROUNDS: usize = 64;
 
-/// Routes the connections of all instances. What runs around an instance counts as far as it is
-/// known: its ancestors' connections.
+/// Routes the connections of all instances. Of the connections beside an instance, those of its
+/// ancestors count: they are routed before.
 pub(super) fn route(
     app: &App,
     target: &Target,
@@ -28,7 +28,8 @@ pub(super) fn route(
     let empty = Load::none(target.links(), target.cells);
     let mut bases: Vec<Load> = Vec::with_capacity(instances.len());
     for at in 0..instances.len() {
-        // What an instance's children find: what it found, its wires and the greatest of its sets.
+        // The base load for an instance's children: the base of the instance, its external
+        // connections and the greatest of its sets.
         let mut base = instances[at].parent.map_or_else(|| empty.clone(), |parent| bases[parent].clone());
         let wires = instances[at].wires.clone();
         for (wire, path) in paths(target, &base, connections, &wires, options.reroute) {
@@ -63,7 +64,7 @@ pub(super) fn route(
     }
 }
 
-/// A path for each connection, beside what is there already.
+/// Chooses a path for each connection, given the load that is already there.
 fn paths(
     target: &Target,
     base: &Load,
@@ -84,7 +85,8 @@ fn paths(
     let mut order: Vec<usize> = (0..members.len()).collect();
     let heavy = |member: usize| {
         let hops = all[member].first().map_or(0, Path::hops) as f64;
-        // Those with one path only come first within the same weight: the others can avoid them.
+        // Within equal weights, connections with a single path come first: the others can avoid
+        // them.
         (weight(member).unwrap_or(0.0) * hops, hops, all[member].len() == 1)
     };
     order.sort_by(|a, b| {
@@ -116,7 +118,7 @@ fn paths(
     all.iter().enumerate().map(path).collect()
 }
 
-/// The paths that a connection may take: the preferred one alone, if it is one of them.
+/// The paths that a connection may take: only the preferred path if it is one of them.
 fn candidates(target: &Target, linked: &Linked) -> Vec<Path> {
     let all = target.shape.paths(linked.from, linked.to, target.cells);
     match &linked.path {
@@ -125,14 +127,14 @@ fn candidates(target: &Target, linked: &Linked) -> Vec<Path> {
     }
 }
 
-/// The path that adds least; the first of equals.
+/// The path that adds least; the first of equal ones.
 fn best(target: &Target, load: &Load, paths: &[Path], rate: Option<f64>) -> usize {
     let costs = paths.iter().map(|path| added(target, load, path, rate)).enumerate();
     costs.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(path, _)| path)
 }
 
-/// What a connection adds to the sum of the cubes of all links' loads. A reservation counts by its
-/// share of a link, but at least a little, and any other connection as one.
+/// The increase of the sum of the cubes of all links' loads by a connection. A reservation counts
+/// as its share of the link, with a small minimum; any other connection counts as 1.
 fn added(target: &Target, load: &Load, path: &Path, rate: Option<f64>) -> f64 {
     let bandwidth = target.link_bandwidth();
     let share = rate.map_or(1.0, |rate| (rate / bandwidth).max(0.01));
@@ -141,7 +143,7 @@ fn added(target: &Target, load: &Load, path: &Path, rate: Option<f64>) -> f64 {
     path.links.iter().map(|link| cube(on(*link) + share) - cube(on(*link))).sum()
 }
 
-/// Whether a part's connections fit, beside what is there already.
+/// True if a part's connections fit, given the load that is already there.
 fn fits(target: &Target, options: &Options, base: &Load, part: &Part, connections: &[Linked]) -> bool {
     let mut load = base.clone();
     load.part(part, connections);
@@ -155,8 +157,9 @@ fn within(target: &Target, options: &Options, load: &Load, links: impl IntoItera
     links.into_iter().all(|link| load.reserved[link] <= bandwidth && load.on(link) <= most)
 }
 
-/// Parts that fit, each connection in the first that has room (greedy edge colouring with the
-/// capacities of cells and links). One that fits nowhere has a part of its own.
+/// Splits connections into parts that fit: each goes to the first part with room (greedy edge
+/// colouring with the capacities of cells and links). A connection that fits in no part gets a part
+/// of its own.
 fn split(
     target: &Target,
     options: &Options,

@@ -4,7 +4,7 @@ use super::LinkError;
 use crate::describe::{App, ChildOf, Port, Task};
 use std::collections::BTreeSet;
 
-/// Everything that is wrong with the tasks themselves, whatever the machine.
+/// All errors of the tasks themselves, independent of the machine.
 pub(super) fn validate(app: &App) -> Vec<LinkError> {
     let mut errors = Vec::new();
     for task in app.tasks() {
@@ -76,7 +76,7 @@ fn twice<'a>(
     }
 }
 
-/// I1: a child lies within its parent.
+/// I1: a child is within its parent.
 fn placed(app: &App, parent: &Task, child: &ChildOf, errors: &mut Vec<LinkError>) {
     let names = || (parent.name.clone(), child.name.clone());
     let Some(task) = app.tasks().get(child.task.0) else {
@@ -101,7 +101,7 @@ fn placed(app: &App, parent: &Task, child: &ChildOf, errors: &mut Vec<LinkError>
     }
 }
 
-/// Ports, as wires and inheritance join them.
+/// Checks the ports that external connections and inheritance join.
 fn joined(app: &App, parent: &Task, errors: &mut Vec<LinkError>) {
     let mut bound = BTreeSet::new();
     for wire in &parent.wires {
@@ -172,7 +172,7 @@ fn bind(
     }
 }
 
-/// The port of a child, if it is there; its direction, if one is wanted.
+/// Looks up the port of a child, and checks its direction if one is required.
 fn end<'a>(
     app: &'a App,
     parent: &Task,
@@ -234,7 +234,7 @@ fn recursion(app: &App, errors: &mut Vec<LinkError>) {
     let tasks = app.tasks();
     let mut done = vec![false; tasks.len()];
     for start in 0..tasks.len() {
-        // The tasks from `start` to the one looked at, and the child of each that comes next.
+        // The tasks from `start` to the current one, each with the index of its next child.
         let mut path = vec![(start, 0)];
         while let Some((at, next)) = path.last_mut() {
             let at = *at;

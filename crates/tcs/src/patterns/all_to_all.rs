@@ -1,4 +1,4 @@
-//! Personalised all-to-all: a block from every cell to every other one, a set a phase.
+//! Personalised all-to-all: a block from every cell to every other one, one connection set a phase.
 
 use super::phases::Phase;
 use crate::describe::{App, Connection, TaskId};
@@ -20,9 +20,9 @@ crate::communication! {
 /// An all-to-all of blocks of `T`, described in a task: a connection set for each phase.
 #[derive(Clone, Debug)]
 pub struct AllToAll<T> {
-    /// By phase and cell: where the cell sends, and from where it receives.
+    /// By phase and cell: the connection to send on and the one to receive on.
     lanes: Vec<Vec<[End<T>; 2]>>,
-    /// Clocks of local work in each phase, in simulations.
+    /// Cycles of local work in each phase, in simulations.
     local: f64,
 }
 
@@ -30,8 +30,8 @@ pub struct AllToAll<T> {
 type End<T> = Option<(usize, Connection<T, Lane>)>;
 
 impl<T: Pod> AllToAll<T> {
-    /// Adds the phases to `task`. Up to `depth` bytes of a block may be under way: where that is a
-    /// whole block, no cell waits for another one but in switches.
+    /// Describes the phases in `task`. `depth` is the buffer capacity in bytes: if it holds a whole
+    /// block, cells wait for each other only in switches.
     pub fn new(app: &mut App, task: TaskId, phases: &[Phase], depth: usize) -> Self {
         let cells = app[task].cells();
         let lanes = phases.iter().enumerate().map(|(phase, messages)| {
@@ -51,7 +51,7 @@ impl<T: Pod> AllToAll<T> {
         Self { lanes: lanes.collect(), local: 0.0 }
     }
 
-    /// Lets each phase take so many clocks of local work in simulated time, for example to start a
+    /// Sets the local work of each phase in simulated time, in cycles, for example to start a
     /// transfer by DMA.
     #[must_use]
     pub fn local(mut self, clocks: f64) -> Self {
@@ -65,13 +65,14 @@ impl<T: Pod> AllToAll<T> {
         self.lanes.len()
     }
 
-    /// Sends `blocks[i]` to cell i; returns what came, by sender. This cell's own block stays.
+    /// Sends `blocks[i]` to cell i; returns the received blocks, by sender. This cell's own block
+    /// is kept.
     ///
     /// # Participation
-    /// Collective over the task's cells. There must be a block for each.
+    /// Collective over the task's cells. There must be one block for each cell.
     ///
     /// # Errors
-    /// If there is not one block for each cell.
+    /// If the number of blocks differs from the number of cells.
     #[track_caller]
     pub fn exchange(&self, cell: &mut Cell<'_>, mut blocks: Vec<Vec<T>>) -> Result<Vec<Vec<T>>, Error> {
         let (me, cells) = (cell.id(), cell.cells());

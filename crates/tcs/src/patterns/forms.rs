@@ -1,4 +1,4 @@
-//! Both forms of patterns behind one selection.
+//! Selects between the two forms of a pattern.
 
 use super::models::{
     PatternColumn, PatternExchange, PatternGather, PatternHalo, PatternReduce, PatternRow, PatternScatter,
@@ -10,7 +10,7 @@ use std::fmt;
 use strata_runtime::select::{Options, SelectError};
 use strata_runtime::{Error, Node};
 
-/// How a pattern is done.
+/// The form in which a pattern is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -21,11 +21,11 @@ pub enum Form {
 }
 
 impl Form {
-    /// Both.
+    /// Both forms.
     pub const ALL: [Self; 2] = [Self::Sets, Self::Messages];
 }
 
-/// The patterns of which there are models.
+/// The patterns that have models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -33,7 +33,7 @@ pub enum Kind {
     Scatter,
     /// A block from each cell to the first.
     Gather,
-    /// Values combined, and told to all.
+    /// Values combined; all cells get the result.
     Reduce,
     /// A block from each cell to each.
     Exchange,
@@ -41,9 +41,9 @@ pub enum Kind {
     Halo,
     /// From rows to columns of a grid.
     Transpose,
-    /// From one cell of each row to the others.
+    /// From one cell of each row to the others of the row.
     Row,
-    /// From one cell of each column to the others.
+    /// From one cell of each column to the others of the column.
     Column,
 }
 
@@ -75,13 +75,13 @@ impl Kind {
         }
     }
 
-    /// The form that models of this machine predict to be the fastest for blocks of `bytes`.
+    /// The fastest form for blocks of `bytes`, as predicted by models of this machine.
     ///
     /// # Participation
-    /// Local: alike on all cells of the task.
+    /// Local: all cells of the task choose the same.
     ///
     /// # Errors
-    /// A setting is at fault, such as a pin.
+    /// If a setting is invalid, such as a pin.
     pub fn choose(self, cell: &mut Cell<'_>, bytes: usize) -> Result<Form, Error> {
         Ok(match self {
             Self::Scatter => cell.choose::<PatternScatter>(bytes)?,
@@ -113,7 +113,7 @@ macro_rules! compiled {
             }
         })*
 
-        /// A word of each library's models and pin, to be compared by all nodes.
+        /// The fingerprints of each library's models and pin, which all nodes compare.
         pub(crate) fn words(node: &mut Node) -> Result<Vec<u64>, SelectError> {
             Ok(vec![$(node.selector::<$library>(&Options::default())?.word()),*])
         }

@@ -1,11 +1,11 @@
-//! Patterns of communication as families of connection sets, and by ordinary messages.
+//! Patterns of communication, as families of connection sets and as ordinary messages.
 //!
-//! [`Pattern`] and [`ReduceBroadcast`] are in both forms, and models of the machine choose; blocks
-//! are of one length. [`AllToAll`] and [`ScatterGather`] are by sets alone, with blocks of any
-//! lengths.
+//! [`Pattern`] and [`ReduceBroadcast`] exist in both forms, and models of the machine choose; all
+//! blocks have the same length. [`AllToAll`] and [`ScatterGather`] use sets only, with blocks of
+//! any lengths.
 //!
-//! `STRATA_PIN=pattern_exchange=messages` takes that form, `STRATA_MODELS=FILE` chooses by that
-//! model set, `STRATA_EXPLAIN=1` explains the choice on node 0's stderr.
+//! `STRATA_PIN=pattern_exchange=messages` pins that form, `STRATA_MODELS=FILE` chooses by that
+//! model set, `STRATA_EXPLAIN=1` prints the choice on node 0's stderr.
 
 mod all_to_all;
 mod forms;

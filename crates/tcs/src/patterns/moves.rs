@@ -1,5 +1,5 @@
-//! Patterns in which blocks of one length move: each described once, and done by connection sets or
-//! by ordinary messages, whichever models of the machine predict to be faster.
+//! Patterns that move blocks of one length. Each is described once and carried out by connection
+//! sets or by ordinary messages, whichever form models of the machine predict to be faster.
 
 use super::forms::{Form, Kind};
 use super::phases::Phase;
@@ -20,7 +20,7 @@ crate::communication! {
     }
 }
 
-/// A pattern of blocks, described in a task of which all cells take part.
+/// A pattern of blocks, described in a task whose cells all take part.
 ///
 /// | pattern | a cell gives | and gets |
 /// |---|---|---|
@@ -33,29 +33,29 @@ crate::communication! {
 #[derive(Clone, Debug)]
 pub struct Pattern<T> {
     kind: Kind,
-    /// By cell: blocks that it gives and gets.
+    /// By cell: number of blocks that it sends and receives.
     blocks: Vec<[usize; 2]>,
     phases: Vec<Ends<T>>,
-    /// The number of the first phase's set.
+    /// The set number of the first phase.
     first: usize,
-    /// Blocks that stay at their cell: cell, and the block's number given and got.
+    /// Blocks that stay on their cell: the cell, and the block's number as sent and as received.
     stay: Vec<[usize; 3]>,
     depth: usize,
 }
 
-/// A phase: by cell what it sends, and what it receives.
+/// The sends and receives of a phase, by cell.
 type Ends<T> = Vec<[Vec<End<T>>; 2]>;
 
-/// One end of a block's way.
+/// One end of a block's transfer.
 #[derive(Clone, Copy, Debug)]
 struct End<T> {
     other: usize,
-    /// The number of the block here, and at the other end.
+    /// The number of the block at this end, and at the other end.
     block: [usize; 2],
     lane: Connection<T, Moves>,
 }
 
-/// From a cell, its block of this number; to a cell, as its block of this number.
+/// A move: source cell and block number, target cell and block number, preferred path.
 type Moved = ([usize; 2], [usize; 2], Option<Path>);
 
 impl<T: Pod> Pattern<T> {
@@ -87,8 +87,8 @@ impl<T: Pod> Pattern<T> {
         Self::new(app, task, Kind::Exchange, vec![[cells, cells]; cells], moves, depth)
     }
 
-    /// Blocks between neighbours in a grid of `width` columns, by rows; a torus if it `wraps`. At
-    /// an edge nothing comes: zeros.
+    /// Blocks between neighbours in a grid of `width` columns, by rows; a torus if it `wraps`. A
+    /// cell at an edge receives zeros from outside.
     pub fn halo(app: &mut App, task: TaskId, width: usize, wraps: bool, depth: usize) -> Self {
         let cells = app[task].cells();
         let [width, height] = grid(cells, width);
@@ -107,7 +107,7 @@ impl<T: Pod> Pattern<T> {
                 step(y, -1, height).map(|y| (x, y)),
             ];
             for (way, to) in to.into_iter().enumerate() {
-                // What goes east comes from the west.
+                // A block sent east is received from the west.
                 let place = way ^ 1;
                 moves.extend(to.map(|(x, y)| ([cell, way], [y * width + x, place], None)));
             }
@@ -115,8 +115,8 @@ impl<T: Pod> Pattern<T> {
         Self::new(app, task, Kind::Halo, vec![[4, 4]; cells], vec![moves], depth)
     }
 
-    /// The block of a grid's cell in column x and row y, of `width` columns, to that in column y
-    /// and row x, of as many rows: as a matrix of blocks is transposed.
+    /// Transposes a grid of blocks: the block in column x and row y, of `width` columns, moves to
+    /// column y and row x.
     pub fn transpose(app: &mut App, task: TaskId, width: usize, depth: usize) -> Self {
         let cells = app[task].cells();
         let [width, height] = grid(cells, width);
@@ -191,26 +191,26 @@ impl<T: Pod> Pattern<T> {
         this
     }
 
-    /// Which pattern it is.
+    /// The kind of the pattern.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Blocks that a cell gives, and gets.
+    /// The numbers of blocks that a cell sends and receives.
     #[must_use]
     pub fn blocks(&self, cell: usize) -> [usize; 2] {
         self.blocks.get(cell).copied().unwrap_or_default()
     }
 
-    /// Moves blocks of `length` elements: `data` are the blocks that this cell gives, those that it
-    /// gets are returned. By the [form](Kind::choose) that is predicted to be the fastest.
+    /// Moves blocks of `length` elements: sends the blocks in `data`, and returns those received.
+    /// Uses the [form](Kind::choose) that is predicted to be the fastest.
     ///
     /// # Participation
     /// Collective over the task's cells, with the same length.
     ///
     /// # Errors
-    /// If `data` are not as many blocks as the pattern has here, or a setting is at fault.
+    /// If `data` does not hold the number of blocks that this cell sends, or a setting is invalid.
     #[track_caller]
     pub fn run(&self, cell: &mut Cell<'_>, data: &[T], length: usize) -> Result<Block<T>, Error> {
         let form = self.kind.choose(cell, length * size_of::<T>())?;
@@ -220,10 +220,10 @@ impl<T: Pod> Pattern<T> {
     /// As [`run`](Self::run), in this form.
     ///
     /// # Participation
-    /// As [`run`](Self::run), in the same form.
+    /// As [`run`](Self::run), with the same form on all cells.
     ///
     /// # Errors
-    /// If `data` are not as many blocks as the pattern has here.
+    /// If `data` does not hold the number of blocks that this cell sends.
     #[track_caller]
     pub fn run_by(
         &self,
@@ -259,7 +259,7 @@ impl<T: Pod> Pattern<T> {
     #[track_caller]
     fn by_sets(&self, cell: &mut Cell<'_>, data: &[T], length: usize, result: &mut [T]) -> Result<(), Error> {
         let me = cell.id();
-        // A block that fits need not be received for its sender to go on.
+        // If a block fits the buffer, its sender continues before it is received.
         let fits = length * size_of::<T>() <= self.depth;
         for (number, ends) in (self.first..).zip(&self.phases) {
             let [sends, receives] = &ends[me];
@@ -304,7 +304,7 @@ impl<T: Pod> Pattern<T> {
     }
 }
 
-/// Columns and rows of a grid of so many cells; with another number of columns if the cells do not
+/// Columns and rows of a grid of this many cells; the number of columns changes if the cells do not
 /// fill rows of `width`.
 fn grid(cells: usize, width: usize) -> [usize; 2] {
     let fits = width > 0 && cells.is_multiple_of(width);

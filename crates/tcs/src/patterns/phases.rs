@@ -1,27 +1,26 @@
-//! Schedules of an all-to-all: every pair of cells in exactly one phase.
+//! Schedules of an all-to-all: every pair of cells occurs in exactly one phase.
 //!
-//! In a phase every cell sends once and receives once, at most. On a torus whose rings are of 1, 2,
-//! 4 or 8 cells the phases are optimal: no link carries two messages of a phase, and links are
-//! never idle but for those of the smallest rings.
+//! In a phase every cell sends at most once and receives at most once. On a torus whose rings have
+//! 1, 2, 4 or 8 cells the phases are optimal: no link carries two messages of a phase, and only
+//! links of the smallest rings are ever idle.
 
 use crate::shape::{Path, Shape};
 
-/// What is sent in one phase: pairs of cells, sender first, each with the path it takes where the
-/// schedule depends on it.
+/// The messages of one phase: pairs of cells, sender first, with the path if the schedule depends
+/// on it.
 pub type Phase = Vec<(usize, usize, Option<Path>)>;
 
-/// A ring's phases: for each source its target, with the direction where both are equally far.
+/// A ring's phases: the target of each source, with the direction if both are equally far.
 ///
 /// Found by a randomised depth-first search for n² pairs in n phases, in which each link carries
-/// one message (the optimal exchanges that Warfel's "dragon router" had, 1996, §6.4.2, are not
-/// printed).
+/// one message. The optimal exchanges of Warfel's "dragon router" (1996, §6.4.2) are not printed.
 const RING_2: &str = "1+ 0+ | 0. 1.";
 const RING_4: &str = "3- 2+ 0+ 1- | 0. 1. 3+ 2- | 2+ 0- 1- 3. | 1+ 3+ 2. 0+";
 const RING_8: &str = "3+ 5- 2. 7+ 1- 4- 6. 0+ | 4+ 1. 6- 2- 5+ 0+ 3- 7. | 6- 2+ 4+ 0- 7+ 3- 5- 1+ \
     | 5- 0- 1- 6+ 4. 2- 7+ 3+ | 2+ 7- 3+ 4+ 6+ 1- 0+ 5- | 7- 3+ 0- 5+ 2- 6+ 1+ 4- \
     | 0. 6- 5+ 1- 3- 7+ 4- 2+ | 1+ 4+ 7- 3. 0+ 5. 2- 6-";
 
-/// The phases of a ring: for each source its target, and whether it goes upwards.
+/// The phases of a ring: the target of each source, and true for upwards.
 fn ring(n: usize) -> Option<Vec<Vec<(usize, bool)>>> {
     let text = match n {
         1 => return Some(vec![vec![(0, true)]]),
@@ -37,8 +36,8 @@ fn ring(n: usize) -> Option<Vec<Vec<(usize, bool)>>> {
     text.split('|').map(|phase| phase.split_whitespace().map(entry).collect()).collect()
 }
 
-/// The phases of a torus, rows first; those in which cells send to themselves only are left out.
-/// `None` where an extent is not 1, 2, 4 or 8.
+/// The phases of a torus, rows first; phases in which cells send only to themselves are left out.
+/// `None` if an extent is not 1, 2, 4 or 8.
 #[must_use]
 pub fn torus(width: usize, height: usize) -> Option<Vec<Phase>> {
     let (across, down) = (ring(width)?, ring(height)?);
@@ -60,21 +59,21 @@ pub fn torus(width: usize, height: usize) -> Option<Vec<Phase>> {
     Some(phases)
 }
 
-/// N - 1 phases; in phase k every cell sends to the one k further, for any number of cells.
+/// N - 1 phases; in phase k every cell sends to the cell k further on, for any number of cells.
 #[must_use]
 pub fn shift(cells: usize) -> Vec<Phase> {
     let phase = |by: usize| (0..cells).map(|cell| (cell, (cell + by) % cells, None)).collect();
     (1..cells).map(phase).collect()
 }
 
-/// N - 1 phases of pairs that exchange. `None` unless the number of cells is a power of two.
+/// N - 1 phases in which pairs exchange. `None` unless the number of cells is a power of two.
 #[must_use]
 pub fn exclusive_or(cells: usize) -> Option<Vec<Phase>> {
     let phase = |with: usize| (0..cells).map(|cell| (cell, cell ^ with, None)).collect();
     cells.is_power_of_two().then(|| (1..cells).map(phase).collect())
 }
 
-/// The phases for a machine of this shape: the best that are known.
+/// The best known phases for a machine of this shape.
 #[must_use]
 pub fn best(shape: Shape, cells: usize) -> Vec<Phase> {
     match shape {

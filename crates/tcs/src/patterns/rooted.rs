@@ -22,22 +22,22 @@ crate::communication! {
         pub Scatter: Out;
         /// Each cell gives the root a block.
         pub Gather: In;
-        /// Values are combined up the tree, and told down.
+        /// Values are combined up the tree, and the result is sent down.
         pub Combine: Up, Down;
     }
 }
 
-/// Scatter and gather, described in a task. The linker may split their sets: a root has as many
-/// connections as there are other cells.
+/// Scatter and gather, described in a task. The linker may split their sets, because the root has a
+/// connection to every other cell.
 #[derive(Clone, Debug)]
 pub struct ScatterGather<T> {
-    /// By cell, but the root.
+    /// The connection to each cell, except the root.
     out: Vec<Connection<T, Out>>,
     into: Vec<Connection<T, In>>,
 }
 
 impl<T: Pod> ScatterGather<T> {
-    /// Adds both sets to `task`; up to `depth` bytes of a block may be under way.
+    /// Describes both sets in `task`; `depth` is the buffer capacity of a connection in bytes.
     pub fn new(app: &mut App, task: TaskId, depth: usize) -> Self {
         let task = &mut app[task];
         let (mut out, mut into) = (Vec::new(), Vec::new());
@@ -52,13 +52,14 @@ impl<T: Pod> ScatterGather<T> {
         Self { out, into }
     }
 
-    /// Gives cell i the root's `blocks[i]`; returns this cell's. Others give none.
+    /// Sends the root's `blocks[i]` to cell i; returns this cell's block. Cells other than the root
+    /// pass no blocks.
     ///
     /// # Participation
     /// Collective over the task's cells.
     ///
     /// # Errors
-    /// If the root has not one block for each cell.
+    /// If the root's number of blocks differs from the number of cells.
     #[track_caller]
     pub fn scatter(&self, cell: &mut Cell<'_>, mut blocks: Vec<Vec<T>>) -> Result<Vec<T>, Error> {
         let (me, cells) = (cell.id(), cell.cells());
@@ -79,13 +80,13 @@ impl<T: Pod> ScatterGather<T> {
         Ok(mine)
     }
 
-    /// Gives the root all blocks, by cell; others get none.
+    /// Collects all blocks at the root, by cell; other cells get none.
     ///
     /// # Participation
     /// Collective over the task's cells.
     ///
     /// # Errors
-    /// None of its own.
+    /// None.
     #[track_caller]
     pub fn gather(&self, cell: &mut Cell<'_>, mine: Vec<T>) -> Result<Vec<Vec<T>>, Error> {
         let me = cell.id();
@@ -110,20 +111,20 @@ impl<T: Pod> ScatterGather<T> {
 /// Reduction and broadcast by a binomial tree, described in a task.
 #[derive(Clone, Debug)]
 pub struct ReduceBroadcast<T> {
-    /// By cell: its parent's number and connections, but the root.
+    /// By cell, except the root: the parent's number and the connections to it.
     parents: Vec<Option<Lanes<T>>>,
 }
 
 type Lanes<T> = (usize, Connection<T, Up>, Connection<T, Down>);
 
 impl<T: Pod> ReduceBroadcast<T> {
-    /// Adds the set to `task`.
+    /// Describes the set in `task`.
     pub fn new(app: &mut App, task: TaskId, depth: usize) -> Self {
         let task = &mut app[task];
         task.use_messages();
         let mut parents = vec![None];
         for cell in 1..task.cells() {
-            // The parent lacks the lowest bit.
+            // The parent's number is the cell's without its lowest set bit.
             let parent = cell & (cell - 1);
             let (up, down) = (task.connect(cell, parent), task.connect(parent, cell));
             task.depth(up, depth);
@@ -134,15 +135,15 @@ impl<T: Pod> ReduceBroadcast<T> {
         Self { parents }
     }
 
-    /// Combines the values of all cells by element, and gives all the result, which is the same to
-    /// the bit everywhere, in both forms and in every run: values are combined in one order. By the
-    /// [form](Kind::choose) that is predicted to be the fastest.
+    /// Combines the values of all cells by element, and returns the result on all cells. It is the
+    /// same to the bit on all cells, in both forms and in every run, because values are combined in
+    /// a fixed order. Uses the [form](Kind::choose) that is predicted to be the fastest.
     ///
     /// # Participation
-    /// Collective over the task's cells, with as many values on each.
+    /// Collective over the task's cells, with the same number of values on each.
     ///
     /// # Errors
-    /// A setting is at fault; values of other numbers end the job.
+    /// If a setting is invalid; different numbers of values end the job.
     #[track_caller]
     pub fn reduce(
         &self,
@@ -157,10 +158,10 @@ impl<T: Pod> ReduceBroadcast<T> {
     /// As [`reduce`](Self::reduce), in this form.
     ///
     /// # Participation
-    /// As [`reduce`](Self::reduce), in the same form.
+    /// As [`reduce`](Self::reduce), with the same form on all cells.
     ///
     /// # Errors
-    /// None of its own.
+    /// None.
     #[track_caller]
     pub fn reduce_by(
         &self,

@@ -1,16 +1,16 @@
-//! The machine as a picture: cells, and its links as wide as they are loaded.
+//! Draws the machine: cells, and links whose width shows their load.
 
 use super::{ConnectionReport, Report};
 use crate::shape::Shape;
 use std::fmt::Write as _;
 
-/// From a cell to the next.
+/// Distance between neighbouring cells.
 const STEP: f64 = 84.0;
-/// A cell's side.
+/// Side of a cell.
 const SIDE: f64 = 36.0;
-/// From one direction of a link to the other.
+/// Distance between the two directions of a link.
 const APART: f64 = 10.0;
-/// Room around the cells, for links around a torus.
+/// Margin around the cells, for the ends of a torus's wrap-around links.
 const MARGIN: f64 = 60.0;
 
 pub(super) fn svg(report: &Report, set: Option<(&str, &str)>) -> Option<String> {
@@ -89,10 +89,10 @@ fn centre(columns: usize, cell: usize) -> (f64, f64) {
     (MARGIN + SIDE / 2.0 + STEP * x, MARGIN + 12.0 + SIDE / 2.0 + STEP * y)
 }
 
-/// A link out of a cell; one around a torus is drawn as its two ends.
+/// Draws a link out of a cell; a wrap-around link is drawn as its two ends.
 fn wire(out: &mut String, columns: usize, (from, to): (usize, usize), way: usize, load: usize, most: usize) {
     let (dx, dy) = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)][way];
-    // Keep right, so that the two directions lie beside each other.
+    // The directions of a link are drawn side by side, each on its right.
     let (aside_x, aside_y) = (-dy * APART / 2.0, dx * APART / 2.0);
     let at = |(x, y): (f64, f64), far: f64| (x + aside_x + dx * far, y + aside_y + dy * far);
     let (start, end) = (centre(columns, from), centre(columns, to));

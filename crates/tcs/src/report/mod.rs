@@ -1,4 +1,4 @@
-//! What the linker found, for people and programs.
+//! The linker's report, for people and programs.
 
 mod drawing;
 mod text;
@@ -9,11 +9,11 @@ use crate::run::switch::Mode;
 use crate::shape::{Path, Shape};
 use serde::Serialize;
 
-/// What the linker found: for each set its connections with guaranteed rates and latencies, for
-/// each task the predicted times of start, switch and end, and the barriers.
+/// The linker's report: each set's connections with guaranteed rates and latencies, each task's
+/// predicted times of start, switch and end, and the barriers.
 ///
-/// `Display` is a table; [`json`](Self::json) is for programs, [`svg`](Self::svg) for eyes. Times
-/// are in clocks of the machine, rates in bytes a second.
+/// `Display` prints a table; [`json`](Self::json) is for programs, [`svg`](Self::svg) is a picture.
+/// Times are in cycles of the machine, rates in bytes a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -21,9 +21,9 @@ pub struct Report {
     pub application: String,
     /// The machine.
     pub target: String,
-    /// Clocks in a microsecond.
+    /// Cycles per microsecond.
     pub mhz: f64,
-    /// Bytes a second of a link.
+    /// Bandwidth of a link in bytes a second.
     pub link_rate: f64,
     /// The tasks, parents before children.
     pub tasks: Vec<TaskReport>,
@@ -37,15 +37,15 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TaskReport {
-    /// The names of the children that lead to it, from the root on.
+    /// The names of the children on the path from the root to the task.
     pub task: String,
     /// The machine's cells, by the task's.
     pub cells: Vec<usize>,
-    /// Clocks of its start; the root has none.
+    /// Cycles of its start; `None` for the root.
     pub start: Option<f64>,
-    /// Clocks of a switch to any of its sets.
+    /// Cycles of a switch to any of its sets.
     pub switch: f64,
-    /// Clocks of its end; the root has none.
+    /// Cycles of its end; `None` for the root.
     pub end: Option<f64>,
     /// Its sets; a set that the linker has split has several entries.
     pub sets: Vec<SetReport>,
@@ -59,11 +59,11 @@ pub struct TaskReport {
 pub struct SetReport {
     /// Its name.
     pub set: String,
-    /// Which part, from 0.
+    /// The part's number, from 0.
     pub part: usize,
-    /// How many parts the set has.
+    /// Number of parts of the set.
     pub parts: usize,
-    /// The most connections on one link, whatever runs beside the task.
+    /// The most connections on one link, including all that may run beside the task.
     pub congestion: usize,
     /// Its connections.
     pub connections: Vec<ConnectionReport>,
@@ -73,25 +73,25 @@ pub struct SetReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ConnectionReport {
-    /// The machine's cell that it leaves.
+    /// The machine's cell of its sender.
     pub from: usize,
-    /// The machine's cell that it leads to.
+    /// The machine's cell of its receiver.
     pub to: usize,
-    /// The type of its messages.
+    /// The type of its messages, by name.
     pub carries: &'static str,
-    /// Steps from cell to cell.
+    /// Number of links between cells.
     pub hops: usize,
-    /// The cells on its way, both ends included.
+    /// The cells on its path, both ends included.
     pub cells: Vec<usize>,
     /// Connections on its busiest link, itself included.
     pub congestion: usize,
-    /// Bytes a second that it is guaranteed: what is to be taken as throttle, too.
+    /// Guaranteed rate in bytes a second; also the rate to which its sender should be throttled.
     pub rate: f64,
-    /// Whether that is a reservation.
+    /// True if the rate is a reservation.
     pub reserved: bool,
-    /// Clocks of an empty message.
+    /// Cycles of an empty message.
     pub latency: f64,
-    /// Bytes that may be under way before the sender waits.
+    /// Buffer capacity: bytes under way before the sender waits.
     pub depth: usize,
     #[serde(skip)]
     pub(crate) links: Vec<usize>,
@@ -101,15 +101,15 @@ pub struct ConnectionReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BarrierReport {
-    /// Its number: different from that of others that may be pending at one of its cells.
+    /// Its number; barriers that may be pending at one cell have different numbers.
     pub id: usize,
-    /// The machine's cells, neighbours one after the other.
+    /// The machine's cells, in an order that puts neighbours next to each other.
     pub cells: Vec<usize>,
-    /// How it is done.
+    /// Its algorithm.
     pub algorithm: String,
-    /// Its messages.
+    /// Number of its messages.
     pub messages: usize,
-    /// Its time in clocks.
+    /// Its time in cycles.
     pub clocks: f64,
 }
 
@@ -134,28 +134,28 @@ impl Report {
         }
     }
 
-    /// All connections: of each set of each task, and external ones.
+    /// All connections: those of each set of each task, and the external ones.
     pub fn connections(&self) -> impl Iterator<Item = &ConnectionReport> {
         self.tasks
             .iter()
             .flat_map(|task| task.sets.iter().flat_map(|set| &set.connections).chain(&task.external))
     }
 
-    /// The task of this name: as in [`TaskReport::task`].
+    /// The task of this name, as in [`TaskReport::task`].
     #[must_use]
     pub fn task(&self, name: &str) -> Option<&TaskReport> {
         self.tasks.iter().find(|task| task.task == name)
     }
 
-    /// The report for programs.
+    /// The report as JSON.
     #[must_use]
     pub fn json(&self) -> String {
-        // Numbers, text and lists only: there is nothing that could fail.
+        // Numbers, text and lists only, so that serialization cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// A picture of the machine with the load of every link: of one set of a task, in all its
-    /// parts, or of the greatest of all sets if none is named. `None` if there is no such set.
+    /// A picture of the machine with the load of every link: of one set of a task with all its
+    /// parts, or the maximum over all sets if none is named. `None` if there is no such set.
     #[must_use]
     pub fn svg(&self, set: Option<(&str, &str)>) -> Option<String> {
         drawing::svg(self, set)
@@ -224,8 +224,8 @@ fn connection(image: &Image, linked: &Linked, path: &Path, rate: f64, congestion
 }
 
 impl Image {
-    /// Clocks of a switch of the cells of a barrier: the barriers around what is changed (Warfel
-    /// 1996, §5.2), or one message between neighbours.
+    /// Cycles of a switch by the cells of a barrier: the barriers around the change (Warfel 1996,
+    /// §5.2), or one message between neighbours.
     pub(crate) fn switch_clocks(&self, barrier: usize) -> f64 {
         self.switch_by(self.switch, barrier)
     }
@@ -240,13 +240,13 @@ impl Image {
         self.target.reconfigure + mode.barriers() as f64 * self.barriers[barrier].clocks + told
     }
 
-    /// Clocks of a task's start: it switches its whole component (§5.3).
+    /// Cycles of a task's start, which switches its whole component (§5.3).
     pub(crate) fn start_clocks(&self, instance: &Instance) -> f64 {
         let mode = if self.switch == Mode::Neighbour { Mode::Single } else { self.switch };
         self.target.task_change + self.switch_by(mode, instance.component)
     }
 
-    /// Clocks of a task's end (§5.4).
+    /// Cycles of a task's end (§5.4).
     pub(crate) fn end_clocks(&self, instance: &Instance) -> f64 {
         self.target.restore + self.barriers[instance.component].clocks
     }

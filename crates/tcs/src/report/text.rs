@@ -3,7 +3,7 @@
 use super::{ConnectionReport, Report};
 use std::fmt;
 
-/// Connections of a set that are listed; of more the extremes are told.
+/// The most connections of a set that are listed; of longer lists only the extremes are printed.
 const LISTED: usize = 16;
 
 impl fmt::Display for Report {

@@ -20,18 +20,18 @@ use strata_runtime::{Error, Node};
 
 /// A cell while it executes a task.
 ///
-/// Everything here is done by the cells of one task, each for itself: a switch, a start or an end
-/// involves no cell outside the task (or its connected component).
+/// Every operation involves only the cells of one task: a switch, a start or an end needs no cell
+/// outside the task (or its connected component).
 pub struct Cell<'a> {
     node: &'a mut Node,
     image: &'a Image,
     fabric: Fabric,
     options: RunOptions,
-    /// The tasks that this cell executes, each started by the one before.
+    /// The stack of tasks that this cell executes, each started by the one before.
     frames: Vec<Frame>,
-    /// Clocks, in a simulation.
+    /// Cycles, in a simulation.
     time: f64,
-    /// Whether the node's clock is that of the simulated machine, and follows.
+    /// True if the node's clock is the simulated machine's and must be kept in step.
     clocked: bool,
     tables: BTreeMap<(usize, usize, usize), Rc<Table>>,
 }
@@ -40,19 +40,19 @@ pub struct Cell<'a> {
 struct Frame {
     instance: usize,
     id: usize,
-    /// Set, part, and its connections.
+    /// The active set: its number, the part, and the part's connections.
     active: Option<(usize, usize, Rc<Table>)>,
 }
 
-/// What a cell needs of its own connections in a set, by their numbers in the task.
+/// A cell's own connections in a set, by their numbers in the task.
 pub(super) type Table = Vec<Option<Active>>;
 
 /// An active connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Active {
-    /// Bytes a clock.
+    /// Rate in bytes a cycle.
     pub(super) rate: f64,
-    /// Clocks from one end to the other.
+    /// Latency in cycles from end to end.
     pub(super) latency: f64,
 }
 
@@ -72,14 +72,14 @@ impl<'a> Cell<'a> {
         this
     }
 
-    /// Lets the node's clock show this cell's time.
+    /// Sets the node's clock to this cell's time.
     fn show(&mut self) {
         if self.clocked {
             self.node.circuit_pass_until(self.image.target.time(self.time));
         }
     }
 
-    /// Lets this cell's time be at least that of the node, on which it has done other things.
+    /// Advances this cell's time to at least the node's, which other work has advanced.
     pub(in crate::run) fn absorb(&mut self) {
         let now = self.node.circuit_time();
         if self.clocked && now > self.image.target.time(self.time) {
@@ -99,20 +99,20 @@ impl<'a> Cell<'a> {
         self.instance().cells.len()
     }
 
-    /// The names of the children that lead to the task, from the root on.
+    /// The names of the children on the path from the root to the task.
     #[must_use]
     pub fn task(&self) -> &str {
         &self.instance().path
     }
 
-    /// Clocks since the program began: of the image's machine in a simulation, else by the node's
-    /// clock.
+    /// Cycles since the program began: of the image's machine in a simulation, otherwise by the
+    /// node's clock.
     #[must_use]
     pub fn clocks(&self) -> f64 {
         if self.options.simulated { self.time } else { self.node.now().get() * self.image.target.mhz * 1e6 }
     }
 
-    /// Local work of so many clocks: runs `f`, and in a simulation lets the time pass.
+    /// Local work of `clocks` cycles: runs `f`, and in a simulation advances the time.
     pub fn work<R>(&mut self, clocks: f64, f: impl FnOnce() -> R) -> R {
         if self.options.simulated {
             self.time += clocks.max(0.0);
@@ -120,8 +120,8 @@ impl<'a> Cell<'a> {
         f()
     }
 
-    /// In a simulation: waits until the cell's clock shows at least `clocks`, as devices do that
-    /// keep a pace. Elsewhere it does nothing.
+    /// In a simulation, waits until the cell's time is at least `clocks` cycles, as devices with a
+    /// fixed pace do. Otherwise does nothing.
     pub fn until(&mut self, clocks: f64) {
         if self.options.simulated {
             self.time = self.time.max(clocks);
@@ -138,8 +138,8 @@ impl<'a> Cell<'a> {
         self.barrier(own);
     }
 
-    /// Makes `S` the active set, and runs `f`, in which its connections can be used. Nothing is
-    /// switched if it is active already; it stays active afterwards.
+    /// Makes `S` the active set and runs `f`, which can use its connections. Nothing is switched if
+    /// `S` is active already; it stays active afterwards.
     ///
     /// ```compile_fail,E0277
     /// # strata_tcs::communication! { networks { A, B } sets { One: A; Two: B; } }
@@ -151,7 +151,7 @@ impl<'a> Cell<'a> {
     /// # }
     /// ```
     ///
-    /// The ports cannot leave `f`, and `f` cannot switch:
+    /// The capability cannot leave `f`, and `f` cannot switch:
     ///
     /// ```compile_fail,E0599
     /// # strata_tcs::communication! { networks { A, B } sets { One: A; Two: B; } }
@@ -161,11 +161,11 @@ impl<'a> Cell<'a> {
     /// ```
     ///
     /// # Participation
-    /// Collective over the task's cells, in the same order. The task must have declared the set,
-    /// and the linker not have split it; otherwise the job ends.
+    /// Collective over the task's cells, in the same order. The job ends if the task has not
+    /// declared the set, or the linker has split it.
     ///
     /// # Errors
-    /// None: what `f` returns as an error ends the job, with the task and the cell.
+    /// None: an error returned by `f` ends the job, with the task and the cell in its message.
     #[track_caller]
     pub fn phase<S: Set, R>(
         &mut self,
@@ -197,8 +197,8 @@ impl<'a> Cell<'a> {
         self.checked(f)
     }
 
-    /// As [`phase`](Self::phase), for a set that the linker may have split: runs `f` for each part
-    /// in turn. [`Net::has`] tells whether a connection is in the part.
+    /// As [`phase`](Self::phase), for a set that the linker may have split: runs `f` once for each
+    /// part. [`Net::has`] is true for the connections of the current part.
     ///
     /// # Participation
     /// As [`phase`](Self::phase).
@@ -247,14 +247,14 @@ impl<'a> Cell<'a> {
         result
     }
 
-    /// Starts a child, runs `f` as its program on this cell, and ends it. Until then this cell's
-    /// own task is suspended here. The child's external ports are open from its start on, and the
-    /// first set that it declares is active: a child of one set needs no switch.
+    /// Starts a child, runs `f` as its program on this cell, and ends the child. This cell's own
+    /// task is suspended on this cell meanwhile. The child's external ports are open from the
+    /// start, and its first declared set is active: a child with one set needs no switch.
     ///
     /// # Participation
-    /// Collective over the cells of the child's connected component: its own, and those of siblings
-    /// joined to it by external connections. The child must be one of the task that this cell
-    /// executes, and the cell one of its cells; otherwise the job ends.
+    /// Collective over the cells of the child's connected component: its own cells, and those of
+    /// siblings joined to it by external connections. The job ends if the child is not one of the
+    /// current task's, or this cell is not one of the child's cells.
     ///
     /// # Errors
     /// As [`phase`](Self::phase).
@@ -279,7 +279,8 @@ impl<'a> Cell<'a> {
         self.frames.push(Frame { instance, id, active: None });
         let first = started.sets.first().map(|set| &set.parts).is_some_and(|parts| !parts.is_empty());
         let new = if first && self.options.check { self.own_connections(instance, 0, 0) } else { Vec::new() };
-        // All cells of the component must be there before any sends, so that it takes a barrier.
+        // All cells of the component must have arrived before any sends, so a start needs a
+        // barrier.
         let mode = if self.image.switch == Mode::Neighbour { Mode::Single } else { self.image.switch };
         self.switch(mode, component, &[], &new);
         if first {
@@ -301,14 +302,15 @@ impl<'a> Cell<'a> {
     /// Sends a message through an external port of the task.
     ///
     /// # Participation
-    /// Local. The port must be one of the task, at this cell; otherwise the job ends.
+    /// Local. The job ends if the port is not one of the task at this cell.
     #[track_caller]
     pub fn write<T: Pod>(&mut self, port: Output<T>, values: &[T]) {
         let (connection, active) = self.external(port.task, port.index, "output");
         self.send_bytes(connection, active, cast_slice(values));
     }
 
-    /// Receives a message through an external port of the task, which must be as long as `values`.
+    /// Receives a message through an external port of the task; the message must be as long as
+    /// `values`.
     ///
     /// # Participation
     /// As [`write`](Self::write).
@@ -328,7 +330,7 @@ impl<'a> Cell<'a> {
         self.receive_all(connection, active)
     }
 
-    /// Ends the job, with the task and cell.
+    /// Ends the job; the message names the task and the cell.
     #[track_caller]
     pub fn fail(&mut self, message: impl std::fmt::Display) -> ! {
         let (task, id) = (self.instance().path.clone(), self.id());
@@ -420,7 +422,7 @@ impl<'a> Cell<'a> {
         Rc::clone(table)
     }
 
-    /// The steps of a switch, with these connections of the old and of the new set at this cell.
+    /// Carries out the steps of a switch from the old to the new connections at this cell.
     #[track_caller]
     fn switch(&mut self, mode: Mode, barrier: usize, old: &[usize], new: &[usize]) {
         let machine = self.node.rank();
@@ -435,11 +437,11 @@ impl<'a> Cell<'a> {
         for step in mode.steps() {
             match step {
                 SwitchStep::Barrier => self.barrier(barrier),
-                // Each connection has its own buffers here: nothing that is under way is in the
-                // way.
+                // Each connection has its own buffers here, so messages under way need not be
+                // drained.
                 SwitchStep::Drain => {}
                 SwitchStep::Arm => {
-                    // A cell alone has no connections to change.
+                    // A single cell has no connections to change.
                     if self.image.barriers[barrier].cells.len() > 1 {
                         self.charge(self.image.target.reconfigure);
                     }
@@ -453,7 +455,8 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Whether something of the old set was not received, or something of the new one is early.
+    /// Checks that no data of the old set is unreceived and no data of the new set has arrived
+    /// early.
     #[track_caller]
     fn check(&mut self, left: &[usize], entered: &[usize]) {
         if !self.clocked {
@@ -482,7 +485,7 @@ impl<'a> Cell<'a> {
         let image = self.image;
         let membership = &image.barriers[barrier];
         if membership.algorithm == Algorithm::Native {
-            // All of the machine's cells take part, and there are no other nodes.
+            // All of the machine's cells take part, so there are no other nodes.
             self.show();
             if self.clocked {
                 self.node.barrier();
@@ -555,7 +558,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The latency of a barrier message between a connection's ends.
+    /// The latency of a readiness message between a connection's ends.
     fn readiness(&self, number: usize) -> f64 {
         let linked = &self.image.connections[number];
         let target = &self.image.target;

@@ -1,4 +1,4 @@
-//! What carries connections and barriers: memory that nodes of one host share, or messages.
+//! Transport of connections and barriers: memory shared by the nodes of one host, or messages.
 
 use super::memory::{Count, Memory, Places};
 use super::messages::Messages;
@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strata_runtime::Node;
 
-/// Looks for a line before the node waits in the run-time.
+/// Polls of a line before the node waits in the run-time.
 const LOOKS: usize = 100;
 
 /// One cell's ends of connections and barriers.
 pub(super) enum Fabric {
     /// All nodes are threads of one process, or processes of one host.
     Shared(Box<Shared>),
-    /// Messages; with times where they are those of a simulation.
+    /// Messages; with times in a simulation.
     Messages(Box<Messages>),
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Shared {
     receivers: Vec<Option<Receiver>>,
     /// By barrier: this cell's steps.
     barriers: Vec<Vec<Resolved>>,
-    /// Counters of barriers: how often this cell has raised each, or seen it raised.
+    /// Counters of barriers: how often this cell has raised each, or has seen it raised.
     counts: Vec<(Count, u64)>,
-    /// By connection: readiness that this cell tells or awaits, and how often it has.
+    /// By connection: the readiness counter that this cell raises or awaits, and its count so far.
     ready: BTreeMap<usize, (Count, u64)>,
     pub(super) spools: Spools,
 }
@@ -40,8 +40,8 @@ struct Resolved {
 }
 
 impl Fabric {
-    /// Collective. `timed`: whether messages carry times, which only messages do; `circuits`: the
-    /// picoseconds of a clock, where this is a simulated machine with circuits.
+    /// Collective. `timed`: true if messages carry times, which only messages can; `circuits`: the
+    /// picoseconds of a cycle, if the node is of a simulated machine with circuits.
     pub(super) fn open(node: &mut Node, image: &Image, timed: bool, circuits: Option<f64>) -> Self {
         if timed {
             return Self::Messages(Box::new(Messages::open(node, true, circuits)));
@@ -100,7 +100,7 @@ impl Shared {
         this
     }
 
-    /// Sends a message; waits where the ring is full.
+    /// Sends a message; waits while the ring is full.
     #[inline]
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, connection: usize, bytes: &[u8]) {
@@ -145,7 +145,7 @@ impl Shared {
         self.senders.get_mut(connection).and_then(Option::as_mut).is_some_and(Sender::has_room)
     }
 
-    /// Moves all transfers in the background on.
+    /// Advances all DMA transfers.
     pub(super) fn advance(&mut self) {
         let moving: Vec<u64> = self.spools.moving().map(|(number, _)| number).collect();
         for number in moving {
@@ -174,7 +174,7 @@ impl Shared {
         }
     }
 
-    /// Waits until `there`, and moves transfers in the background on meanwhile. False if the node
+    /// Waits until `there` is true, and advances DMA transfers meanwhile. False if the node
     /// unwinds.
     #[track_caller]
     pub(super) fn wait_for(&mut self, node: &mut Node, mut there: impl FnMut(&mut Self) -> bool) -> bool {
@@ -241,7 +241,7 @@ impl Shared {
     }
 }
 
-/// Waits until `there`; the node receives meanwhile, and unwinds where the job ends.
+/// Waits until `there` is true; the node receives meanwhile, and unwinds if the job ends.
 #[inline]
 #[track_caller]
 fn wait(node: &mut Node, mut there: impl FnMut() -> bool) {

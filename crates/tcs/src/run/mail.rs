@@ -1,11 +1,11 @@
-//! What has arrived at a node on its connections and of its barriers.
+//! Arrived messages of a node's connections and barriers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of data in a small piece: with its header and time it fills one packet.
+/// Data bytes in a small piece: with header and time it fills one packet.
 const SMALL: usize = 48;
 
 /// A piece of a message.
@@ -42,7 +42,7 @@ impl Deref for Bytes {
     }
 }
 
-/// Something for each connection, by its number.
+/// A table indexed by connection number.
 pub(super) struct ByConnection<T>(Vec<T>);
 
 impl<T> Default for ByConnection<T> {
@@ -66,13 +66,13 @@ impl<T: Default> ByConnection<T> {
     }
 }
 
-/// What has arrived at a node. All times are those of arrival.
+/// The arrived messages of a node. All times are those of arrival.
 #[derive(Default)]
 pub(super) struct Inbox {
-    /// Which run's messages are for it; others come late, and are of no use any more.
+    /// The run whose messages are accepted; messages of earlier runs are ignored.
     pub(super) tag: u64,
     pub(super) pieces: ByConnection<VecDeque<Piece>>,
-    /// Bytes that receivers have taken, by connection, and when it is known.
+    /// Bytes that receivers have taken, by connection, with the time of arrival of each report.
     pub(super) taken: ByConnection<VecDeque<(u64, f64)>>,
     /// Messages of barriers: times of sending, by barrier and sender.
     pub(super) steps: BTreeMap<(usize, usize), VecDeque<f64>>,
@@ -98,7 +98,7 @@ impl Inbox {
     }
 }
 
-/// An inbox, and how often something was put into it, which is all that a waiting node looks at.
+/// An inbox and a count of its insertions; a waiting node polls only the count.
 #[derive(Default)]
 pub(super) struct Mail {
     inbox: Mutex<Inbox>,

@@ -1,9 +1,9 @@
-//! Memory of one host in which cells receive: of the process whose threads they are, or windows
-//! that processes share (MPI 3.1, §11.2.3).
+//! Memory of one host through which cells receive: of one process whose threads the nodes are, or
+//! windows shared by processes (MPI 3.1, §11.2.3).
 //!
-//! Where everything lies follows from the image, so that nodes exchange no addresses. A cell's
-//! memory holds what is written for it: the rings of its connections, the steps of its barriers,
-//! and the readiness of those to whom it sends.
+//! All positions follow from the image, so nodes exchange no addresses. A cell's memory holds the
+//! data written for it: the rings of its connections, the steps of its barriers, and the readiness
+//! counters of the receivers of its connections.
 
 use super::ring::Ring;
 use super::sync::{AtomicU64, Ordering};
@@ -15,15 +15,15 @@ use strata_runtime::Node;
 #[cfg(not(all(test, loom)))]
 use strata_runtime::SharedWords;
 
-/// Words from one place to the next: two cache lines, as some processors fetch lines in pairs.
+/// Words from one place to the next: two cache lines, because some processors fetch lines in pairs.
 pub(super) const APART: usize = 16;
 
 /// Words of the smallest window.
 #[cfg(not(all(test, loom)))]
 const LEAST: usize = 1 << 12;
 
-/// Of this process or of a window: in both cases an address and a length, so that finding the words
-/// needs no branch.
+/// Of this process or of a window. Both are an address and a length, so that access needs no
+/// branch.
 #[cfg(not(all(test, loom)))]
 type Words = SharedWords;
 #[cfg(all(test, loom))]
@@ -42,12 +42,12 @@ fn zeros(words: usize) -> Words {
 /// One cell's memory.
 pub(super) struct Memory {
     words: Words,
-    /// Words before the first that begins two cache lines.
+    /// Words before the first boundary of two cache lines.
     skew: usize,
 }
 
 impl Memory {
-    /// `words` zero words of this process.
+    /// Allocates `words` zero words in this process.
     pub(super) fn own(words: usize) -> Self {
         let words = zeros(words + APART);
         Self { skew: skew(&words), words }
@@ -63,13 +63,13 @@ impl Memory {
         self.skew + place
     }
 
-    /// The word that begins place `place`.
+    /// The counter at the first word of place `place`.
     pub(super) fn count(self: &Arc<Self>, place: usize) -> Count {
         Count { at: self.index(place), memory: Arc::clone(self) }
     }
 }
 
-/// Words before the first one that begins two cache lines.
+/// Words before the first boundary of two cache lines.
 fn skew(words: &[AtomicU64]) -> usize {
     match words.as_ptr().align_offset(APART * size_of::<u64>()) {
         aligned if aligned < APART => aligned,
@@ -77,7 +77,7 @@ fn skew(words: &[AtomicU64]) -> usize {
     }
 }
 
-/// A number in a cell's memory that one cell raises and another one reads.
+/// A counter in a cell's memory that one cell raises and another reads.
 pub(super) struct Count {
     memory: Arc<Memory>,
     at: usize,
@@ -95,19 +95,20 @@ impl Count {
     }
 }
 
-/// Where a cell finds what it uses, in its own memory and in others'.
+/// The places that a cell uses, in its own memory and in others'.
 pub(super) struct Places {
-    /// By connection that begins or ends here: of its ring, at its receiver, and of the count of
-    /// its receiver's readiness, at its sender.
+    /// By connection that begins or ends here: the place of its ring, at the receiver, and of its
+    /// receiver's readiness counter, at the sender.
     pub(super) connections: BTreeMap<usize, (usize, usize)>,
-    /// By barrier, receiving and sending member, of which this cell is one; at the receiver.
+    /// By barrier, receiving member and sending member, of which this cell is one; the place is at
+    /// the receiver.
     pub(super) steps: BTreeMap<(usize, usize, usize), usize>,
-    /// Words of each node.
+    /// Number of words of each node's memory.
     words: Vec<usize>,
 }
 
 impl Places {
-    /// What cell `me` uses, of an image that runs on `nodes` nodes.
+    /// The places of cell `me`, of an image that runs on `nodes` nodes.
     pub(super) fn of(image: &Image, me: usize, nodes: usize) -> Self {
         let (mut connections, mut steps) = (BTreeMap::new(), BTreeMap::new());
         let mut words = vec![0; nodes];
@@ -137,11 +138,11 @@ impl Places {
         Self { connections, steps, words }
     }
 
-    /// The memory of every node, by rank, all zero, if each can access it; otherwise `None`, on
-    /// every node.
+    /// The memory of every node by rank, all zero, if every node can access it; otherwise `None`,
+    /// on every node.
     ///
     /// # Participation
-    /// Collective, with places of one image.
+    /// Collective, with places of the same image.
     #[track_caller]
     pub(super) fn memory(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
         if node.is_simulated() {
@@ -158,12 +159,12 @@ impl Places {
         self.windows(node)
     }
 
-    /// As [`memory`](Self::memory), of processes.
+    /// As [`memory`](Self::memory), for nodes that are processes.
     #[cfg(not(all(test, loom)))]
     #[track_caller]
     fn windows(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
-        // Agreed upon: all nodes take a new window, or none does. And none clears its window
-        // before all have left the run that used it.
+        // Agreed between the nodes: either all take a new window, or none does. It also ensures
+        // that no node clears its window before all have left the run that used it.
         let words = node.reduce_max(self.words.iter().max().map_or(0, |most| *most as u64)) as usize;
         let kept = node.local::<Windows>();
         if kept.none {
@@ -175,11 +176,12 @@ impl Places {
                 let used = own.words().iter().take(own.skew + words);
                 used.for_each(|word| word.store(0, Ordering::Relaxed));
             }
-            // Nobody writes before all are clear.
+            // No node writes before all windows are clear.
             node.barrier();
             return Some(all);
         }
-        // A window is kept for the next runs: of a power of two, so that few are too short.
+        // A window is kept for later runs. Its length is a power of two, so that it is rarely too
+        // short.
         let length = words.next_power_of_two().max(LEAST);
         let windows = node.share_words(length + APART);
         let own = windows.as_ref().and_then(|all| all.get(node.rank()));
@@ -203,17 +205,17 @@ impl Places {
     }
 }
 
-/// What a node keeps from one run to the next, where nodes are processes.
+/// Windows that a node keeps from run to run, if nodes are processes.
 #[derive(Default)]
 struct Windows {
-    /// Whether nodes are no threads of one process.
+    /// True if nodes are not threads of one process.
     apart: bool,
-    /// Whether processes share no memory.
+    /// True if processes cannot share memory.
     #[cfg(not(all(test, loom)))]
     none: bool,
     #[cfg(not(all(test, loom)))]
     all: Vec<Arc<Memory>>,
-    /// Words of each that can be used.
+    /// Usable words of each window.
     #[cfg(not(all(test, loom)))]
     length: usize,
 }

@@ -1,8 +1,8 @@
-//! Connections by messages: what nodes use that share no memory, and what carries simulated time.
+//! Connections by messages: for nodes that share no memory, and for simulated time.
 //!
-//! Pieces of messages, credits for them, and the steps of barriers are items that are delivered at
-//! another node: as active messages, or on a simulated machine with reserved circuits into its
-//! memory, with the time at which they are there.
+//! Pieces of messages, credits for them and steps of barriers are items. An item is delivered to
+//! another node as an active message, or, on a simulated machine with reserved circuits, into its
+//! memory with the time of arrival.
 
 use super::mail::{ByConnection, Inbox, Mail, Piece};
 use super::spool::{Spools, Transfer};
@@ -15,29 +15,29 @@ use strata_runtime::{Node, Request, WithBytes};
 /// The most bytes of data in a piece.
 const LARGE: usize = 254 * 8;
 
-/// How items are delivered.
+/// The delivery of items.
 enum Way {
     Packets(Rc<Packets>),
-    /// Into the memory of each node; picoseconds of a clock.
+    /// Into the memory of each node; holds the picoseconds of a cycle.
     Circuits(Vec<Arc<Mail>>, f64),
 }
 
 struct Packets {
-    /// A header and the piece's bytes. It carries no time, so that with a number, as most messages
-    /// are, it is one packet also where packets hold four words.
+    /// A header and the piece's bytes. It carries no time, so that a piece with one number, the
+    /// usual case, is one packet even if packets hold four words.
     piece: Request<WithBytes<u64>>,
-    /// The same with a time.
+    /// As `piece`, with the time of arrival.
     timed: Request<WithBytes<[u64; 2]>>,
     taken: Request<[u64; 3]>,
     step: Request<[u64; 3]>,
     ready: Request<[u64; 2]>,
 }
 
-/// What a node keeps from one run to the next: its handlers, which deliver into the inbox.
+/// State that a node keeps from run to run: its handlers, which deliver into the inbox.
 #[derive(Default)]
 struct Kept {
     packets: Option<(Rc<Packets>, Arc<Mail>)>,
-    /// How often handlers had been removed when they were installed.
+    /// The number of removals of handlers when these were installed.
     removed: u64,
     runs: u64,
 }
@@ -45,12 +45,12 @@ struct Kept {
 /// A node's end of all its connections.
 pub(super) struct Messages {
     mail: Arc<Mail>,
-    /// Whether pieces carry times, which are those of a simulation.
+    /// True if pieces carry times, as in simulations.
     timed: bool,
     way: Way,
-    /// The number of the run, in what it sends as messages.
+    /// The run's number, carried by its messages.
     tag: u64,
-    /// Bytes sent, and of these known to be taken, by connection.
+    /// By connection: bytes sent, and bytes that the receiver is known to have taken.
     sent: ByConnection<[u64; 2]>,
     untold: ByConnection<u64>,
     pub(super) spools: Spools,
@@ -63,9 +63,9 @@ pub(super) struct End {
     /// The node at the other end.
     pub(super) peer: usize,
     pub(super) depth: usize,
-    /// Bytes a clock.
+    /// Rate in bytes a cycle.
     pub(super) rate: f64,
-    /// Clocks from one end to the other.
+    /// Latency in cycles from end to end.
     pub(super) latency: f64,
 }
 
@@ -81,17 +81,17 @@ impl End {
     }
 }
 
-/// A run, and the number of a connection or barrier of it.
+/// Combines a run's tag and the number of a connection or barrier.
 fn tagged(tag: u64, number: usize) -> u64 {
     tag << 48 | number as u64
 }
 
-/// The number, if it is of this run.
+/// The connection or barrier number, if the tag is of this run.
 fn untagged(inbox: &Inbox, word: u64) -> Option<usize> {
     (word >> 48 == inbox.tag).then_some((word & ((1 << 48) - 1)) as usize)
 }
 
-/// The header: connection, whether it is the message's last piece.
+/// A piece's header: the connection, and whether this is the message's last piece.
 fn header(tag: u64, connection: usize, last: bool) -> u64 {
     tagged(tag, connection << 1 | usize::from(last))
 }
@@ -153,8 +153,8 @@ impl Packets {
 }
 
 impl Messages {
-    /// Collective. `timed`: whether messages carry times; `circuits`: the picoseconds of a clock,
-    /// where this is a simulated machine on whose circuits connections stand.
+    /// Collective. `timed`: true if messages carry times; `circuits`: the picoseconds of a cycle,
+    /// if connections use a simulated machine's circuits.
     pub(super) fn open(node: &mut Node, timed: bool, circuits: Option<f64>) -> Self {
         let (sent, untold) = (ByConnection::default(), ByConnection::default());
         let new = |mail, way, tag| Self { mail, timed, way, tag, sent, untold, spools: Spools::default() };
@@ -172,7 +172,7 @@ impl Messages {
         let (packets, mail) = match known {
             Some((packets, mail)) => {
                 *mail.open() = Inbox { tag, ..Inbox::default() };
-                // Nobody sends before all have an empty inbox.
+                // No node sends before all inboxes are empty.
                 node.barrier();
                 (packets, mail)
             }
@@ -188,7 +188,7 @@ impl Messages {
         new(mail, Way::Packets(packets), tag)
     }
 
-    /// Delivers an item at node `to`: as a message, or into its memory, to be there at `time`.
+    /// Delivers an item at node `to`: as a message, or into its memory with arrival at `time`.
     fn deliver(
         &self,
         node: &mut Node,
@@ -208,12 +208,12 @@ impl Messages {
         }
     }
 
-    /// Whether the next piece of a connection may leave; takes the credits that it needs. In
-    /// simulated time it then leaves at `time` at the earliest.
+    /// True if the next piece of a connection may leave; takes the credits that it needs. In
+    /// simulated time it leaves at `time` at the earliest.
     fn may_leave(&mut self, end: End, piece: usize, time: &mut f64) -> bool {
         let [before, taken] = self.sent.of(end.connection);
-        // The receiver may have taken this much more than it has told. So a piece longer than the
-        // depth can leave, too. An empty message counts as a word.
+        // The receiver may have taken this much more than it has reported. So a piece longer than
+        // the buffer capacity can leave, too. An empty message counts as one word.
         let room = |taken: u64| {
             *before - taken < untold_at(end.depth)
                 || *before + piece.max(8) as u64 - taken <= end.depth as u64
@@ -227,8 +227,8 @@ impl Messages {
         true
     }
 
-    /// Sends the next piece of `rest`, for which there must be room; returns its length. In
-    /// simulated time it leaves after `time`, when its bytes have.
+    /// Sends the next piece of `rest`, for which credits must be available; returns its length. In
+    /// simulated time it leaves at `time` plus the time of its bytes.
     fn send_piece(&mut self, node: &mut Node, end: End, rest: &[u8], time: f64) -> usize {
         let piece = &rest[..piece_of(rest.len())];
         let last = piece.len() == rest.len();
@@ -252,7 +252,8 @@ impl Messages {
         piece.len()
     }
 
-    /// Sends a message, at most `depth` bytes ahead of its receiver; returns when it has left.
+    /// Sends a message, at most `depth` bytes ahead of its receiver; returns the time at which it
+    /// has left.
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, end: End, bytes: &[u8], mut time: f64) -> f64 {
         let mut sent = 0;
@@ -265,7 +266,7 @@ impl Messages {
             }
             time = leaves;
             let after = sent + piece;
-            // Whole clocks for the bytes of the whole message.
+            // The bytes of the whole message take a whole number of cycles.
             time += (after as f64 / end.rate).floor() - (sent as f64 / end.rate).floor();
             self.send_piece(node, end, rest, time);
             sent = after;
@@ -275,7 +276,7 @@ impl Messages {
         }
     }
 
-    /// Takes the next piece of a connection, if it is there.
+    /// Takes the next piece of a connection, if it has arrived.
     fn take(&mut self, node: &mut Node, end: End, time: &mut f64) -> Option<Piece> {
         let piece = self.mail.open().pieces.of(end.connection).pop_front()?;
         *time = time.max(piece.time);
@@ -298,7 +299,7 @@ impl Messages {
         Some(piece)
     }
 
-    /// Receives a message; returns when its last byte is here.
+    /// Receives a message; returns the arrival time of its last byte.
     #[track_caller]
     pub(super) fn receive(
         &mut self,
@@ -330,7 +331,7 @@ impl Messages {
         self.mail.open().taken.get(connection).is_some_and(|credits| !credits.is_empty())
     }
 
-    /// Moves all transfers in the background on; returns whether any moved.
+    /// Advances all DMA transfers; returns true if any moved.
     pub(super) fn advance(&mut self, node: &mut Node) -> bool {
         let mut any = false;
         loop {
@@ -358,7 +359,7 @@ impl Messages {
         }
     }
 
-    /// Whether a transfer can go on, or at least knows more.
+    /// True if a transfer can move, or new reports about it have arrived.
     fn movable(&self, transfer: &Transfer) -> bool {
         if !transfer.sends {
             return self.has_arrived(transfer.connection);
@@ -371,7 +372,7 @@ impl Messages {
             || self.has_credit(transfer.connection)
     }
 
-    /// Waits until `there`, and moves transfers in the background on meanwhile. False if the node
+    /// Waits until `there` is true, and advances DMA transfers meanwhile. False if the node
     /// unwinds.
     #[inline]
     #[track_caller]
@@ -393,7 +394,7 @@ impl Messages {
                 Way::Packets(_) => node.wait_until(news),
                 Way::Circuits(..) => node.circuit_wait(news),
             }
-            // They return without news only while the node unwinds.
+            // Without news, the wait returns only if the node unwinds.
             if !news() {
                 return false;
             }
@@ -451,12 +452,12 @@ impl Messages {
     }
 }
 
-/// A receiver tells when it has taken this many bytes.
+/// The number of taken bytes at which a receiver reports to the sender.
 fn untold_at(depth: usize) -> u64 {
     (depth as u64 / 4).max(1)
 }
 
-/// The bytes of the next piece, of so many that are left.
+/// The bytes of the next piece if `rest` bytes are left.
 fn piece_of(rest: usize) -> usize {
     rest.min(LARGE)
 }

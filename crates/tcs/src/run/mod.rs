@@ -1,4 +1,4 @@
-//! Running a linked application: each cell is a node of the run-time.
+//! Runs a linked application: each cell is a node of the run-time.
 
 mod cell;
 mod fabric;
@@ -24,20 +24,20 @@ use strata_runtime::select::SelectError;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Error, Machine, Node};
 
-/// How an application is run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Whether time is that of the image's machine, computed from its costs: every message and
-    /// barrier carries the time when it was sent. The times do not depend on where this runs, nor
-    /// on the order in which nodes come.
+    /// True if time is that of the image's machine, computed from its costs: every message and
+    /// barrier carries its time of sending. The times depend neither on the host nor on the order
+    /// in which nodes arrive.
     pub simulated: bool,
-    /// Whether switches check that nothing is left over from the old set, and nothing there already
-    /// of the new one.
+    /// True if switches check that no data of the old set is left over, and none of the new set has
+    /// arrived early.
     pub check: bool,
 }
 
-/// Runs a linked application: `program` on the root task's cells. Cell c of the machine is node c.
-/// Returns `None` on nodes that are no cell of it.
+/// Runs a linked application: `program` on the root task's cells. Cell c of the machine runs on
+/// node c. Returns `None` on nodes without a cell.
 ///
 /// ```
 /// use strata_runtime::prelude::*;
@@ -84,7 +84,7 @@ pub struct RunOptions {
 /// Collective over all nodes, with the same image.
 ///
 /// # Errors
-/// If there are too few nodes; and what `program` returns, which ends the job.
+/// If there are too few nodes. An error returned by `program` ends the job.
 #[track_caller]
 pub fn run<T>(
     node: &mut Node,
@@ -130,12 +130,12 @@ pub fn run_with<T>(
             image.target.cells
         )));
     }
-    // On the simulated machine that the image is linked for, connections stand on its circuits.
+    // On the simulated machine that the image was linked for, connections use its circuits.
     let circuits = image.target.machine.as_ref().and_then(|machine| machine.circuits);
     let clocked = circuits.is_some() && node.circuits() == circuits;
     let options = RunOptions { simulated: options.simulated || clocked, ..options };
     if image.messages {
-        // All nodes are to choose alike, and to receive while they wait.
+        // All nodes must choose the same form, and must receive while they wait.
         let (words, alike) = loop {
             let words = words(node);
             let mine = words
@@ -164,8 +164,8 @@ pub fn run_with<T>(
         }
         result
     });
-    // What others still send here is received: they may wait for room. And no node leaves while
-    // another one waits for what it has written.
+    // Receive the messages that other nodes still send here: they may wait for room. The barrier
+    // also keeps a node from leaving while another waits for its data.
     node.barrier();
     result.transpose()
 }
@@ -173,23 +173,23 @@ pub fn run_with<T>(
 /// The result of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated<T> {
-    /// What the program returned, by the root task's cells.
+    /// The program's results, by the root task's cells.
     pub results: Vec<T>,
-    /// The clocks that each cell's program took.
+    /// Cycles that each cell's program took.
     pub clocks: Vec<f64>,
 }
 
 impl<T> Simulated<T> {
-    /// When the last cell ended.
+    /// The time at which the last cell ended.
     #[must_use]
     pub fn time(&self) -> f64 {
         self.clocks.iter().copied().fold(0.0, f64::max)
     }
 }
 
-/// Runs a linked application in the time of its machine: the same program, with the linker's rates
-/// and the machine's costs. Connections are FIFOs with one sender and one receiver, so the times
-/// depend on the program alone (Kahn 1974).
+/// Runs a linked application in the simulated time of its machine: the same program, with the
+/// linker's rates and the machine's costs. Connections are FIFOs with one sender and one receiver,
+/// so the times depend only on the program (Kahn 1974).
 ///
 /// # Errors
 /// As [`run`].
@@ -197,8 +197,8 @@ pub fn simulate<T: Send>(
     image: &Image,
     program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
 ) -> Result<Simulated<T>, Error> {
-    // The machine itself, or any simulated one: all its nodes share a thread, and its own times are
-    // not used.
+    // The host is the machine itself or any simulated one: all its nodes share a thread, and its
+    // own times are not used.
     let host = match image.target.host() {
         Some(host) => host,
         None => SimulatedMachine::find("ethernet-25g").map_err(Error::program)?,

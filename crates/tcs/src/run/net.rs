@@ -18,12 +18,12 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         Self { cell, set: PhantomData }
     }
 
-    /// Sends a message. Returns when `values` may be reused; waits while as much is under way as
-    /// the connection's depth allows.
+    /// Sends a message. Returns when `values` may be reused; waits while the connection's buffer is
+    /// full.
     ///
     /// # Participation
-    /// Local. The connection must be one of the task and leave this cell; of a family, it must have
-    /// the set's number; otherwise the job ends.
+    /// Local. The job ends if the connection is not one of the task that leaves this cell, or, in a
+    /// family, does not have the set's number.
     #[inline]
     #[track_caller]
     pub fn send<T: Pod, N: Network>(&mut self, connection: Connection<T, N>, values: &[T])
@@ -61,10 +61,10 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         self.cell.receive_all(number, active)
     }
 
-    /// Sends a message in the background, by a spool: returns at once, and the data leave while the
-    /// cell does other things with its connections, works in simulated time, or waits.
-    /// [`finish`](Self::finish) gives the values back; what is not finished when the phase ends is
-    /// waited for there. Messages of a connection stay in order.
+    /// Starts a DMA transfer that sends a message: returns at once, and the data leave while the
+    /// cell uses other connections, works in simulated time, or waits. [`finish`](Self::finish)
+    /// returns the values; the end of the phase waits for unfinished transfers. Messages of a
+    /// connection stay in order.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -102,8 +102,8 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         Spool { number: self.cell.start_spool(number, active, true, values), of: PhantomData }
     }
 
-    /// Receives a message in the background, by a spool, into `values`, which must be as long as
-    /// the message; [`finish`](Self::finish) gives them back when it is there.
+    /// Starts a DMA transfer that receives a message into `values`, which must have the message's
+    /// length; [`finish`](Self::finish) returns them.
     ///
     /// # Participation
     /// As [`receive`](Self::receive).
@@ -120,10 +120,10 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         Spool { number: self.cell.start_spool(number, active, false, values), of: PhantomData }
     }
 
-    /// Waits until a spool has sent or received all of its values, and gives them back.
+    /// Waits until a DMA transfer is complete, and returns its values.
     ///
     /// # Participation
-    /// Local. The spool must be of this phase; otherwise the job ends.
+    /// Local. The job ends if the transfer is not of this phase.
     #[track_caller]
     pub fn finish<T: Pod>(&mut self, spool: Spool<T>) -> Vec<T> {
         match self.cell.end_spool(spool.number).and_then(Transfer::into_values) {
@@ -135,8 +135,8 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         }
     }
 
-    /// Whether a connection is in the active part of the set: always, unless the linker has split
-    /// it, or the connection has another number in its family.
+    /// True if a connection is in the active part of the set. False only if the linker has split
+    /// the set, or the connection has another number in its family.
     #[must_use]
     pub fn has<T, N: Network>(&self, connection: Connection<T, N>) -> bool
     where
@@ -177,7 +177,7 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
     /// As [`Cell::sync`].
     ///
     /// # Participation
-    /// As there.
+    /// As for [`Cell::sync`].
     #[track_caller]
     pub fn sync(&mut self) {
         self.cell.sync();
@@ -186,10 +186,10 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
     /// As [`Cell::start`]; the set stays active in this task.
     ///
     /// # Participation
-    /// As there.
+    /// As for [`Cell::start`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Cell::start`].
     #[track_caller]
     pub fn start<R>(
         &mut self,
@@ -202,7 +202,7 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
     /// As [`Cell::write`].
     ///
     /// # Participation
-    /// As there.
+    /// As for [`Cell::write`].
     #[track_caller]
     pub fn write<T: Pod>(&mut self, port: Output<T>, values: &[T]) {
         self.cell.write(port, values);
@@ -211,7 +211,7 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
     /// As [`Cell::read`].
     ///
     /// # Participation
-    /// As there.
+    /// As for [`Cell::read`].
     #[track_caller]
     pub fn read<T: Pod>(&mut self, port: Input<T>, values: &mut [T]) {
         self.cell.read(port, values);

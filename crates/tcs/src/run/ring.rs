@@ -1,9 +1,9 @@
 //! A connection in memory that two cells share: a ring of cache lines.
 //!
-//! A line's first word holds its number and how many bytes follow, so that a message of up to 56
-//! bytes moves one cache line and the receiver looks at nothing else (Giacomoni, Moseley and
-//! Vachharajani, "FastForward for efficient pipeline parallelism", 2008). The receiver tells now
-//! and then how far it has come; the sender waits where the ring is full.
+//! A line's first word holds its number and the count of its bytes, so that a message of up to 56
+//! bytes moves one cache line and the receiver polls only that word (Giacomoni, Moseley and
+//! Vachharajani, "FastForward for efficient pipeline parallelism", 2008). The receiver reports its
+//! position now and then; the sender waits while the ring is full.
 
 use super::memory::{APART, Memory};
 use super::sync::{AtomicU64, Ordering};
@@ -16,13 +16,13 @@ pub(super) const LINE: usize = (WORDS - 1) * size_of::<u64>();
 
 const LAST: u64 = 1 << 7;
 
-/// Lines under way, in the memory of their receiver: how many of them it has taken, alone in its
-/// cache lines, then the lines.
+/// A ring in the memory of its receiver: the count of lines taken, alone in its cache lines, then
+/// the lines.
 pub(super) struct Ring {
     memory: Arc<Memory>,
-    /// Of the count.
+    /// Index of the count's word.
     first: usize,
-    /// How many lines: a power of two.
+    /// Number of lines: a power of two.
     lines: u64,
 }
 
@@ -31,13 +31,12 @@ impl Ring {
         depth.div_ceil(LINE).max(2).next_power_of_two()
     }
 
-    /// The words of memory of a ring that holds at least `depth` bytes.
+    /// The words of memory that a ring of at least `depth` bytes takes.
     pub(super) fn words(depth: usize) -> usize {
         APART + Self::lines(depth) * WORDS
     }
 
-    /// One end of the ring at `place` of its receiver's memory, whose words were zero when all
-    /// began.
+    /// One end of the ring at `place` in its receiver's memory, which must have been zero at first.
     pub(super) fn new(memory: &Arc<Memory>, place: usize, depth: usize) -> Self {
         let (first, lines) = (memory.index(place), Self::lines(depth) as u64);
         Self { memory: Arc::clone(memory), first, lines }
@@ -54,7 +53,7 @@ impl Ring {
     }
 }
 
-/// The end of a ring that sends.
+/// The sending end of a ring.
 pub(super) struct Sender {
     ring: Ring,
     next: u64,
@@ -66,7 +65,7 @@ impl Sender {
         Self { ring, next: 0, taken: 0 }
     }
 
-    /// Whether there is room for a line.
+    /// True if there is room for a line.
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
         if self.next - self.taken == self.ring.lines {
@@ -90,7 +89,7 @@ impl Sender {
     }
 }
 
-/// The end of a ring that receives.
+/// The receiving end of a ring.
 pub(super) struct Receiver {
     ring: Ring,
     next: u64,
@@ -102,14 +101,14 @@ impl Receiver {
         Self { ring, next: 0, told: 0 }
     }
 
-    /// Whether a line is there.
+    /// True if a line has arrived.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.ring.line(self.next)[0].load(Ordering::Acquire) >> 8 == self.next + 1
     }
 
-    /// Takes the next line, which must be there: its bytes, and whether it is the last of its
-    /// message.
+    /// Takes the next line, which must have arrived: passes its bytes to `sink`, and returns true
+    /// if it is the last of its message.
     #[inline]
     pub(super) fn take(&mut self, sink: &mut impl FnMut(&[u8])) -> bool {
         let line = self.ring.line(self.next);
@@ -121,7 +120,8 @@ impl Receiver {
         }
         sink(&bytes[..length.min(LINE)]);
         self.next += 1;
-        // Of a quarter at a time: the sender's view of it is one more cache line to move.
+        // Report a quarter of the ring at a time: each read by the sender moves one more cache
+        // line.
         if self.next - self.told >= (self.ring.lines / 4).max(1) {
             self.told = self.next;
             self.ring.taken().store(self.next, Ordering::Release);
@@ -198,7 +198,8 @@ mod under_loom {
     use super::*;
     use loom::thread;
 
-    /// More lines than the ring has, so that lines are used again: every line whole, in order.
+    /// Sends more lines than the ring has, so that lines are reused: every line arrives whole and
+    /// in order.
     #[test]
     fn loom_lines_used_again_are_whole_and_in_order() {
         loom::model(|| {
@@ -226,8 +227,8 @@ mod under_loom {
         });
     }
 
-    /// A count that is raised after a line was sent shows the line: what was sent before a barrier
-    /// has arrived after it.
+    /// A counter that is raised after a line was sent publishes the line: data sent before a
+    /// barrier has arrived after it.
     #[test]
     fn loom_what_was_sent_before_a_step_is_there_after_it() {
         loom::model(|| {

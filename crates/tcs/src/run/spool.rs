@@ -1,8 +1,8 @@
-//! Spools: transfers that go on while the cell does other things.
+//! DMA transfers ("spools"): they proceed while the cell does other work.
 //!
 //! On iWarp a spool is a DMA unit that streams a connection's data from or to memory (Warfel 1996,
-//! §3.1). Here a cell moves them on in whatever else it does with its connections, and while it
-//! waits; in simulated time they cost the cell their start alone.
+//! §3.1). Here a cell advances them in every operation on its connections, and while it waits. In
+//! simulated time a transfer costs the cell only its start.
 
 use super::cell::Active;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
@@ -10,8 +10,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// A transfer in the background, of the phase in which it was started: see
-/// [`Net::spool`](super::Net::spool).
+/// A DMA transfer of the phase in which it was started: see [`Net::spool`](super::Net::spool).
 #[derive(Debug)]
 #[must_use = "`finish` gives the values back"]
 pub struct Spool<T> {
@@ -40,7 +39,7 @@ impl<T: Pod> Buffer for Vec<T> {
     }
 }
 
-/// One transfer in the background.
+/// The state of one DMA transfer.
 pub(super) struct Transfer {
     pub(super) connection: usize,
     /// The node at the other end.
@@ -49,10 +48,10 @@ pub(super) struct Transfer {
     pub(super) sends: bool,
     pub(super) active: Active,
     buffer: Box<dyn Buffer>,
-    /// Bytes that have left or come.
+    /// Bytes moved so far.
     at: usize,
     pub(super) ended: bool,
-    /// In simulated time, until when it has got: its start, then its last byte here.
+    /// Its progress in simulated time: at first the start, at the end the arrival of the last byte.
     pub(super) time: f64,
 }
 
@@ -68,18 +67,18 @@ impl Transfer {
         Self { connection, peer, depth, sends, active, buffer, at: 0, ended: false, time }
     }
 
-    /// What has yet to be sent.
+    /// The bytes still to send.
     pub(super) fn rest(&self) -> &[u8] {
         self.buffer.bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Bytes that have left; the transfer ends with its last ones.
+    /// Records that bytes have left; the transfer ends with the last ones.
     pub(super) fn sent(&mut self, bytes: usize) {
         self.at += bytes;
         self.ended = self.at >= self.buffer.bytes().len();
     }
 
-    /// Bytes have come; what is too long is only counted.
+    /// Records that bytes have arrived; bytes beyond the buffer are only counted.
     pub(super) fn came(&mut self, piece: &[u8], last: bool) {
         let place = self.buffer.bytes_mut().get_mut(self.at..self.at + piece.len());
         if let Some(place) = place {
@@ -89,7 +88,7 @@ impl Transfer {
         self.ended |= last;
     }
 
-    /// The bytes that have moved, and those of the buffer.
+    /// The bytes moved, and the bytes of the buffer.
     pub(super) fn lengths(&self) -> (usize, usize) {
         (self.at, self.buffer.bytes().len())
     }
@@ -121,7 +120,7 @@ impl Spools {
         self.transfers.remove(&number)
     }
 
-    /// Puts a transfer back that was removed to move it on.
+    /// Puts back a transfer that was removed to advance it.
     pub(super) fn put_back(&mut self, number: u64, transfer: Transfer) {
         self.transfers.insert(number, transfer);
     }
@@ -131,12 +130,12 @@ impl Spools {
         self.next
     }
 
-    /// The first transfer after this one that has not been finished.
+    /// The first unfinished transfer after this one.
     pub(super) fn first_after(&self, number: u64) -> Option<u64> {
         self.transfers.range(number + 1..).next().map(|(number, _)| *number)
     }
 
-    /// The last one of an end of a connection that has not ended.
+    /// The last unfinished transfer at an end of a connection.
     pub(super) fn last_of(&self, connection: usize, sends: bool) -> Option<u64> {
         let of = |transfer: &Transfer| {
             !transfer.ended && (transfer.connection, transfer.sends) == (connection, sends)
@@ -149,7 +148,7 @@ impl Spools {
         self.transfers.is_empty()
     }
 
-    /// The transfers that are first at their end of a connection: these can move.
+    /// The transfers that are first at their end of a connection: only these can move.
     pub(super) fn moving(&self) -> impl Iterator<Item = (u64, &Transfer)> {
         let open = self.transfers.iter().filter(|(_, transfer)| !transfer.ended);
         open.filter(|(number, transfer)| {

@@ -1,28 +1,28 @@
 //! Switches of connection sets as data: steps that are executed, priced and checked.
 //!
-//! What a switch must ensure is that no cell sends in the new set before its receiver has armed it.
-//! [`check`] tries every order in which cells and messages may move.
+//! A switch must ensure that no cell sends in the new set before the receiver has armed it.
+//! [`check`] tries every order in which cells and messages may proceed.
 
 use self::Mode::{Double, Neighbour, Single, Triple};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How a task changes its active set.
+/// The protocol with which a task changes its active set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Three barriers: all in the foreground, then events off; all off, then the new set; all have
-    /// it, then events on (Warfel 1996, §5.2).
+    /// Three barriers: before events are turned off, before the new set is entered, and before
+    /// events are turned on (Warfel 1996, §5.2).
     #[default]
     Triple,
-    /// Without the first: this run-time has no background services that would need it.
+    /// Without the first barrier: this run-time has no background services that need it.
     Double,
-    /// One barrier: what was sent has arrived and the new set is armed before it. The two sets must
-    /// not share buffers, and here they do not.
+    /// One barrier: by then all sent data has arrived and the new set is armed. The two sets must
+    /// not share buffers; in this run-time they do not.
     Single,
-    /// No barrier: each receiver of the new set tells its senders that it is ready. Cells may be in
-    /// different sets at once, so that a set's guaranteed rates hold between those only that have
+    /// No barrier: each receiver of the new set notifies its senders that it is ready. Cells may be
+    /// in different sets at once, so a set's guaranteed rates hold only between cells that have
     /// switched.
     Neighbour,
 }
@@ -70,21 +70,21 @@ pub enum SwitchStep {
     Drain,
     /// Leaves the old set and enters the new one.
     Arm,
-    /// Tells the senders of its connections in the new set.
+    /// Notifies the senders of its connections in the new set.
     TellReady,
-    /// Waits until the receivers of its connections in the new set have told it.
+    /// Waits for the notifications of the receivers of its connections in the new set.
     AwaitReady,
 }
 
-/// What a mode ensures.
+/// Guarantees of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ensured {
-    /// Whether data of the old and of the new set are never under way at once: only then does every
+    /// True if data of the old and of the new set are never under way at once: only then does every
     /// connection have its guaranteed rate, whatever the order of events.
     pub isolated: bool,
 }
 
-/// Why a sequence of steps is no switch.
+/// Why a sequence of steps is not a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SwitchError {
     /// Data of the new set arrive before their receiver has armed it.
@@ -98,7 +98,7 @@ pub enum SwitchError {
     /// A cell waits for ever.
     #[error("cell {0} waits for ever")]
     Stuck(usize),
-    /// More than can be tried.
+    /// There are more states than can be tried.
     #[error("more than {0} states")]
     TooMany(usize),
 }
@@ -108,19 +108,19 @@ const MOST: usize = 2_000_000;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
-    /// The next step of each cell. The first two are to send and to receive in the old set, the
-    /// last is to send in the new one.
+    /// The next step of each cell. The first two steps send and receive in the old set, the last
+    /// one sends in the new one.
     at: Vec<u8>,
     armed: Vec<bool>,
-    /// Under way, by connection: data of the old set, of the new one, and readiness.
+    /// By connection, true if under way: data of the old set, of the new one, and readiness.
     old: Vec<bool>,
     new: Vec<bool>,
     ready: Vec<bool>,
 }
 
 /// Tries every order of events of a switch: each cell sends on its connections of the old set,
-/// receives all that is sent to it in that set, takes the steps, and sends on those of the new set.
-/// Connections are pairs of cells, sender first; both sets have the same.
+/// receives all data sent to it in that set, takes the steps, and sends on those of the new set.
+/// Connections are pairs of cells, sender first; both sets have the same connections.
 ///
 /// # Errors
 /// [`SwitchError`] with the first fault found.
@@ -181,7 +181,7 @@ pub fn check(
     Ok(ensured)
 }
 
-/// The state after a cell's next step, if it may take it.
+/// The state after a cell's next step, or `None` if the step must wait.
 fn advance(
     state: &State,
     cell: usize,
@@ -199,7 +199,7 @@ fn advance(
             true
         }
         None => into().all(|connection| state.at[connections[connection].0] > 0 && !state.old[connection]),
-        // A barrier: all cells have come to it, or are past it.
+        // A barrier: all cells have reached it or are past it.
         Some(Some(SwitchStep::Barrier)) => state.at.iter().all(|other| usize::from(*other) >= at),
         Some(Some(SwitchStep::Drain)) => !out().any(|connection| state.old[connection]),
         Some(Some(SwitchStep::Arm)) => {

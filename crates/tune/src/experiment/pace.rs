@@ -1,14 +1,14 @@
-//! When executions are timed, and when an experiment rests.
+//! Decides when executions are timed, and when an experiment is idle.
 
 use rand::RngExt as _;
 
 use super::{Experiment, Phase};
 
-/// Visits of a program after which a loop that has not run counts as left for good.
+/// Visits of a program after which a loop that has not run counts as finished.
 const LEFT: u64 = 100_000;
 
 impl Experiment {
-    /// An execution, or on a team a step, passes without being timed.
+    /// Counts an execution (on a team, a step) that is not timed.
     #[inline]
     pub(crate) fn rest(&mut self) {
         self.idle -= u32::from(self.idle != u32::MAX);
@@ -18,8 +18,8 @@ impl Experiment {
         }
     }
 
-    /// A search that has used up what it may lose rests, untimed and with the default, until its
-    /// share of the time makes up for it.
+    /// Idles a search that has used up its allowed loss: untimed, with the default, until its share
+    /// of the time has made up for the loss.
     pub(super) fn wait_for_credit(&mut self) {
         let between = self.phase == Phase::Search || self.phase == Phase::Gate && self.gate.is_even();
         if !between || !self.timing || self.credit > 0.0 || self.last_reference <= 0.0 {
@@ -32,7 +32,7 @@ impl Experiment {
         self.timing = false;
     }
 
-    /// Whether it times executions, and there are any.
+    /// True if the experiment times executions, and executions occur.
     pub(crate) fn is_busy(&mut self, visits: u64) -> bool {
         let endings = self.endings();
         if endings != self.seen.0 {
@@ -45,7 +45,8 @@ impl Experiment {
         self.stops.iter().map(|stop| stop.endings as f64).sum()
     }
 
-    /// For about how many visits this does not need any, if its executions so far took so many.
+    /// The approximate number of visits for which the experiment needs none, if its executions so
+    /// far took `visits`.
     pub(crate) fn idle_visits(&self, visits: f64) -> f64 {
         if self.idle == u32::MAX {
             f64::INFINITY
@@ -54,7 +55,7 @@ impl Experiment {
         }
     }
 
-    /// Nothing was looked at for so many times as long as before.
+    /// Records that executions were not observed for `times` as long as the time before.
     pub(crate) fn has_slept(&mut self, times: f64) {
         if self.idle != u32::MAX {
             let executions = (times * self.endings().max(1.0)) as u32;
@@ -62,8 +63,8 @@ impl Experiment {
         }
     }
 
-    /// No more timings for a while, by chance of how long: what the program does regularly must not
-    /// meet always the same.
+    /// Stops timing for a random while, so that timings do not coincide with regular events of the
+    /// program.
     pub(super) fn pause(&mut self) {
         let settled = matches!(self.phase, Phase::Adopted | Phase::Default);
         if settled && self.gate.is_even() {

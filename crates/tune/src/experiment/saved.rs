@@ -1,4 +1,4 @@
-//! What a file keeps of an experiment, and how a later run goes on with it.
+//! The saved state of an experiment, and its continuation in a later run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Experiment, Gain, Phase, Tried, WATCH_CONFIDENCE};
 use crate::gate::Gate;
 use crate::policy::{Config, fits};
 
-/// What a file keeps of an experiment.
+/// The state of an experiment in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedExperiment {
     pub(crate) phase: Phase,
@@ -25,7 +25,7 @@ pub(crate) struct SavedExperiment {
 
 impl Experiment {
     pub(crate) fn save(&self) -> SavedExperiment {
-        // A run that was too short for more than a baseline leaves the gate to the next one.
+        // If a run ends during the baseline, its gate is left to the next run.
         let phase = if self.phase == Phase::Baseline && self.goes_on { Phase::Gate } else { self.phase };
         SavedExperiment {
             phase,
@@ -45,7 +45,7 @@ impl Experiment {
         }
     }
 
-    /// Goes on where an earlier run ended; `false` if what it saved does not fit.
+    /// Continues an earlier run's experiment; `false` if the saved state does not fit.
     pub(crate) fn restore(&mut self, saved: SavedExperiment) -> bool {
         let shape = |tried: &[Vec<Tried>]| tried.iter().map(Vec::len).collect::<Vec<_>>();
         if !fits(&self.space.options, &saved.chosen) || shape(&saved.tried) != shape(&self.tried) {
@@ -59,8 +59,8 @@ impl Experiment {
                 self.pause();
                 self.plan();
             }
-            // A gate goes on: its pairs are of one run each, but perhaps the last. The baseline
-            // comes first in every run.
+            // The gate continues: each of its pairs is from one run, except perhaps the last. Every
+            // run begins with a baseline.
             Phase::Gate if saved.gate.as_ref().is_some_and(|gate| gate.fits(self.stops.len())) => {
                 self.chosen = saved.chosen;
                 self.gate = saved.gate.unwrap_or_else(|| Gate::new(self.rules.confidence));

@@ -6,15 +6,16 @@ use super::{BASELINE, Experiment, REOPENED};
 use crate::policy::median;
 use crate::stats::Moments;
 
-/// Times of the default that are kept of each stop, and after how many of a watch they are compared.
+/// Number of the default's times kept for each stop, and number of a watch's times after which both
+/// are compared.
 const WATCHED: usize = 30;
-/// By how much the default's time must have changed for a search to begin again.
+/// Factor by which the default's time must change to restart a search.
 const CHANGED: f64 = 1.5;
 
-/// What is known of one option.
+/// Measurements of one option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Evaluations in which it took part.
+    /// Evaluations in which the option took part.
     pub evaluations: u64,
     /// The mean of their times, relative to the default.
     pub mean: f64,
@@ -25,13 +26,14 @@ pub struct Tried {
 /// The timings of executions that ended at one stop.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
-    /// All executions that ended there, timed or not.
+    /// All executions that ended at the stop, timed or not.
     pub(crate) endings: u64,
     /// Times with the default.
     pub(crate) default: Moments,
-    /// What times are relative to for the search: fixed, as it remembers them; 0 until it is known.
+    /// The time by which the search's times are divided: constant, because the search remembers
+    /// relative times; 0 until it is measured.
     pub(super) reference: f64,
-    /// Some of the default's times, and of those of the watch.
+    /// Samples of the default's times, and of the watch's.
     pub(super) before: Vec<f64>,
     pub(super) recent: Vec<f64>,
     pub(super) sum: f64,
@@ -44,22 +46,22 @@ impl Stop {
         if self.before.len() < WATCHED {
             self.before.push(time);
         }
-        // More than a baseline: a stop that is first seen during the search.
+        // More evaluations than a baseline: the stop was first seen during the search.
         if self.reference == 0.0 && self.before.len() > BASELINE as usize {
             self.fix();
         }
     }
 
-    /// From now on times are relative to the default's of before.
+    /// Fixes the reference: further times are relative to the default's times so far.
     pub(super) fn fix(&mut self) {
         self.reference = if self.before.is_empty() { 0.0 } else { median(&self.before) };
     }
 }
 
 impl Experiment {
-    /// Whether the default's time has become another since the search ended: the middle half of its
-    /// recent times is far from the middle half of those of before, which single disturbed
-    /// executions do not decide.
+    /// True if the default's time has changed since the search ended: the middle halves of the
+    /// recent and the earlier times are far apart. Single disturbed executions do not affect middle
+    /// halves.
     pub(super) fn has_changed(&mut self) -> bool {
         let mut changed = false;
         for stop in self.stops.iter_mut().filter(|stop| stop.recent.len() >= WATCHED) {
@@ -73,7 +75,7 @@ impl Experiment {
     }
 }
 
-/// The lower and the upper quartile; `None` of few.
+/// The lower and the upper quartile; `None` if there are few times.
 fn quartiles(times: &mut [f64]) -> Option<[f64; 2]> {
     times.sort_by(f64::total_cmp);
     let at = |part: usize| times[part * (times.len() - 1) / 4];

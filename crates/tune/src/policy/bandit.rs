@@ -1,4 +1,4 @@
-//! A bandit a knob: no interaction between knobs is assumed.
+//! One bandit a knob: knobs are assumed not to interact.
 
 use super::{Config, Policy, Random, Space, below};
 use crate::stats::Moments;
@@ -6,11 +6,12 @@ use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// For each knob the option that is best in a draw from what is believed of all of them (Thompson
-/// 1933): a normal distribution about the mean of its times.
+/// For each knob the option that is best in a random draw from the posteriors of all options
+/// (Thompson 1933): a normal distribution about the mean of the option's times.
 ///
-/// Simple, and good where knobs hardly influence each other; their interaction is noise to it.
-/// Confidence bounds in place of draws would move all knobs in step: they see the same times.
+/// Simple, and good for knobs that hardly influence each other; interaction appears as noise.
+/// Confidence bounds in place of draws would move all knobs in step, because all knobs see the same
+/// times.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bandit {
     arms: Vec<Vec<Arm>>,
@@ -22,13 +23,13 @@ pub struct Bandit {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Arm {
     count: u64,
-    /// The last ones, whose mean counts, but for those of more than twice their median: disturbed
-    /// executions.
+    /// The last times; the mean is taken without those above twice their median (disturbed
+    /// executions).
     recent: Vec<f64>,
     mean: f64,
 }
 
-/// So many.
+/// The most times kept.
 const RECENT: usize = 63;
 
 impl Arm {
@@ -46,7 +47,7 @@ impl Arm {
 }
 
 impl Bandit {
-    /// Searches the space by `budget` evaluations.
+    /// A bandit that searches the space with `budget` evaluations.
     #[must_use]
     pub fn new(space: &Space, budget: u32) -> Self {
         let arms = space.options.iter().map(|count| vec![Arm::default(); usize::from(*count)]);
@@ -117,7 +118,7 @@ impl Policy for Bandit {
     }
 }
 
-/// Normally distributed, by Box and Muller.
+/// Draws from the standard normal distribution (Box and Muller).
 fn normal(random: &mut Random) -> f64 {
     let (radius, angle) = (1.0 - random.random::<f64>(), random.random::<f64>());
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

@@ -7,26 +7,27 @@ use serde_json::Value;
 /// Tries all configurations equally often, then the better half of them, until one remains.
 ///
 /// Successive halving (Jamieson and Talwalkar 2016): each round has an equal share of the budget.
-/// Configurations are compared by the median of their times, which a single lucky one does not
-/// decide. In each round all take turns, in random order.
+/// Configurations are compared by their median times, which a single fast execution does not
+/// decide. In each round all configurations are run in turn, in random order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exhaustive {
     options: Vec<u16>,
-    /// Those still in the race, by their numbers, with their times of this round.
+    /// The remaining configurations, by number, with their times in this round.
     left: Vec<(u64, Vec<f64>)>,
-    /// Positions in `left` of those that have yet to run in this turn.
+    /// Positions in `left` of the configurations still to run in this turn.
     turn: Vec<usize>,
-    /// Turns of this round that remain.
+    /// Remaining turns of this round.
     turns: u32,
     rounds: u32,
     budget: u32,
 }
 
-/// More configurations than this are not enumerated: the rest is left out.
+/// The most configurations that are enumerated; further ones are left out.
 const MOST: u64 = 1 << 16;
 
 impl Exhaustive {
-    /// Searches the space by about `budget` evaluations, at least one a configuration.
+    /// A policy that searches the space with about `budget` evaluations, at least one a
+    /// configuration.
     #[must_use]
     pub fn new(space: &Space, budget: u32) -> Self {
         let size = space.size().unwrap_or(MOST).min(MOST);
@@ -61,7 +62,7 @@ impl Exhaustive {
             .fold(0, |number, (option, count)| number * u64::from(*count) + u64::from(*option))
     }
 
-    /// Positions in `left`, the best first.
+    /// Positions in `left`, best first.
     fn order(&self) -> Vec<usize> {
         let medians: Vec<f64> = self.left.iter().map(|(_, times)| median(times)).collect();
         let mut order: Vec<usize> = (0..self.left.len()).collect();

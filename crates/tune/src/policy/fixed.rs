@@ -3,12 +3,12 @@
 use super::{Config, Policy, Random};
 use serde_json::Value;
 
-/// Always the same configuration: what a model predicts, or what was found before.
+/// Always the same configuration: a model's prediction, or an earlier result.
 #[derive(Clone, Debug)]
 pub struct Fixed(Config);
 
 impl Fixed {
-    /// Takes this configuration.
+    /// A policy that returns this configuration.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self(config)

@@ -1,4 +1,4 @@
-//! Policies: which configuration is tried next.
+//! Policies: the choice of the configuration to try next.
 
 mod bandit;
 mod exhaustive;
@@ -17,27 +17,27 @@ use serde_json::Value;
 /// The random numbers of a search: equal for equal seeds, on every machine.
 pub type Random = chacha20::ChaCha8Rng;
 
-/// A number of an option for each knob; 0 is the default.
+/// The option number of each knob; 0 is the default.
 pub type Config = Vec<u16>;
 
-/// What is searched: the knobs of one interval.
+/// The search space: the knobs of one interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Space {
     /// The number of options of each knob, at least 1.
     pub options: Vec<u16>,
-    /// Predicted costs of each knob's options, relative to each other; empty where no model says.
+    /// Predicted costs of each knob's options, relative to each other; empty without a prediction.
     pub prior: Vec<Vec<f64>>,
 }
 
 impl Space {
-    /// A space of knobs with so many options each, of which no model predicts anything.
+    /// A space of knobs with these numbers of options and no predictions.
     #[must_use]
     pub fn new(options: impl IntoIterator<Item = u16>) -> Self {
         let options: Vec<u16> = options.into_iter().map(|count| count.max(1)).collect();
         Self { prior: vec![Vec::new(); options.len()], options }
     }
 
-    /// The number of configurations; `None` where it exceeds 64 bits.
+    /// The number of configurations; `None` if it exceeds 64 bits.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         self.options.iter().try_fold(1u64, |size, count| size.checked_mul(u64::from(*count)))
@@ -49,7 +49,8 @@ impl Space {
         vec![0; self.options.len()]
     }
 
-    /// The configuration that models predict to be the fastest; defaults where they say nothing.
+    /// The configuration with the least predicted costs; knobs without predictions take their
+    /// default.
     #[must_use]
     pub fn predicted(&self) -> Config {
         let least = |costs: &Vec<f64>| {
@@ -59,7 +60,7 @@ impl Space {
         self.prior.iter().map(least).collect()
     }
 
-    /// How many evaluations a search takes by default: 40 a knob, times the root of its options.
+    /// The default number of evaluations of a search: 40 a knob, times the root of its options.
     #[must_use]
     pub fn usual_budget(&self) -> u32 {
         let knobs = self.options.iter().filter(|count| **count > 1);
@@ -67,45 +68,46 @@ impl Space {
     }
 }
 
-/// A way to search. It is told the time of each configuration that it asked for, relative to that
-/// of the default, so that executions which end at different places compare.
+/// A search method. It receives the time of each configuration that it requested, relative to the
+/// default's, so that executions that end at different places are comparable.
 ///
-/// Everything follows from the numbers in `random` and the times: on a team all nodes get equal
-/// ones.
+/// A policy must be determined by the numbers in `random` and the times: on a team all nodes get
+/// the same.
 pub trait Policy: Send {
     /// Its name in reports.
     fn name(&self) -> &'static str;
     /// Writes the configuration to try next.
     fn next(&mut self, random: &mut Random, config: &mut Config);
-    /// Learns what `config` took, 1 being the time of the default.
+    /// Learns the time of `config`, relative to the default's.
     fn learn(&mut self, random: &mut Random, config: &Config, time: f64);
-    /// Whether the search has ended.
+    /// True if the search has ended.
     fn is_done(&self) -> bool;
-    /// The configuration that has proved best so far.
+    /// The best configuration so far.
     fn best(&self) -> Config;
-    /// What it has learned, for a later run.
+    /// The learned state, for a later run.
     fn save(&self) -> Value;
-    /// Takes up what an earlier run has saved; `false`, and nothing is changed, if it does not fit.
+    /// Restores the state of an earlier run; if it does not fit, returns `false` and changes
+    /// nothing.
     fn restore(&mut self, saved: &Value) -> bool;
 }
 
-/// Which policy searches an interval.
+/// The search policy of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Search {
-    /// [`Exhaustive`] where the budget suffices to try every configuration eight times, otherwise
+    /// [`Exhaustive`] if the budget suffices to try every configuration eight times, otherwise
     /// [`Quench`].
     #[default]
     Auto,
-    /// No search: what models predict is compared with the default.
+    /// No search: the predicted configuration is compared with the default.
     Predicted,
     /// Simulated quenching.
     Quench(Generator),
-    /// A bandit a knob.
+    /// One bandit a knob.
     Bandit,
-    /// All configurations in turn, the slower ones dropping out.
+    /// All configurations in turn; the slower ones drop out.
     Exhaustive,
-    /// One of your own, by the space and the budget in evaluations.
+    /// The program's own policy, made from the space and the budget in evaluations.
     Own(fn(&Space, u32) -> Box<dyn Policy>),
 }
 
@@ -127,19 +129,19 @@ impl Search {
     }
 }
 
-/// A whole number below `end`.
+/// A random whole number below `end`.
 fn below(random: &mut Random, end: usize) -> usize {
     random.random_range(0..end.max(1) as u64) as usize
 }
 
-/// The median, of an even number the lower one; infinite of none.
+/// The median; of an even number of times the lower one, of none infinity.
 pub(crate) fn median(times: &[f64]) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(f64::INFINITY)
 }
 
-/// Whether `config` is one of the space, as what is read from files need not be.
+/// True if `config` is in the space; one read from a file may not be.
 pub(crate) fn fits(space: &[u16], config: &[u16]) -> bool {
     config.len() == space.len() && config.iter().zip(space).all(|(option, count)| option < count)
 }

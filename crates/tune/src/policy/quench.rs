@@ -5,33 +5,33 @@ use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How candidates are made.
+/// The generator of candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Generator {
-    /// Options that took part in slow executions become ever less likely as the temperature falls.
+    /// Options of slow executions become ever less likely as the temperature falls.
     #[default]
     Rated,
-    /// All options are equally likely, always: the thesis's point of comparison.
+    /// All options are always equally likely: the thesis's reference.
     Uniform,
 }
 
 /// Annealing that cools fast, e^(-5k/K) over a budget of K evaluations.
 ///
-/// The thesis gives no formula for its generators, and calls what it does close to probabilistic
-/// tabu search. Here every option has a rating, the exponential average of the relative times of
-/// executions in which it took part. It is drawn with the weight exp(-(8/3) (1-T) z), where z is
-/// its rating's distance from the knob's best in standard deviations: at the temperature T = 1 all
-/// are equal. Options without a time count as the best.
+/// The thesis gives no formula for its generators, and calls them close to probabilistic tabu
+/// search. Here every option has a rating, the exponential average of the relative times of
+/// executions in which it took part. An option is drawn with the weight exp(-(8/3) (1-T) z), where
+/// z is the distance of its rating from the knob's best in standard deviations: at the temperature
+/// T = 1 all options are equally likely. Options without a time rate as the best.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Quench {
     generator: Generator,
-    /// How many knobs a candidate changes.
+    /// Number of knobs that a candidate changes.
     redraw: usize,
     done: u32,
     budget: u32,
     knobs: Vec<Rated>,
-    /// The configuration from which candidates start, and its time; the largest number until there
-    /// is one, as JSON knows no infinity.
+    /// The configuration from which candidates start, and its time. Initially the largest number,
+    /// because JSON has no infinity.
     current: Config,
     current_time: f64,
     best: Config,
@@ -42,23 +42,24 @@ pub struct Quench {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Rated {
     rating: Vec<Option<f64>>,
-    /// Sums of weights, from which is drawn; computed again every few evaluations.
+    /// Cumulative weights for drawing; recomputed every few evaluations.
     #[serde(skip)]
     sums: Vec<f64>,
 }
 
-/// How fast ratings follow.
+/// The smoothing factor of ratings.
 const FOLLOW: f64 = 0.4;
-/// The acceptance temperature as a share of the temperature: relative times differ by little.
+/// The acceptance temperature as a share of the temperature; small, because relative times differ
+/// by little.
 const ACCEPT: f64 = 0.03;
-/// A single disturbed execution counts as no more than this.
+/// The cap on a single relative time, for disturbed executions.
 const LARGEST: f64 = 4.0;
-/// Weights are computed again every so many evaluations of a knob with more options than this.
+/// Evaluations between two computations of the weights.
 const STALE: u32 = 8;
 
 impl Quench {
-    /// Searches the space by `budget` evaluations. One knob changes at a time; with
-    /// [`Generator::Uniform`] half of them do, as in the thesis.
+    /// A search of the space with `budget` evaluations. One knob changes at a time; with
+    /// [`Generator::Uniform`] half of the knobs do, as in the thesis.
     #[must_use]
     pub fn new(space: &Space, budget: u32, generator: Generator) -> Self {
         let knobs = space.options.iter().zip(&space.prior).map(|(count, prior)| {
@@ -83,7 +84,7 @@ impl Quench {
         }
     }
 
-    /// Changes so many knobs at a time, at least one.
+    /// Sets the number of knobs that change at a time, at least one.
     #[must_use]
     pub fn redraw(mut self, knobs: usize) -> Self {
         self.redraw = knobs.clamp(1, self.knobs.len().max(1));

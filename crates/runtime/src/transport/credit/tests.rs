@@ -1,4 +1,4 @@
-//! Two nodes that send to each other on lanes, against what is truly on the way.
+//! Two nodes that send to each other on lanes, compared with the true state of the lanes.
 
 use super::{Credits, PUT, REPLY, REQUEST};
 use proptest::prelude::*;
@@ -6,46 +6,46 @@ use std::collections::VecDeque;
 
 const LANES: [usize; 3] = [REQUEST, REPLY, PUT];
 
-/// Counts are told apart modulo this.
+/// Counts are distinguished modulo this.
 const WRAP: u64 = 1 << 16;
 
-/// The limits of packets and puts: small ones come to their ends sooner.
+/// The limits of packets and puts: small ones are reached sooner.
 const LIMITS: [u16; 3] = [8, 8, 6];
 
 /// A message on a lane.
 #[derive(Clone, Copy)]
 struct Message {
-    /// Packets: their counts as they are carried.
+    /// For packets: the counts as they are carried.
     counts: u32,
-    /// Puts and credits: theirs.
+    /// For puts and credits: the counts.
     told: super::Counts,
-    /// The counts without the wrapping.
+    /// The counts without wrapping.
     truth: [u64; 3],
-    /// Credits alone are no put.
+    /// False for a message with credits alone.
     is_put: bool,
-    /// Replies that its receiver must send before it takes another request.
+    /// Number of replies that the receiver must send before it takes another request.
     replies: u32,
 }
 
 struct Node {
     credits: Credits,
-    /// Messages for this node, by lane: still on the way, and to be seen by a poll.
+    /// Messages for this node, by lane: some still in flight, the others visible to a poll.
     coming: [VecDeque<Message>; 3],
     arrived: [VecDeque<Message>; 3],
-    /// Replies that this node owes.
+    /// Number of replies that this node owes.
     replies: u32,
-    /// Whether there is no room for messages with credits alone.
+    /// True if there is no room for messages with credits alone.
     mute: bool,
-    /// Messages with credits alone that it has sent.
+    /// Number of messages with credits alone that it has sent.
     tells: u64,
-    /// Stale counts taken since the known count was last a true one, by kind.
+    /// Number of stale counts taken since the known count was last true, by kind.
     stale: [u64; 3],
 }
 
 struct Pair([Node; 2]);
 
 impl Pair {
-    /// After `start` messages of each kind in both directions.
+    /// The state after `start` messages of each kind in both directions.
     fn new(start: u64) -> Self {
         Self([0, 1].map(|_| {
             let mut credits = Credits::new(2, LIMITS[REQUEST], LIMITS[PUT]);
@@ -66,7 +66,7 @@ impl Pair {
         self.0[node].credits.sent(kind, 1 - node)
     }
 
-    /// What is truly on the way from a node.
+    /// The true number of messages in flight from a node.
     fn in_flight(&self, node: usize, kind: usize) -> u64 {
         self.sent(node, kind) - self.taken(1 - node)[kind]
     }
@@ -108,7 +108,7 @@ impl Pair {
         arrived[lane].extend(coming[lane].drain(..count));
     }
 
-    /// Notes which counts of a message are stale.
+    /// Records which counts of a message are stale.
     fn note(&mut self, node: usize, message: &Message, kinds: &[usize]) {
         for kind in kinds {
             let is_stale = self.sent(node, *kind) - message.truth[*kind] >= WRAP;
@@ -116,7 +116,7 @@ impl Pair {
         }
     }
 
-    /// Takes the first packet of a network, if the node may: none of the requests while it owes a
+    /// Takes the first packet of a network, if the node may: it takes no request while it owes a
     /// reply.
     fn take(&mut self, node: usize, network: usize) -> bool {
         if network == REQUEST && self.0[node].replies > 0 {
@@ -157,8 +157,8 @@ impl Pair {
         any
     }
 
-    /// Sends `count` of a kind, which the other node takes at once. Packets for the sender stay on
-    /// their way. Ends early if there is no room.
+    /// Sends `count` messages of a kind, each of which the other node takes at once. Packets for
+    /// the sender stay in flight. Ends early if there is no room.
     fn stream(&mut self, node: usize, kind: usize, count: u64) {
         let to = 1 - node;
         for _ in 0..count {
@@ -178,7 +178,8 @@ impl Pair {
         }
     }
 
-    /// How many a node must send until the oldest count on its way to it is stale by `over`.
+    /// The number of messages that a node must send until the oldest count in flight to it is stale
+    /// by `over`.
     fn until_stale(&self, node: usize, kind: usize, over: u64) -> u64 {
         let Node { coming, arrived, .. } = &self.0[node];
         let packets = [REQUEST, REPLY].into_iter().flat_map(|lane| arrived[lane].iter().chain(&coming[lane]));
@@ -186,12 +187,12 @@ impl Pair {
         oldest.map_or(0, |oldest| (oldest + WRAP + over).saturating_sub(self.sent(node, kind)))
     }
 
-    /// The laws that hold at any time.
+    /// The invariants that hold at any time.
     fn check(&mut self) {
         for node in [0, 1] {
             for (kind, limit) in LIMITS.into_iter().enumerate() {
                 let known = self.0[node].credits.peers[1 - node].in_flight(kind);
-                // A count above what was sent would have wrapped to very many.
+                // A count above the number sent would have wrapped to a very large one.
                 assert!(known <= limit, "node {node}, kind {kind}: {known} in flight");
                 let truly = self.in_flight(node, kind);
                 if u64::from(known) >= truly {
@@ -203,7 +204,7 @@ impl Pair {
         }
     }
 
-    /// Both nodes poll, and send these `wanted` messages: all get through.
+    /// Both nodes poll, and send these `wanted` messages: all must get through.
     fn finish(&mut self, mut wanted: [[u32; 3]; 2]) {
         (self.0[0].mute, self.0[1].mute) = (false, false);
         loop {
@@ -245,22 +246,22 @@ impl Pair {
     }
 }
 
-/// What happens next, to one of the nodes.
+/// A random event at one of the nodes.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// It sends as many as there is room for, with so many replies to each request.
+    /// It sends as many messages as there is room for, each request with this number of replies.
     Send { kind: usize, count: u32, replies: u32 },
     /// Messages for it arrive on a lane.
     Arrive { lane: usize, count: usize },
     /// It takes packets of a network.
     Take { network: usize, count: u32 },
-    /// It takes puts and credits, and sends replies and credits that it owes.
+    /// It takes puts and credits, and sends the replies and credits that it owes.
     Turn,
-    /// Whether it has no room for credits.
+    /// Sets whether it has no room for credits.
     Mute(bool),
-    /// It sends very many, of which the other one takes each at once.
+    /// It sends many messages, each of which the other node takes at once.
     Stream { kind: usize, count: u64 },
-    /// As `Stream`, until what lies before it unseen is stale by so many.
+    /// As `Stream`, until its unread messages are stale by this number.
     Outdate { kind: usize, over: u64 },
 }
 
@@ -323,7 +324,8 @@ proptest! {
     }
 }
 
-/// Half of 2^16 and more are sent while a packet with a count waits: it is old, and not a new one.
+/// At least half of 2^16 packets are sent while a packet with a count waits: the count must be
+/// recognized as old.
 #[test]
 fn a_count_that_waited_long_is_old() {
     for count in [1 << 15, 40_000, WRAP - 9] {
@@ -335,8 +337,8 @@ fn a_count_that_waited_long_is_old() {
     }
 }
 
-/// Node 1 has taken all replies and told it by requests, which node 0 does not take while it owes
-/// a reply.
+/// Node 1 has taken all replies and reported it by requests, which node 0 does not take while it
+/// owes a reply.
 #[test]
 fn replies_taken_are_not_told_by_requests_alone() {
     let mut pair = Pair::new(0);
@@ -345,7 +347,7 @@ fn replies_taken_are_not_told_by_requests_alone() {
         assert!(pair.try_send(0, REPLY, 0));
         pair.arrive(1, REPLY, 1);
         assert!(pair.take(1, REPLY));
-        // In vain where credits for requests are used up.
+        // Fails if credits for requests are used up.
         pair.try_send(1, REQUEST, 1);
     }
     pair.arrive(0, REQUEST, 1);
@@ -353,7 +355,7 @@ fn replies_taken_are_not_told_by_requests_alone() {
     pair.finish([[0; 3]; 2]);
 }
 
-/// Each stale count may admit a limit more, as the bound says.
+/// Each stale count may admit up to a limit more, as the bound states.
 #[test]
 fn stale_counts_add_up() {
     let mut pair = Pair::new(0);
@@ -374,7 +376,7 @@ fn stale_counts_add_up() {
     pair.finish([[100; 3]; 2]);
 }
 
-/// A message of its own carries counts only where no other does in time.
+/// A separate message carries counts only if no other message does in time.
 #[test]
 fn counts_ride_on_messages() {
     for (kind, limit) in LIMITS.into_iter().enumerate() {

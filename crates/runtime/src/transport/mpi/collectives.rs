@@ -2,26 +2,25 @@
 //! *shares*.
 //!
 //! Frames are exchanged as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All
-//! Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node
-//! sends what it has gathered, 2ᵏ frames, to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each has
-//! all. With frames of length zero this is the dissemination barrier (Hensgen, Finkel and Manber,
-//! 1988). Each node combines the frames itself, in rank order, so that floating-point results are
-//! equal to the last bit.
+//! Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997). In round k a node
+//! sends the 2ᵏ frames that it has gathered to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each
+//! node has all frames. With frames of length zero this is the dissemination barrier (Hensgen,
+//! Finkel and Manber, 1988). Each node combines the frames itself, in rank order, so that
+//! floating-point results are equal to the last bit.
 //!
 //! Values too long for a frame are cut into shares, one a node: each node receives its share of all
 //! vectors, combines them, and sends each node its result. 2n(P − 1)/P bytes leave and reach a
-//! node, which is optimal for a reduce; a broadcast is done likewise (van de Geijn). Where vectors
-//! are short enough for it to be cheaper, all vectors go to all nodes. All frames have arrived
-//! before that, so all nodes agree on the length.
+//! node, which is optimal for a reduce; a broadcast is similar (van de Geijn). If vectors are short
+//! enough for it to be cheaper, all vectors are sent to all nodes. All frames have arrived before
+//! that, so all nodes agree on the length.
 //!
-//! A scan in one segment needs only the values before a node. Unless everything is checked, its
-//! frames go no further than the last node, and no node waits for those after it. A node receives
-//! frames from all nodes before it, so of two calls that differ one node detects the difference,
-//! before it sends the other node anything.
+//! A scan in one segment needs only the values before a node. Unless all calls are checked, its
+//! frames are sent no further than the last node, and no node waits for those after it. A node
+//! receives frames from all nodes before it, so of two calls that differ one node detects the
+//! difference, before it sends the other node anything.
 //!
 //! One state machine implements all this, driven by tests: for a whole collective until it is
 //! complete, for a split-phase one step by step.
-//! split-phase one step by step.
 
 use super::ffi::World;
 use super::ffi::requests::{Buffers, Memory, Requests};
@@ -32,28 +31,28 @@ use crate::transport::{Boundary, Call, Failure, Operation, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::ops::Range;
 
-/// Words of a frame.
+/// Number of words of a frame.
 const FRAME: usize = 32;
 
 /// Bytes of data that fit into a frame.
 pub(super) const SHORT: usize = FRAME * 8 - HEADER;
 
-/// The most bytes that a node receives where all vectors go to all nodes. Beyond this, copying and
-/// combining would cost more than the second exchange of shares (Open MPI 4.1, 2 nodes).
+/// The most bytes that a node receives if all vectors are sent to all nodes. Beyond this, copying
+/// and combining would cost more than the second exchange of shares (Open MPI 4.1, 2 nodes).
 const SMALL: usize = 16 << 10;
 
-/// Rounds of shares, as tags; frames have those below.
+/// The first tag of rounds of shares; frames have lower tags.
 const APART: usize = 70;
 const BACK: usize = 71;
 
 /// The state of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// None is in flight.
+    /// No collective is in flight.
     Idle,
     /// Frames of this round are in flight.
     Frames(usize),
-    /// Shares are on their way to the nodes that combine them.
+    /// Shares are in flight to the nodes that combine them.
     Apart,
     /// Results are in flight.
     Back,
@@ -61,21 +60,21 @@ enum Stage {
     Done,
 }
 
-/// One collective at a time.
+/// A state machine that runs one collective at a time.
 pub(super) struct Collectives {
     world: &'static World,
     pub(super) requests: Requests,
     stage: Stage,
     operation: Operation,
-    /// Words of one frame: none, one for a bare number, or [`FRAME`].
+    /// Number of words of one frame: none, one for a number without a header, or [`FRAME`].
     each: usize,
     way: Way,
 }
 
-/// Where frames go.
+/// The direction in which frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Around the ring: every node gets all.
+    /// Around the ring: every node gets all frames.
     Round,
     /// From the first node to the last, and no further.
     Up,
@@ -84,7 +83,7 @@ enum Way {
 }
 
 impl Collectives {
-    /// The `number`th of the collectives that may be in flight at once.
+    /// `number` identifies one of the collectives that may be in flight at once.
     pub(super) fn new(world: &'static World, number: i32) -> Self {
         let requests = Requests::new(world, number, FRAME * world.size());
         Self { world, requests, stage: Stage::Idle, operation: Operation::Barrier, each: 0, way: Way::Round }
@@ -137,7 +136,7 @@ impl Collectives {
         self.round(0);
     }
 
-    /// Whether the collective is complete; first does what can be done for it now.
+    /// True if the collective is complete; first advances it as far as possible.
     #[inline]
     pub(super) fn test(&mut self) -> Result<bool, Failure> {
         while self.stage != Stage::Done {
@@ -171,7 +170,7 @@ impl Collectives {
         (0..size).map(move |node| frames.data(node, bytes))
     }
 
-    /// All messages of one stage have arrived.
+    /// Advances the stage, all of whose messages have arrived.
     fn advance(&mut self) -> Result<(), Failure> {
         match self.stage {
             Stage::Frames(round) => {
@@ -198,8 +197,8 @@ impl Collectives {
         }
         self.stage = Stage::Frames(round);
         let (before, after) = ((rank + size - distance) % size, (rank + distance) % size);
-        // The numbers of frames received from one node and sent to the other: of those gathered,
-        // the ones that the receiver lacks.
+        // The numbers of frames received from one node and sent to the other: those gathered that
+        // the receiver lacks.
         let gathered = |there: usize| there.min(distance);
         let (from, coming) = match self.way {
             Way::Round => (before, gathered(size - distance)),
@@ -219,7 +218,7 @@ impl Collectives {
         }
     }
 
-    /// The offset of nodes' frames.
+    /// The offsets of nodes' frames.
     fn places(&self) -> Places {
         let (rank, size) = (self.world.rank(), self.world.size());
         let (known, up) = match self.way {
@@ -230,7 +229,8 @@ impl Collectives {
         Places { rank, size, up, known }
     }
 
-    /// All frames have arrived: compares them, and combines their values or sends shares.
+    /// Called when all frames have arrived: compares them, and combines their values or sends
+    /// shares.
     fn framed(&mut self) -> Result<(), Failure> {
         let (places, each) = (self.places(), self.each);
         let Places { rank, size, .. } = places;
@@ -266,13 +266,13 @@ impl Collectives {
         if scan.backward { (last, 0) } else { (0, last) }
     }
 
-    /// Whether all vectors go to all nodes, each of which combines them.
+    /// True if all vectors are sent to all nodes, each of which combines them.
     fn is_small(&self) -> bool {
         let combines = matches!(self.operation, Operation::Reduce(..) | Operation::Scan(_));
         combines && self.requests.length() * (self.world.size() - 1) <= SMALL
     }
 
-    /// The share of node `node`: whole words, equally many except for the last shares.
+    /// The share of node `node`: whole words, the same number except for the last shares.
     fn share(&self, node: usize) -> Range<usize> {
         let (bytes, size) = (self.requests.length(), self.world.size());
         if self.is_small() {
@@ -289,7 +289,8 @@ impl Collectives {
         node * each..node * each + mine
     }
 
-    /// The other nodes, beginning with the next one, so that not all begin with the same one.
+    /// The other nodes, beginning with the next one, so that nodes do not all begin with the same
+    /// one.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (rank, size) = (self.world.rank(), self.world.size());
         (rank + 1..size).chain(0..rank)
@@ -308,7 +309,7 @@ impl Collectives {
         let (operation, small) = (self.operation, self.is_small());
         let last = |scan| self.ends(scan).1;
         let last = if let Operation::Scan(scan) = operation { Some(last(scan)) } else { None };
-        // No node needs the values of a scan's last node nor, where every node combines for itself,
+        // No node needs the values of a scan's last node, nor, if every node combines for itself,
         // those of nodes after it.
         let goes = |from: usize, to: usize| match operation {
             Operation::Scan(scan) if small => (from > to) == scan.backward,
@@ -345,7 +346,7 @@ impl Collectives {
         }
     }
 
-    /// All results have arrived.
+    /// Called when all results have arrived.
     fn settle(&mut self) {
         self.stage = Stage::Done;
         if let Operation::Scan(scan) = self.operation {
@@ -386,7 +387,7 @@ impl Collectives {
         }
     }
 
-    /// Receives results from all nodes.
+    /// Receives the results from all nodes.
     fn collect(&mut self) {
         for node in self.others() {
             let share = self.share(node);
@@ -422,7 +423,7 @@ impl Collectives {
         }
     }
 
-    /// A scan's results: each node's own.
+    /// Sends each node its own result of a scan.
     fn send_prefixes(&mut self, scan: Scan, mine: &Range<usize>) {
         let (places, each) = (self.places(), self.each);
         let Places { rank, size, .. } = places;
@@ -457,7 +458,7 @@ fn fill(frames: &mut [u64], header: &Header, boundary: Boundary, data: &[u8]) {
     cast_slice_mut::<u64, u8>(rest)[..data.len()].copy_from_slice(data);
 }
 
-/// Combines parts of `length` bytes, at intervals of `each`, into the first.
+/// Combines `many` parts of `length` bytes, at intervals of `each`, into the first.
 fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize, many: usize) -> &[u8] {
     let (first, others) = parts.split_at_mut(each.min(parts.len()));
     let first = &mut first[..length];
@@ -470,7 +471,7 @@ fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize
 }
 
 /// The frames that a node has, in order: its own first, then those of the nodes before it if frames
-/// go up, otherwise of the nodes after it.
+/// are sent up, otherwise of the nodes after it.
 #[derive(Clone, Copy)]
 struct Places {
     rank: usize,
@@ -503,7 +504,7 @@ impl<'a> Frames<'a> {
         &cast_slice(&frame[head..])[..bytes]
     }
 
-    /// A node's boundary in a scan; unknown in a scan of one segment.
+    /// A node's boundary in a scan; irrelevant in a scan of one segment.
     fn boundary(&self, scan: Scan, node: usize) -> Boundary {
         if scan.boundary.is_some() { Header::boundary(self.of(node)) } else { Boundary::None }
     }

@@ -1,14 +1,15 @@
 //! Communication outside collectives: packets, short and long puts, and credits.
 //!
-//! *Packet trains* (Jain and Routhier, 1986). The packets of a message of several are sent together
-//! in one MPI message, as many as libraries send eagerly. A train is sent when it is full, when the
+//! *Packet trains* (Jain and Routhier, 1986). The packets of a longer message are sent together in
+//! one MPI message, as many as libraries send eagerly. A train is sent when it is full, when the
 //! message ends, and before any other packet of its network. It counts as one packet for credits.
 //!
-//! *Credits* ([`credit`](crate::transport::credit)) limit what is in flight to each node. Packets
-//! and puts carry the counts of what was taken; where none is sent, a message without data does.
+//! *Credits* ([`credit`](crate::transport::credit)) limit the messages in flight to each node.
+//! Packets and puts carry the counts of taken messages; if none is sent, a message without data
+//! carries them.
 //!
 //! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
-//! here that finds nothing to do polls all lanes once and handles the transport's own messages.
+//! here that finds no work polls all lanes once and handles the transport's own messages.
 
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World};
@@ -20,8 +21,7 @@ use crate::transport::{Awaited, Call, Network, PACKET, Packet, Part};
 use bytemuck::{Zeroable as _, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use std::collections::VecDeque;
 
-/// Packets in flight from one node to another on one network; fewer where there are very many
-/// nodes.
+/// Packets in flight from one node to another on one network; fewer if there are very many nodes.
 const PACKETS: u16 = 64;
 const ALL_PACKETS: usize = 8192;
 
@@ -35,20 +35,21 @@ const CONTROLS: usize = 32;
 /// Packets of this node that can be in flight on one network.
 const LEAVING: usize = 256;
 
-/// The most bytes in a control message: what MPI libraries send eagerly (at least 4 KiB), less the
-/// headers.
+/// The most bytes in a control message: the size that MPI libraries send eagerly (at least 4 KiB),
+/// less the headers.
 const SHORT_PUT: usize = 3968;
 
-/// Words of a control message without data, of a packet, and of its header.
+/// Numbers of words of a control message without data, of a packet, and of a packet's header.
 const HEAD: usize = 4;
 const PACKET_WORDS: usize = size_of::<Packet>() / 8;
 const PACKET_HEAD: usize = PACKET_WORDS - PACKET / 8;
 
-/// The most bytes of data in a train of packets: with the header as long as a control message.
+/// The most bytes of data in a train of packets: together with its header it is as long as a
+/// control message.
 const TRAIN: usize = SHORT_PUT / PACKET * PACKET;
 
-/// Where the header of a train has its bytes of data, above the length of its message; packets
-/// outside trains have 0 there.
+/// The position of a train's number of data bytes in its header, above the length of its message;
+/// packets outside trains have 0 there.
 const TRAIN_SHIFT: u32 = 48;
 
 /// Kinds of control messages.
@@ -61,17 +62,17 @@ enum Control {
     Put = 1,
     /// A put whose data follow separately.
     LongPut = 2,
-    /// The token that finds out whether all nodes wait.
+    /// The token that detects whether all nodes wait.
     Token = 3,
 }
 
-/// A packet train: packets of a message that wait to be sent together with the next ones. When it
-/// begins there is credit for it, and memory to send it from.
+/// A packet train: packets of a message that are buffered to be sent together with later ones. When
+/// a train begins, it has credit, and memory from which it is sent.
 struct Train {
     to: usize,
     /// The header of the last packet, then the data of all.
     words: Box<[u64]>,
-    /// The bytes of data; 0 where nothing waits.
+    /// Number of data bytes; 0 if the train is empty.
     bytes: usize,
 }
 
@@ -80,13 +81,13 @@ impl Train {
         Self { to: 0, words: vec![0; PACKET_HEAD + TRAIN / 8].into(), bytes: 0 }
     }
 
-    /// Whether the next packet, to node `to`, can join those that wait.
+    /// True if the next packet, to node `to`, can join the train.
     fn takes(&self, to: usize, part: Part) -> bool {
         self.bytes > 0 && self.to == to && part != Part::Whole
     }
 
-    /// Adds a packet; returns whether the train must be sent now. All packets but a message's last are
-    /// full, so data are without gaps.
+    /// Adds a packet; returns true if the train must be sent now. All packets but a message's last
+    /// are full, so the data have no gaps.
     fn add(&mut self, to: usize, packet: &Packet) -> bool {
         let (head, data) = self.words.split_at_mut(PACKET_HEAD);
         head.copy_from_slice(&cast_slice(bytes_of(packet))[..PACKET_HEAD]);
@@ -102,11 +103,12 @@ impl Train {
 pub(super) struct Connections {
     world: &'static World,
     inbox: Inbox,
-    /// Packets by network, puts, messages without data.
+    /// Memory for sending packets, by network; `puts` and `tells` have that of puts and of messages
+    /// without data.
     packets: [Outbox; 2],
-    /// By network.
+    /// The trains, by network.
     trains: [Train; 2],
-    /// The bytes received of the train at the head of a lane.
+    /// The number of bytes received of the train at the head of a lane.
     unloaded: [usize; 2],
     puts: Outbox,
     tells: Outbox,
@@ -117,9 +119,9 @@ pub(super) struct Connections {
     controls: Vec<(u64, u64)>,
     /// Packets to this node itself.
     own: [VecDeque<Packet>; 2],
-    /// Whether this network was found empty since it was last polled.
+    /// True if this network was found empty since it was last polled.
     polled: [bool; 2],
-    /// Whether nothing more is sent.
+    /// True if no more messages are sent.
     closing: bool,
     standstill: Standstill,
     pub(super) ports: Ports,
@@ -154,12 +156,12 @@ impl Connections {
         }
     }
 
-    /// Whether there is another node.
+    /// True if there is no other node.
     fn is_alone(&self) -> bool {
         self.controls.len() == 1
     }
 
-    /// Whether a packet to node `to` would find room.
+    /// True if there is room for a packet to node `to`.
     pub(super) fn has_room(&mut self, network: Network, to: usize) -> bool {
         if to == self.world.rank() {
             return self.own[network as usize].len() < self.most;
@@ -167,7 +169,7 @@ impl Connections {
         self.credits.may_send(network as usize, to) && self.packets[network as usize].has_room()
     }
 
-    /// Whether a put to node `to` would find room.
+    /// True if there is room for a put to node `to`.
     pub(super) fn has_put_room(&mut self, to: usize) -> bool {
         to == self.world.rank() || self.credits.may_send(PUT, to) && self.puts.has_room()
     }
@@ -207,7 +209,7 @@ impl Connections {
         true
     }
 
-    /// Sends the packets that wait for others of their message.
+    /// Sends the buffered packets of a train.
     fn send_train(&mut self, lane: usize) {
         let counts = self.credits.sent_packet(lane, self.trains[lane].to);
         let Train { to, words, bytes } = &mut self.trains[lane];
@@ -224,7 +226,7 @@ impl Connections {
         });
     }
 
-    /// Whether a packet has arrived on this network.
+    /// True if a packet has arrived on this network.
     pub(super) fn has_packet(&self, network: Network) -> bool {
         let lane = network as usize;
         !self.own[lane].is_empty() || self.inbox.head(Lane::ALL[lane]).is_some()
@@ -269,8 +271,8 @@ impl Connections {
         true
     }
 
-    /// Tests all lanes once, serves puts and credits, and lets MPI make progress; returns whether
-    /// anything was new.
+    /// Tests all lanes once, serves puts and credits, and lets MPI make progress; returns true if
+    /// there was anything new.
     pub(super) fn poll(&mut self) -> bool {
         if self.is_alone() {
             return false;
@@ -325,14 +327,14 @@ impl Connections {
         }
     }
 
-    /// All packets and puts of this node.
+    /// The numbers of all packets and puts of this node.
     fn traffic(&self) -> Traffic {
         let (sent, received) = self.credits.traffic();
         Traffic { sent, received }
     }
 
-    /// This node waits, in `call` of its program or after it, and has just found nothing: ends the
-    /// job if no node can ever go on.
+    /// Called when this node waits and has found no work; `call` is `None` after the program's end.
+    /// Ends the job if no node can ever continue.
     pub(super) fn idle(&mut self, call: Option<&Call>, awaited: Awaited) {
         let has_own = self.own.iter().any(|own| !own.is_empty());
         if has_own || !self.ports.are_quiet() || !self.tells.has_room() {
@@ -354,14 +356,15 @@ impl Connections {
         }
     }
 
-    /// The head of a control message, which tells a node what has been taken from it.
+    /// The head of a control message, which reports to a node the number of its messages that were
+    /// taken.
     fn head(&mut self, to: usize, kind: Control, what: u64, offset: u64, length: u64) -> [u64; HEAD] {
         self.controls[to].0 += 1;
         let [requests, replies, puts] = self.credits.tell(to).map(u64::from);
         [kind as u64 | requests << 16 | replies << 32 | puts << 48, what, offset, length]
     }
 
-    /// Sends outstanding credits, as far as there is room.
+    /// Sends outstanding credits as long as there is room.
     fn pay(&mut self) {
         if self.closing {
             return;
@@ -373,7 +376,7 @@ impl Connections {
         }
     }
 
-    /// The most bytes of [`Connections::try_put`].
+    /// The most bytes that [`Connections::try_put`] accepts.
     pub(super) fn put_limit() -> usize {
         SHORT_PUT
     }
@@ -481,13 +484,14 @@ impl Connections {
     }
 }
 
-/// The waiting strategy of a node: it spins first (in MPI, which itself yields where it knows of
+/// The waiting strategy of a node: it spins first (in MPI, which yields if it knows that there are
 /// too few cores), then yields, then sleeps.
 #[derive(Default)]
 pub(super) struct Backoff(u32);
 
 impl Backoff {
-    /// Rounds of spinning, about 10 µs: the time of a message, and short beside a time slice.
+    /// Rounds of spinning, about 10 µs: the time of a message, and short compared with a time
+    /// slice.
     const SPINS: u32 = 200;
     /// Rounds before sleeping: a sleeping node wakes at least 50 µs late.
     const YIELDS: u32 = 4000;
@@ -496,7 +500,7 @@ impl Backoff {
         self.wait_after(1);
     }
 
-    /// After as many `looks` at what is waited for, of which a round of spinning is one.
+    /// Waits after `looks` polls of the awaited condition; a round of spinning counts as one poll.
     pub(super) fn wait_after(&mut self, looks: u32) {
         self.0 = self.0.saturating_add(if self.0 < Self::SPINS { looks } else { 1 });
         if self.0 < Self::SPINS {
@@ -509,12 +513,12 @@ impl Backoff {
         }
     }
 
-    /// Whether the next wait sleeps.
+    /// True if the next wait sleeps.
     pub(super) fn is_sleeping(&self) -> bool {
         self.0 + 1 >= Self::YIELDS
     }
 
-    /// Whether the next wait spins.
+    /// True if the next wait spins.
     pub(super) fn is_spinning(&self) -> bool {
         self.0 + 1 < Self::SPINS
     }

@@ -1,4 +1,5 @@
-//! How a program ends: all nodes leave it, and a node that waits for one that has left is detected.
+//! The end of a program: all nodes leave it, and a node that waits for one that has left is
+//! detected.
 
 use super::ffi::{Gathering, World};
 
@@ -18,20 +19,20 @@ impl Leaving {
         Self { world, gathering: None, round: 0 }
     }
 
-    /// This node's program has ended.
+    /// Records that this node's program has ended.
     pub(super) fn leave(&mut self) {
         if self.gathering.is_none() {
             self.leave_for_good();
         }
     }
 
-    /// This node sends no more, after all have left.
+    /// Records that this node sends no more, after all nodes have left.
     pub(super) fn leave_for_good(&mut self) {
         self.gathering = Some(Gathering::start(self.world));
         self.round = 0;
     }
 
-    /// Whether all nodes have left so far. Ends the job if one has entered a collective after this
+    /// True if all nodes have left. Ends the job if a node has entered a collective after this
     /// node's last one: it waits there, or should have waited, for this node.
     pub(super) fn all_left(&mut self) -> bool {
         let Some(gathering) = &mut self.gathering else { return false };

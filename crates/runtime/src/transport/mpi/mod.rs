@@ -1,19 +1,20 @@
 //! Nodes as processes of an MPI job.
 //!
-//! A collective begins with a *frame*: every node sends every other its call and, if they fit, all
-//! its data ([`collectives`]). So lengths, roots and operations that differ are detected before
-//! they do harm, and short vectors need nothing else. Only a barrier, and a reduce or scan of one
-//! number, are sent without a header, unless `STRATA_CHECK=1`, the default of builds with debug
-//! assertions. Numbers are combined here, in rank order, with the same functions as on threads.
+//! A collective begins with a *frame*: every node sends every other node its call and, if they fit,
+//! all its data ([`collectives`]). So lengths, roots and operations that differ are detected before
+//! they do harm, and short vectors need no other messages. Only a barrier, and a reduce or scan of
+//! one number, are sent without a header, unless `STRATA_CHECK=1`, which is the default of builds
+//! with debug assertions. Numbers are combined here, in rank order, with the same functions as on
+//! threads.
 //!
 //! Packets and puts go through [`connections`] and end in [`ports`].
 //!
-//! A failure is reported on standard error and aborts the job. A node that has left the program
-//! checks where the others are (they publish it in a window of memory, at the cost of a few stores)
-//! until all have left: a node that waits for it would wait forever. Nodes that all wait for messages
-//! which nobody sends are found by a token ([`standstill`]). Not always detected without
-//! `STRATA_CHECK` is a node in a barrier, a scan, or a reduce of one number, while another is in a
-//! collective of another kind.
+//! A failure is reported on standard error and aborts the job. Nodes publish their positions in a
+//! window of memory, at the cost of a few stores. A node that has left the program checks the
+//! positions of the others until all have left, because a node that waits for it would wait
+//! forever. If all nodes wait for messages that are never sent, a token detects it
+//! ([`standstill`]). One error is not always detected without `STRATA_CHECK`: a node is in a
+//! barrier, a scan, or a reduce of one number, while another is in a collective of another kind.
 
 mod ffi;
 mod leaving;
@@ -44,8 +45,8 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a node that has detected another node's fault waits, so that the other can report it
-/// first.
+/// Time for which a node that has detected another node's fault waits, so that the other can report
+/// it first.
 const COURTESY: Duration = Duration::from_secs(1);
 
 /// Runs `program` as this process's node of the job.
@@ -89,14 +90,15 @@ fn run_in<T>(
     }
 }
 
-/// What continues after a program has dropped its node, as others may still be sending to it.
+/// The state that continues after a program has dropped its node, because others may still be
+/// sending to it.
 struct Outside {
     connections: Connections,
     leaving: Leaving,
 }
 
 impl Outside {
-    /// Ends this node's program, where all others do.
+    /// Ends this node's program, as all other nodes do.
     fn end(mut self) {
         let mut backoff = Backoff::default();
         self.leaving.leave();
@@ -108,7 +110,7 @@ impl Outside {
                 backoff.wait();
             }
         }
-        // Others may have put until now; after this no node sends anything.
+        // Others may have put data until now; after this no node sends any more.
         self.leaving.leave_for_good();
         while !self.leaving.all_left() {
             if !self.connections.poll() {
@@ -127,9 +129,9 @@ struct Mpi {
     /// The previous call's header and place: in a loop most of it is unchanged.
     header: Header,
     place: Option<&'static Location<'static>>,
-    /// Whether every collective begins with a frame; equal on all nodes.
+    /// True if every collective begins with a frame; equal on all nodes.
     checks: bool,
-    /// The collective that a caller waits for, and the one that was started.
+    /// The collective for which a caller waits, and the started one.
     whole: Collectives,
     started: Collectives,
     outside: Rc<RefCell<Outside>>,
@@ -160,7 +162,7 @@ impl Mpi {
         }
     }
 
-    /// Publishes the call that this node is in.
+    /// Publishes the current call of this node.
     fn enter(&mut self, call: &Call) {
         self.turn += 1;
         if self.place.is_some_and(|place| std::ptr::eq(place, call.place)) {
@@ -228,7 +230,7 @@ impl Mpi {
     }
 
     /// Waits until the whole collective in flight is complete. A node with open ports serves
-    /// others' puts meanwhile, as a node that waits for its put cannot enter the collective.
+    /// others' puts meanwhile, because a node that waits for its put cannot enter the collective.
     fn complete(&mut self) {
         let done = if self.outside.borrow().connections.ports.are_open() {
             let mut backoff = Backoff::default();
@@ -367,7 +369,7 @@ impl Endpoint for Mpi {
 
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
         if self.backoff.is_spinning() && !matches!(awaited, Awaited::Memory { .. }) {
-            // The caller has just tried, for which MPI made progress: trying again is sooner.
+            // The caller has just tried, and MPI made progress then: trying again is faster.
             return self.backoff.wait();
         }
         let Outside { connections, leaving } = &mut *self.outside.borrow_mut();
@@ -389,7 +391,7 @@ impl Endpoint for Mpi {
             self.backoff.renew();
             return;
         }
-        // Not in waits that others end by anything but messages.
+        // Not in waits that others end without messages.
         if self.backoff.is_sleeping() && !matches!(awaited, Awaited::Operation | Awaited::Memory { .. }) {
             connections.idle(Some(call), awaited);
         }
@@ -398,7 +400,7 @@ impl Endpoint for Mpi {
             if pauses == 0 {
                 self.backoff.renew();
             }
-            // The caller has looked at the memory itself.
+            // The caller has polled the memory itself.
             looks += LOOKS;
         }
         self.backoff.wait_after(looks);

@@ -1,4 +1,4 @@
-//! Ports: memory into which other nodes put, and the count of what has arrived there.
+//! Ports: memory into which other nodes put, and the counts of arrived bytes.
 
 use super::ffi::World;
 use super::ffi::region::{Receive, Region, pieces};
@@ -8,7 +8,7 @@ use crate::transport::PORTS;
 /// An open port.
 struct Port {
     region: Region,
-    /// Bytes that have arrived and were not reported.
+    /// Number of arrived bytes that were not reported.
     arrived: usize,
 }
 
@@ -17,15 +17,15 @@ struct Coming {
     receive: Receive,
     from: usize,
     port: usize,
-    /// Its own bytes, and those of later puts by the same node to the same port, which count when
-    /// this one has arrived.
+    /// Its bytes, and those of later puts by the same node to the same port, which count when this
+    /// piece has arrived.
     bytes: usize,
 }
 
 /// All ports of a node.
 pub(super) struct Ports {
     world: &'static World,
-    /// By number, up to the highest ever opened.
+    /// The ports by number, up to the highest ever opened.
     ports: Vec<Option<Port>>,
     /// The number of open ports.
     open: usize,
@@ -50,24 +50,24 @@ impl Ports {
         self.open += usize::from(before.is_none());
     }
 
-    /// Closes a port into which nothing is in flight.
+    /// Closes a port; no put into it may be in flight.
     pub(super) fn close(&mut self, port: usize) -> Option<RawBlock> {
         let port = self.ports.get_mut(port)?.take()?;
         self.open -= 1;
         port.region.into_block()
     }
 
-    /// Whether any port is open.
+    /// True if any port is open.
     pub(super) fn are_open(&self) -> bool {
         self.open > 0
     }
 
-    /// Whether something is in flight into a port.
+    /// True if a put into this port is in flight.
     pub(super) fn is_expecting(&self, port: usize) -> bool {
         self.ports.get(port).and_then(Option::as_ref).is_some_and(|port| !port.region.is_quiet())
     }
 
-    /// Whether nothing is in flight into any port.
+    /// True if no put is in flight into any port.
     pub(super) fn are_quiet(&self) -> bool {
         self.coming.is_empty()
     }
@@ -118,7 +118,7 @@ impl Ports {
         }
     }
 
-    /// Records what has arrived; returns whether anything has.
+    /// Records completed pieces; returns true if there were any.
     #[inline]
     pub(super) fn receive(&mut self) -> bool {
         let mut any = false;
@@ -138,7 +138,7 @@ impl Ports {
         any
     }
 
-    /// Whether there are arrivals to report.
+    /// True if there are arrivals to report.
     pub(super) fn has_news(&self) -> bool {
         !self.news.is_empty()
     }

@@ -1,11 +1,11 @@
-//! How a job is ended whose nodes all wait for messages, or have left, while nothing is under way.
+//! Ends a job whose nodes all wait for messages, or have left, while no message is in flight.
 //!
-//! E. W. Dijkstra's account of S. Safra's detection of termination (EWD 998, 1987): a token goes
-//! round the nodes, which pass it on only while they wait. It sums the messages sent less those
-//! received, and learns whether a node has done anything since it last came by. If none has, and no
-//! message is under way, none can ever do anything again. Node 0 sends it when it has waited for a
-//! while; so it costs nothing while nodes work, and no node is asked for anything by a node that
-//! would have to wait for the answer.
+//! E. W. Dijkstra's account of S. Safra's detection of termination (EWD 998, 1987): a token
+//! circulates, and a node passes it on only while it waits. The token sums the messages sent less
+//! those received, and records whether a node has acted since the token's last visit. If no node
+//! has acted, and no message is in flight, no node can ever act again. Node 0 sends the token when
+//! it has waited for a while. So it costs nothing while nodes work, and no node has to answer a
+//! query of a node that waits.
 
 use super::ffi::World;
 use crate::clock::HostClock;
@@ -13,56 +13,56 @@ use crate::transport::deadlock::{Standing, explain};
 use crate::transport::header::Header;
 use crate::transport::{Awaited, Call, Failure};
 
-/// How long node 0 waits before it sends the token, in ns. The second round that finds nothing is
-/// the proof.
+/// The time that node 0 waits before it sends the token, in ns. The second round without activity
+/// is the proof.
 const PATIENCE: u64 = 500_000_000;
 
-/// What a node knows of its own waiting.
+/// A node's record of its own waiting.
 pub(super) struct Standstill {
     clock: HostClock,
-    /// What this node had done when it was last seen to wait: messages, collectives.
+    /// The numbers of messages and collectives when this node was last seen to wait.
     done: (u64, u64),
-    /// Since when it has waited without doing more, in ns.
+    /// The time since which it has waited without further activity, in ns.
     since: u64,
-    /// Whether it has done something since it passed on the token.
+    /// True if it has acted since it passed on the token.
     acted: bool,
     token: Option<Token>,
-    /// On node 0: whether the token is under way.
+    /// On node 0: true if the token is in circulation.
     sent: bool,
-    /// The place of the wait that others can read.
+    /// The published place of the wait.
     shown: Option<*const std::panic::Location<'static>>,
 }
 
-/// What goes round.
+/// The token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     /// Messages sent less messages received, wrapping.
     balance: u64,
-    /// Whether a node has done something.
+    /// True if a node has acted.
     acted: bool,
-    /// Whether a node waits for something other than the end of all programs.
+    /// True if a node waits for an event other than the end of all programs.
     waits: bool,
 }
 
-/// The messages of a node: all that it has sent and received since the job began.
+/// The numbers of messages that a node has sent and received since the job began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
     pub(super) sent: u64,
     pub(super) received: u64,
 }
 
-/// What is to be done now.
+/// The next action.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Nothing,
     /// Pass the token to the next node.
     Pass(Token),
-    /// No node can ever go on.
+    /// No node can ever continue.
     Stuck,
 }
 
 impl Token {
-    /// As two words of a message.
+    /// The token as two words of a message.
     pub(super) fn words(self) -> [u64; 2] {
         [self.balance, u64::from(self.acted) | u64::from(self.waits) << 1]
     }
@@ -78,12 +78,12 @@ impl Standstill {
         Self { clock, done: (0, 0), since: 0, acted: true, token: None, sent: false, shown: None }
     }
 
-    /// The token has come.
+    /// Stores the arrived token.
     pub(super) fn take(&mut self, token: Token) {
         self.token = Some(token);
     }
 
-    /// This node waits: it has just looked, and found nothing.
+    /// Called when this node waits and has found no work.
     pub(super) fn idle(
         &mut self,
         world: &World,
@@ -105,7 +105,7 @@ impl Standstill {
         self.step((world.rank(), world.size()), traffic, waits, now)
     }
 
-    /// As [`idle`](Self::idle), of node `rank` of `size`.
+    /// As [`idle`](Self::idle), for node `rank` of `size`.
     fn step(&mut self, (rank, size): (usize, usize), traffic: Traffic, waits: bool, now: u64) -> Step {
         let balance = traffic.sent.wrapping_sub(traffic.received);
         let long = now.saturating_sub(self.since) >= PATIENCE;
@@ -134,7 +134,7 @@ impl Standstill {
     }
 }
 
-/// What all nodes wait for, which are at a standstill.
+/// The report of the calls in which all nodes wait, at a standstill.
 pub(super) fn report(world: &World) -> Result<Failure, String> {
     let standing = |rank: usize| {
         Ok((
@@ -153,8 +153,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// A program of messages that are sent, carried and received in any order: a node does
-    /// something only when it receives, but for those that run at the beginning.
+    /// A program of messages that are sent, carried and received in any order: a node acts only
+    /// when it receives, except for those that run at the beginning.
     struct Job {
         nodes: Vec<(Standstill, Traffic, bool)>,
         under_way: Vec<VecDeque<usize>>,
@@ -177,7 +177,7 @@ mod tests {
             self.under_way.iter().all(VecDeque::is_empty) && self.nodes.iter().all(|(.., runs)| !runs)
         }
 
-        /// Node `rank` does one thing; true if it finds the job stuck.
+        /// Node `rank` takes one step; true if it detects the standstill.
         fn step(&mut self, rank: usize, what: u8, to: usize) -> bool {
             let size = self.nodes.len();
             self.now += PATIENCE / 7;
@@ -200,7 +200,7 @@ mod tests {
                 *runs = true;
                 return false;
             }
-            // It has looked; what is under way to it has not come yet.
+            // The node has polled; messages in flight to it have not arrived yet.
             let done = (traffic.sent + traffic.received, 0);
             if done != standstill.done || standstill.since == 0 {
                 (standstill.done, standstill.since, standstill.acted) = (done, self.now, true);
@@ -232,7 +232,7 @@ mod tests {
                     return Ok(());
                 }
             }
-            // All messages are received and all nodes wait; then it is found.
+            // After all messages are received and all nodes wait, the standstill must be detected.
             for round in 0..1000 {
                 for rank in 0..size {
                     if job.step(rank, if round < 500 { 4 } else { 1 }, 0) {

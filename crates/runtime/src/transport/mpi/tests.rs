@@ -25,7 +25,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
     suite::cases().chain(&OWN)
 }
 
-/// The name that stands for all cases that must succeed.
+/// The name of the set of all cases that must succeed.
 const ALL: &str = "all";
 
 /// One node; only under `mpirun`.
@@ -49,7 +49,8 @@ fn node() {
     }
     if name == ALL {
         let ended = run(|node| {
-            // Words on one host depend on where the processes are, and one-sided ones on the MPI.
+            // Words on one host depend on the placement of processes, and one-sided ones on the MPI
+            // library.
             let offers = suite::offers::alone_and_observed(node);
             assert!(offers.ends_with(&["prepared", "prepared_pieces"]), "{offers:?}");
             Ok(())
@@ -101,7 +102,7 @@ fn killed(node: &mut dyn Endpoint) {
     until(node, |_, _| false);
 }
 
-/// A collective is started, others run whole, then it is finished.
+/// A collective is started, others run whole, then the first is finished.
 fn overlap(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size() as u64);
     let place = Location::caller();
@@ -120,7 +121,7 @@ fn overlap(node: &mut dyn Endpoint) {
     }
 }
 
-/// Sends a packet with a number to node 0 or 1, without taking any.
+/// Sends a packet with a number to node 0 or 1, without receiving any.
 fn send(node: &mut dyn Endpoint, network: Network, value: u64) {
     let to = 1 - node.rank();
     while !node.try_send(network, to, &Packet::new(0, Part::Whole, 0, &value.to_ne_bytes())) {
@@ -128,9 +129,9 @@ fn send(node: &mut dyn Endpoint, network: Network, value: u64) {
     }
 }
 
-/// Node 0 takes no reply until as many are on the way as can be, and then one whenever it asks
-/// again. Node 1 takes no request while it owes a reply, as nodes do: what node 0 has taken must
-/// reach it otherwise.
+/// Node 0 takes no reply until as many are in flight as possible, and then one each time it sends
+/// another request. Node 1 takes no request while it owes a reply, as nodes do, so the count of
+/// replies taken by node 0 must reach it in another way.
 fn wait_for_replies(node: &mut dyn Endpoint) {
     const ROOM: u64 = 64;
     const REPLIES: u64 = 2 * ROOM;
@@ -138,7 +139,7 @@ fn wait_for_replies(node: &mut dyn Endpoint) {
     match node.rank() {
         0 => {
             for _ in 0..2 {
-                // Half of them have no reply, so that another message tells of room for more.
+                // Half of them have no reply, so that another message reports the room for more.
                 (0..ROOM).for_each(|number| send(node, Network::Request, u64::from(number < ROOM / 2)));
                 let end = Instant::now() + Duration::from_millis(100);
                 while Instant::now() < end {
@@ -171,8 +172,8 @@ fn wait_for_replies(node: &mut dyn Endpoint) {
     }
 }
 
-/// What a packet says of room is out of date where it has waited long: more than half of 2^16
-/// packets are sent before it is taken, and then more than fit on the way.
+/// A packet that has waited long carries an old count: more than half of 2^16 packets are sent
+/// before it is taken, and then more than may be in flight.
 fn waits_long(node: &mut dyn Endpoint) {
     const MANY: u64 = 40_000;
     const MORE: u64 = 1000;

@@ -1,6 +1,6 @@
 //! Messages of several packets, and packets that overtake each other.
 //!
-//! A message of the run-time is longer than some machines' packets, so it is sent in parts. Where
+//! A message of the run-time is longer than some machines' packets, so it is sent in parts. If
 //! packets take different paths (up a fat tree), later ones may arrive first. Messages are
 //! numbered, and are delivered whole and in the order sent.
 
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 /// The state for one other node on one network.
 type Peer = (Network, usize);
 
-/// A message of which parts have arrived.
+/// A message whose parts are arriving.
 #[derive(Default)]
 struct Coming {
     parts: u16,
     is_whole: bool,
-    /// Arrived with its last part.
+    /// The message; it arrives with its last part.
     message: Option<Box<Packet>>,
 }
 
 /// A node's sent and received messages.
 pub(super) struct Assembly {
-    /// Whether packets may overtake each other; if not, numbers are not needed.
+    /// True if packets may overtake each other; otherwise numbers are not needed.
     overtakes: bool,
     /// The number of the next message to a node.
     numbers: BTreeMap<Peer, u32>,
@@ -41,7 +41,7 @@ impl Assembly {
         self.numbers.get(&peer).copied().unwrap_or(0)
     }
 
-    /// Records that the message of that number has been sent, or begun.
+    /// Records that the message with this number has been sent, or begun.
     pub(super) fn sent(&mut self, peer: Peer) {
         if self.overtakes {
             let number = self.numbers.entry(peer).or_default();

@@ -12,7 +12,7 @@ impl<'a> Coroutine<'a> {
         Self(Gn::new_opt(stack / size_of::<usize>(), body))
     }
 
-    /// Runs it until it suspends itself or ends; returns whether it has ended.
+    /// Runs it until it suspends itself or ends; returns true if it has ended.
     pub(super) fn resume(&mut self) -> bool {
         if !self.0.is_done() {
             self.0.resume();
@@ -23,8 +23,7 @@ impl<'a> Coroutine<'a> {
 
 /// Returns control to the code that resumed the calling coroutine.
 pub(super) fn suspend() {
-    // The crate passes a handle down instead; ours would have to outlive the call that it belongs
-    // to.
+    // The crate passes a handle down instead; our handle would have to outlive its call.
     #[expect(deprecated, reason = "the only safe way to suspend without a handle")]
     generator::yield_with(());
 }

@@ -11,7 +11,7 @@ const BUILT_IN: &str = include_str!("kernels.toml");
 /// A set of kernels.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    /// The identity of the set that they come from.
+    /// The identity of the set of models.
     digest: String,
     all: BTreeMap<String, Kernel>,
 }

@@ -5,8 +5,8 @@
 //! and passes through the simulated network ([`strata_sim::Network`]) packet by packet. Everything
 //! runs on one thread, so repeated simulations are identical to the bit.
 //!
-//! A processor pays for each packet it sends or receives, for each failed poll, and for what it
-//! combines. A waiting node notices an arrival at once. Nodes wait only for room in their own send
+//! A processor pays for each packet that it sends or receives, for each failed poll, and for
+//! combining. A waiting node notices an arrival at once. Nodes wait only for room in their own send
 //! queue and for packets in their own receive queue: if a receiver does not poll, the network fills
 //! and its senders stall.
 
@@ -47,7 +47,7 @@ use strata_sim::network::{Arrival, Channel};
 use strata_sim::platform::{Circuits, Topology};
 use world::{Moving, NodeState, Wait, World};
 
-/// Longer than any block, with space to add to it.
+/// Longer than any block, but small enough for additions.
 const ALL_AT_ONCE: usize = usize::MAX / 4;
 
 /// One node's end of the simulated machine.
@@ -61,7 +61,8 @@ struct Sim {
     /// The number of collectives that this node has entered.
     epoch: u64,
     pending: Option<PendingCollective>,
-    /// Collectives' messages, by number and sender: how many packets have arrived, of how many.
+    /// Messages of collectives, by number and sender: the number of arrived packets, and of all
+    /// packets.
     messages: BTreeMap<(u64, usize), (u32, u32)>,
     /// Parts of messages for which the send queues had no room, with their targets, on each
     /// network.
@@ -75,7 +76,7 @@ struct Sim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     No,
-    /// When the rest of its messages was sent.
+    /// It leaves when the remaining parts of its messages have been sent.
     Soon,
     Yes,
 }
@@ -156,7 +157,7 @@ impl Sim {
         Some(arrival)
     }
 
-    /// Sends parts of messages that had no room; returns whether none are left.
+    /// Sends parts of messages that had no room; returns true if none are left.
     fn send_rest(&mut self, network: Network) -> bool {
         while let Some((to, bytes, payload)) = self.rest[network as usize].pop_front() {
             if let Err(payload) = self.inject(messages(network), to, bytes, payload) {
@@ -167,7 +168,7 @@ impl Sim {
         true
     }
 
-    /// Waits for packets on `channels` and for what is `awaited`.
+    /// Waits for packets on `channels` and for the `awaited` event.
     fn wait(&mut self, call: &Call, awaited: Awaited, channels: u8, room: u8) {
         let mut wait = Wait { call: *call, awaited, channels, room, epoch: None, until: None };
         match awaited {
@@ -206,7 +207,7 @@ impl Sim {
         }
     }
 
-    /// Receives one packet for a port from each of these networks that has one; returns whether any
+    /// Receives one packet for a port from each of these networks that has one; returns true if any
     /// had.
     fn take_data(&mut self, networks: Networks) -> bool {
         let mut any = false;
@@ -236,7 +237,7 @@ impl Sim {
         Err(payload)
     }
 
-    /// Whether a block of this many bytes is sent without the processor.
+    /// True if a block of this many bytes is sent without the processor.
     fn by_dma(&self, bytes: usize) -> bool {
         self.world.platform.dma.as_ref().is_some_and(|dma| bytes >= dma.least)
     }
@@ -336,7 +337,7 @@ impl Endpoint for Sim {
     fn close(&mut self, port: usize) -> Option<RawBlock> {
         let mut state = self.world.sync(self.rank);
         let memory = state.nodes[self.rank].ports.close(port);
-        // What has already arrived will not be requested.
+        // Data that have already arrived are not requested.
         if !state.nodes[self.rank].ports.are_open() {
             Network::BOTH.into_iter().for_each(|network| state.take_data(self.rank, data(network)));
         }
@@ -345,7 +346,7 @@ impl Endpoint for Sim {
 
     fn put_limit(&self) -> usize {
         match &self.world.platform.dma {
-            // All of it at once.
+            // The whole block at once.
             Some(_) => ALL_AT_ONCE,
             None => self.world.platform.interface.packet,
         }
@@ -359,7 +360,7 @@ impl Endpoint for Sim {
             self.spend(setup);
             let mut state = self.world.sync(self.rank);
             let granted = hop.times(state.network.graph().hops(self.rank, to) as u64);
-            // Without a request it leaves at once.
+            // A block without a request leaves at once.
             let ready = if granted == Time::ZERO { granted } else { self.world.time(self.rank) + granted };
             let moving = Moving { to, port, offset, cargo: all.into(), sent: 0, ready };
             state.nodes[self.rank].moving.push_back(moving);
@@ -384,8 +385,8 @@ impl Endpoint for Sim {
             } else if sent == 0 {
                 return false;
             } else {
-                // Only if there is a DMA unit that short blocks do not use: data arrive without
-                // this node.
+                // Reached only for short blocks on a machine with a DMA unit. Data for this node
+                // arrive without its processor, so it waits for room alone.
                 self.wait(call, Awaited::PutRoom(to), 0, 0);
             }
         }

@@ -12,8 +12,8 @@ pub(super) fn messages(network: Network) -> Channel {
     Channel(network as u8)
 }
 
-/// The channel of a network's packets for ports. They have separate queues, as a node receives them
-/// while it receives no messages.
+/// The channel of a network's packets for ports. They have separate queues, because a node may
+/// receive them while it receives no messages.
 pub(super) fn data(network: Network) -> Channel {
     Channel(2 + network as u8)
 }
@@ -21,11 +21,10 @@ pub(super) fn data(network: Network) -> Channel {
 /// The channel of blocks that are sent without the processor: one of those for ports.
 pub(super) const DMA: Channel = Channel(2);
 
-/// The network of blocks that the processor sends where the receiver's unit brings only those of
-/// [`DMA`].
+/// The network of blocks sent by the processor if the receiver's unit takes only those of [`DMA`].
 pub(super) const SHORT: Network = Network::Reply;
 
-/// Whether a channel is one of those for ports.
+/// True if a channel is one of those for ports.
 pub(super) fn is_data(channel: Channel) -> bool {
     Network::BOTH.into_iter().any(|network| channel == data(network))
 }
@@ -56,7 +55,6 @@ impl From<Contents<'_>> for Cargo {
 
 /// A packet's contents, in the simulated network's units: a message of the run-time may need
 /// several.
-/// several.
 #[derive(Debug)]
 pub(super) enum Payload {
     /// One of the `parts` of a message.
@@ -72,7 +70,7 @@ pub(super) enum Payload {
         port: u32,
         offset: usize,
         cargo: Cargo,
-        /// Whether it is the last of a block that was sent without the processor.
+        /// True for the last packet of a block that was sent without the processor.
         ends_block: bool,
     },
     /// One of the `packets` that one node sends to another in a collective. The values are kept

@@ -1,4 +1,4 @@
-//! The collective that a node is in.
+//! The collective in flight of a node.
 
 use super::Sim;
 use super::payload::{COLLECTIVES, Payload};
@@ -18,14 +18,14 @@ pub(super) struct PendingCollective {
     steps: Vec<MessageStep>,
     /// The current step.
     at: usize,
-    /// Packets of the current message that have been sent.
+    /// Number of packets of the current message that have been sent.
     sent: u32,
-    /// For the control network, which needs no messages: the time from the last node's arrival.
+    /// On the control network, which needs no messages: the time from the last node's arrival.
     control: Option<Time>,
 }
 
 impl Sim {
-    /// Enters a collective with `values`, and does as much of it as can be done now.
+    /// Enters a collective with `values`, and advances it as far as possible.
     pub(super) fn arrive(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
         let steps = steps::of(kind, rank, size, values.size());
@@ -79,7 +79,7 @@ impl Sim {
         self.pending = Some(PendingCollective { epoch, call, kind, values, steps, at: 0, sent: 0, control });
     }
 
-    /// The time that the control network, if there is one, takes for a collective that it can do.
+    /// The time of a collective on the control network, if there is one that supports it.
     fn control(&self, kind: CollectiveKind, bytes: usize) -> Option<Time> {
         let control = self.world.platform.control.as_ref()?;
         let words = |first: Time, each: Time| match bytes.div_ceil(8) as u64 {
@@ -97,7 +97,7 @@ impl Sim {
         }
     }
 
-    /// Does what can be done now for the collective in flight; returns whether it is complete.
+    /// Advances the collective in flight as far as possible; returns true if it is complete.
     pub(super) fn advance(&mut self) -> bool {
         let Some(mut pending) = self.pending.take() else { return true };
         let done = match pending.control {
@@ -108,7 +108,7 @@ impl Sim {
         done
     }
 
-    /// Whether the control network is done; polling it has a cost.
+    /// True if the control network has completed it; the poll has a cost.
     fn is_past(&mut self, pending: &PendingCollective, cost: Time) -> bool {
         let done = self.control_done(&self.world.sync(self.rank), pending, cost);
         let now = self.world.time(self.rank);
@@ -148,8 +148,8 @@ impl Sim {
         true
     }
 
-    /// Sends the rest of a message; false if there is no room for all of it now. Receives what
-    /// arrives meanwhile.
+    /// Sends the remaining packets of a message; false if there is no room for all of them now.
+    /// Receives arriving packets meanwhile.
     fn send_message(&mut self, epoch: u64, to: usize, bytes: usize, sent: &mut u32) -> bool {
         let packets = self.packets(bytes);
         while *sent < packets {
@@ -165,7 +165,7 @@ impl Sim {
         true
     }
 
-    /// Whether a node's message has arrived.
+    /// True if a node's message has arrived.
     fn received(&mut self, epoch: u64, from: usize) -> bool {
         loop {
             if let Some((come, packets)) = self.messages.get(&(epoch, from))
@@ -190,7 +190,7 @@ impl Sim {
         true
     }
 
-    /// Waits until the collective in flight is complete; receives nothing else.
+    /// Waits until the collective in flight is complete; receives no other packets.
     pub(super) fn complete(&mut self) {
         while !self.advance() {
             let Some(call) = self.pending.as_ref().map(|pending| pending.call) else { return };
@@ -209,7 +209,7 @@ impl Sim {
         pending.values
     }
 
-    /// Ends a complete gather or exchange, whose result `take` takes.
+    /// Ends a complete gather or exchange; `take` takes the result.
     pub(super) fn end_by(&mut self, take: impl FnOnce(&mut super::rendezvous::Rendezvous)) {
         if let Some(pending) = self.pending.take() {
             let size = self.world.size();
@@ -217,7 +217,7 @@ impl Sim {
         }
     }
 
-    /// What the collective in flight waits for.
+    /// Adds the event for which the collective in flight waits.
     pub(super) fn add_obstacle(&self, state: &State, wait: &mut Wait) {
         let Some(pending) = &self.pending else { return };
         if let Some(cost) = pending.control {
@@ -232,7 +232,7 @@ impl Sim {
     }
 }
 
-/// When a collective on the control network is done, if already known.
+/// The completion time of a collective on the control network, if already known.
 fn done_at(
     rendezvous: &super::rendezvous::Rendezvous,
     kind: CollectiveKind,

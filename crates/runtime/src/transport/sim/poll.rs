@@ -4,13 +4,13 @@ use super::payload::{COLLECTIVES, data, messages};
 use crate::transport::Network;
 use strata_sim::{Time, network::Channel};
 
-/// A node's cached knowledge of its queues. A poll reads the status register of one network (on the
+/// A node's cached state of its queues. A poll reads the status register of one network (on the
 /// CM-5, of its interface to that network) and so checks every queue of it; collectives show in
-/// both registers. The result is cached until simulated time advances other than by polling and
+/// both registers. The state is cached until simulated time advances other than by polling and
 /// receiving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PollCache {
-    /// When the last poll, or reception, ended.
+    /// The time at which the last poll, or reception, ended.
     ended: Time,
     /// The networks whose registers are cached, as bits.
     words: u8,
@@ -28,7 +28,7 @@ fn words(channel: Channel) -> u8 {
 }
 
 impl PollCache {
-    /// Whether the cache knows, at the time `now`, that a channel is empty.
+    /// True if the cache shows, at the time `now`, that a channel is empty.
     pub(super) fn tells(&mut self, now: Time, channel: Channel) -> bool {
         let bit = 1 << channel.0;
         let tells = self.ended == now && self.words & words(channel) != 0 && self.asked & bit == 0;
@@ -36,8 +36,8 @@ impl PollCache {
         tells
     }
 
-    /// A poll from `start` to `end` of a channel that was empty, or whose packet has been received
-    /// by then: it has also shown the other queues of that network.
+    /// Records a poll from `start` to `end` of a channel that was empty, or whose packet has been
+    /// received by then: it has also read the other queues of that network.
     pub(super) fn polled(&mut self, channel: Channel, (start, end): (Time, Time)) {
         if self.ended != start {
             *self = Self::default();

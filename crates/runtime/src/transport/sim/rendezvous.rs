@@ -11,17 +11,17 @@ use crate::transport::{Call, Failure, Operation};
 use std::collections::BTreeMap;
 use strata_sim::Time;
 
-/// A collective that some node has entered and not all have left.
+/// A collective that at least one node has entered and not all have left.
 pub(super) struct Rendezvous {
     /// The first node to enter, and its call.
     first: (usize, Call),
     kind: CollectiveKind,
-    /// How many nodes have entered, and how many have left.
+    /// The numbers of nodes that have entered, and that have left.
     come: usize,
     gone: usize,
-    /// When the last node entered, from which the control network counts.
+    /// The time at which the last node entered, from which the control network counts.
     pub(super) last: Time,
-    /// When a root's values became available.
+    /// The time at which a root's values became available.
     pub(super) root: Option<Time>,
     all: Contributions,
     /// Blocks of an exchange: by sender, then by receiver.
@@ -45,8 +45,8 @@ impl Rendezvouses {
         let rendezvous = self.0.entry(epoch).or_insert_with(|| Rendezvous::new((rank, call), kind, size));
         let (first, other) = rendezvous.first;
         if !call.agrees(other.what, other.root, other.length) {
-            // Of two calls that differ, blame the node of higher rank, so that the message does not
-            // depend on the order of arrival.
+            // Of two calls that differ, the node of higher rank is blamed, so that the message does
+            // not depend on the order of arrival.
             let (rank, call, first, other) =
                 if first < rank { (rank, call, first, other) } else { (first, other, rank, call) };
             return Err(Failure { rank, message: format!("{call}, but node {first} called {other}") });
@@ -94,7 +94,7 @@ impl Rendezvous {
         }
     }
 
-    /// Whether all of `size` nodes have entered.
+    /// True if all of `size` nodes have entered.
     pub(super) fn is_full(&self, size: usize) -> bool {
         self.come == size
     }

@@ -18,20 +18,20 @@ use strata_sim::{Network, Time};
 const STACK: usize = 1 << 20;
 
 thread_local! {
-    /// The simulation that this thread runs. Nodes get it from here, as the values passed to them
-    /// must be `Send`.
+    /// The simulation that this thread runs. Nodes get it from here, because the values passed to
+    /// them must be `Send`.
     static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
 }
 
 /// The result of a simulation.
 pub(crate) struct Outcome<T> {
     pub(crate) results: Vec<T>,
-    /// When each node's program ended.
+    /// The time at which each node's program ended.
     pub(crate) times: Vec<Time>,
     pub(crate) network: Statistics,
     pub(crate) hash: u64,
     pub(crate) steps: u64,
-    /// The factor of times that time slices cause.
+    /// The factor by which time slices lengthen times.
     pub(crate) dilation: f64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn run<T: Send>(
     setup: &Setup,
     program: impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync,
 ) -> Result<Outcome<T>, Error> {
-    // On a separate thread, as a simulation may be started from within another one.
+    // On a separate thread, because a simulation may be started from within another one.
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("simulation".to_owned());
         thread.spawn_scoped(scope, || simulate(setup, &program)).map(std::thread::ScopedJoinHandle::join)
@@ -48,7 +48,7 @@ pub(crate) fn run<T: Send>(
     let start = |reason: String| Error::Start { transport: "sim", reason };
     match result {
         Err(error) => Err(start(error.to_string())),
-        // How a coroutine ends whose stack was too small.
+        // The error of a coroutine whose stack was too small.
         Ok(Err(payload)) if payload.is::<generator::Error>() => Err(start(format!(
             "a node needs more than its stack of {} KiB: put large arrays on the heap",
             STACK >> 10
@@ -77,7 +77,7 @@ fn simulate<T: Send>(
             let standing = |(rank, node): (usize, &super::world::Shown)| match &node.state {
                 NodeState::Ended => Some((rank, Standing::Ended)),
                 NodeState::Waits(wait) => Some((rank, Standing::waits(wait.call, wait.awaited))),
-                // No node runs where none is next.
+                // No node runs if none is next.
                 NodeState::Runs | NodeState::Due(_) => None,
             };
             let standings: Vec<_> = state.nodes.iter().enumerate().filter_map(standing).collect();

@@ -5,7 +5,7 @@ use crate::work::Computing;
 use std::sync::Arc;
 use strata_sim::platform::SimulatedMachine;
 
-/// What to simulate.
+/// The parameters of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setup {
     pub(crate) platform: Arc<SimulatedMachine>,
@@ -15,6 +15,6 @@ pub(crate) struct Setup {
     pub(crate) steps: u64,
     pub(crate) kernels: Arc<Kernels>,
     pub(crate) computing: Computing,
-    /// Whether the operating system interrupts programs.
+    /// True if the operating system interrupts programs.
     pub(crate) disturbed: bool,
 }

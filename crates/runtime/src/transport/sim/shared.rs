@@ -1,20 +1,20 @@
-//! Values that simulated nodes place for each other, round by round.
+//! Values that simulated nodes exchange, round by round.
 
 use crate::transport::Value;
 use std::collections::BTreeMap;
 use strata_sim::Time;
 
-/// All rounds that some node has yet to finish.
+/// The rounds that some node has yet to finish.
 pub(super) struct Shared {
     rounds: BTreeMap<u64, Round>,
-    /// How many rounds each node has entered.
+    /// The number of rounds that each node has entered.
     entered: Vec<u64>,
 }
 
 #[derive(Default)]
 struct Round {
     values: BTreeMap<usize, Value>,
-    /// When the last value was placed.
+    /// The time at which the last value was stored.
     last: Time,
     taken: usize,
 }
@@ -24,8 +24,8 @@ impl Shared {
         Self { rounds: BTreeMap::new(), entered: vec![0; nodes] }
     }
 
-    /// Places a node's value of its next round. Returns the round, and when its last value was
-    /// placed if this is it.
+    /// Stores a node's value of its next round. Returns the round, and the time of its last value
+    /// if this is the last.
     pub(super) fn place(&mut self, rank: usize, value: Value, time: Time) -> (u64, Option<Time>) {
         let number = self.entered[rank];
         self.entered[rank] += 1;
@@ -35,7 +35,7 @@ impl Shared {
         (number, self.last(number))
     }
 
-    /// When the last value of a round was placed, if all were.
+    /// The time at which the last value of a round was stored, if all were.
     pub(super) fn last(&self, round: u64) -> Option<Time> {
         let round = self.rounds.get(&round)?;
         (round.values.len() == self.entered.len()).then_some(round.last)

@@ -2,7 +2,7 @@
 //!
 //! Values are combined up a binomial tree and the result goes down it, as in the combining tree of
 //! Brewer's Strata on machines without a control network (§6.2); vectors are not pipelined. An
-//! exchange sends every block straight to its node, in cyclic shifts.
+//! exchange sends every block directly to its node, in cyclic shifts.
 
 use crate::transport::Operation;
 use crate::transport::contributions::CollectiveKind;
@@ -12,7 +12,7 @@ use crate::transport::contributions::CollectiveKind;
 pub(super) enum MessageStep {
     /// Sends this many bytes.
     Send { to: usize, bytes: usize },
-    /// Waits for this node's message.
+    /// Waits for the message of this node.
     Receive { from: usize },
     /// Combines this many bytes with its own.
     Combine { bytes: usize },
@@ -65,12 +65,12 @@ fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<
 }
 
 /// Up and down: each node combines `combined.0` bytes for each child and sends `up` bytes for its
-/// subtree; `down` bytes come back. In a scan these are the values before the node; to pass them on
-/// it combines `combined.1` bytes for each child, with the values between itself and the child,
+/// subtree; `down` bytes come back. In a scan these are the values before the node. To pass them
+/// on, it combines `combined.1` bytes for each child with the values between itself and the child,
 /// which it knows from the way up.
 ///
-/// A node's own values are inserted and its result extracted as if there were one more level, at
-/// the cost of a combination each: Brewer's models of `CombineVector` without a control network
+/// A node's own values are inserted and its result is extracted at the cost of a combination each,
+/// as if there were one more level. Brewer's models of `CombineVector` without a control network
 /// have 76, 78 and 69 cycles a word that depend on neither the network nor its height, twice the
 /// cost of a level's combination (figure 6-6).
 fn tree(
@@ -102,7 +102,7 @@ fn tree(
     steps
 }
 
-/// Down only, from `root`: ranks are relative to it.
+/// Down only, from `root`: ranks are relative to the root.
 fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<MessageStep> {
     let relative = (rank + size - root) % size;
     let absolute = |node: usize| (node + root) % size;
@@ -119,8 +119,7 @@ mod tests {
     use crate::transport::Scan;
     use std::collections::BTreeSet;
 
-    /// Simulates all nodes' steps; returns the messages sent, and from how many nodes each has
-    /// values at the end.
+    /// Simulates all nodes' steps; returns the nodes whose values each node has at the end.
     fn play(steps: &[Vec<MessageStep>]) -> Vec<BTreeSet<usize>> {
         let size = steps.len();
         let mut heard: Vec<BTreeSet<usize>> = (0..size).map(|node| BTreeSet::from([node])).collect();

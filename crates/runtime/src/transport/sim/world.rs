@@ -1,9 +1,9 @@
-//! The state shared by all nodes of a simulation: the network, what each node waits for, and which
-//! node runs next.
+//! The state shared by all nodes of a simulation: the network, the wait of each node, and the node
+//! that runs next.
 //!
 //! A node has its own clock and runs ahead of the network as long as it does not interact. Before
 //! it accesses anything visible to others, all events up to its time are processed
-//! ([`World::sync`]); so everything is processed in the order of (time, sequence), regardless of
+//! ([`World::sync`]). So everything is processed in the order of (time, sequence), regardless of
 //! the order in which nodes run.
 
 use super::coroutine::suspend;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use strata_sim::network::{Channel, NetworkEvent};
 use strata_sim::{Network, Time, platform::SimulatedMachine};
 
-/// What a node waits for.
+/// The events that end a node's wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub(super) call: Call,
@@ -42,13 +42,13 @@ pub(super) struct Wait {
 /// The state of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NodeState {
-    /// Runs its program.
+    /// The node runs its program.
     Runs,
     /// Suspended until this time.
     Due(Time),
     /// Suspended until an event.
     Waits(Wait),
-    /// Its program has ended.
+    /// The node's program has ended.
     Ended,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Moving {
     pub(super) offset: usize,
     pub(super) cargo: Cargo,
     pub(super) sent: usize,
-    /// When the receiver has granted a buffer for it.
+    /// The time at which the receiver grants a buffer for it.
     pub(super) ready: Time,
 }
 
@@ -70,9 +70,9 @@ pub(super) struct Shown {
     pub(super) ports: Ports,
     /// Blocks that its DMA unit has yet to send.
     pub(super) moving: VecDeque<Moving>,
-    /// Blocks that its DMA unit has brought, of which its processor does not know yet.
+    /// Number of blocks that its DMA unit has received and its processor has not yet noticed.
     pub(super) brought: u64,
-    /// Whether it was woken while it did not wait for memory: it is to look again before it does.
+    /// True if it was woken while it did not wait for memory: it must poll again before it waits.
     pub(super) woken: bool,
 }
 
@@ -81,12 +81,12 @@ pub(super) struct State {
     pub(super) network: Network<Payload>,
     pub(super) nodes: Vec<Shown>,
     pub(super) rendezvouses: Rendezvouses,
-    /// How many nodes' bits of the asynchronous or are set.
+    /// Number of set bits of the asynchronous or.
     pub(super) bits: usize,
-    /// How many programs have ended.
+    /// Number of programs that have ended.
     pub(super) left: usize,
     pub(super) failure: Option<Failure>,
-    /// Which node runs next, if a node has determined it.
+    /// The node that runs next, if a node has determined it.
     next: Option<usize>,
     /// Steps taken by nodes.
     steps: u64,
@@ -100,14 +100,14 @@ pub(super) struct World {
     pub(super) state: RefCell<State>,
     /// The nodes' clocks, in ps.
     pub(super) clocks: Vec<Rc<Cell<u64>>>,
-    /// Steps after which the simulation is stopped.
+    /// The number of steps after which the simulation is stopped.
     limit: u64,
     dma: bool,
-    /// Whether blocks wait for a buffer to be granted.
+    /// True if blocks wait for a buffer to be granted.
     requests: bool,
-    /// Values that nodes have placed for each other.
+    /// Values that nodes exchange.
     pub(super) shared: RefCell<Shared>,
-    /// When each node's timer interrupts it next, in ps; empty without interrupts.
+    /// The time of the next timer interrupt of each node, in ps; empty without interrupts.
     interrupts: Vec<Cell<u64>>,
 }
 
@@ -169,8 +169,8 @@ impl World {
         }
     }
 
-    /// Lets the timer interrupts pass that came while a node waited: the last may keep its
-    /// processor still.
+    /// Charges the timer interrupts that occurred while a node waited: the last may still occupy
+    /// its processor.
     fn interrupt_waiting(&self, node: usize) {
         let (clock, next) = (&self.clocks[node], &self.interrupts[node]);
         let Some(timer) = self.platform.interrupts else { return };
@@ -212,7 +212,7 @@ impl World {
         state
     }
 
-    /// Suspends a node until the event it waits for has occurred, or may have.
+    /// Suspends a node until the awaited event has occurred, or may have occurred.
     pub(super) fn wait(&self, node: usize, wait: Wait) {
         let mut state = self.state.borrow_mut();
         state.nodes[node].state = NodeState::Waits(wait);
@@ -240,7 +240,7 @@ impl World {
                     state.network.schedule(time, node);
                 }
             }
-            // It may be about to wait, and have looked already.
+            // The node may be about to wait, after its last poll.
             _ => state.nodes[node].woken = true,
         }
     }
@@ -271,7 +271,7 @@ impl World {
         None
     }
 
-    /// Processes the next event; returns the node that runs then, if any.
+    /// Processes the next event; returns the node that then runs, if any.
     fn step(&self, state: &mut State) -> Option<usize> {
         match state.network.step()? {
             NetworkEvent::Wake(node) => {
@@ -304,7 +304,7 @@ impl World {
     }
 
     fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
-        // A node without ports never asks for data; data that arrive all the same are detected
+        // A node without ports never requests data; data that arrive all the same are detected
         // here.
         if is_data(channel) && (self.is_brought(channel) || !state.nodes[node].ports.are_open()) {
             state.take_data(node, channel);
@@ -313,12 +313,12 @@ impl World {
         state.wake_if(node, |wait| wait.channels & bit != 0);
     }
 
-    /// Whether a receiver's DMA unit takes packets of a channel out of the network.
+    /// True if a receiver's DMA unit takes packets of a channel out of the network.
     pub(super) fn is_brought(&self, channel: Channel) -> bool {
         self.platform.dma.is_some_and(|dma| dma.receives_short || channel == DMA)
     }
 
-    /// Sends what a node's DMA unit can send now.
+    /// Sends the packets for which a node's DMA unit now has room.
     pub(super) fn pump(&self, state: &mut State, node: usize) {
         let limit = self.platform.interface.packet;
         while state.network.has_room(node, DMA) {
@@ -337,7 +337,7 @@ impl World {
                 state.nodes[node].moving.pop_front();
             }
             let payload = Payload::Put { port, offset, cargo, ends_block: last };
-            // There is room.
+            // There is room, so this cannot fail.
             let _ = state.network.try_send(now, node, to, DMA, length, payload);
         }
     }
@@ -350,7 +350,7 @@ impl World {
 }
 
 impl State {
-    /// Wakes a waiting node if `news` says so.
+    /// Wakes a waiting node if `news` returns true.
     pub(super) fn wake_if(&mut self, node: usize, news: impl FnOnce(&Wait) -> bool) {
         if let NodeState::Waits(wait) = &self.nodes[node].state
             && news(wait)

@@ -15,7 +15,7 @@ use crate::error::Error;
 use over_packets::OverPackets;
 use std::panic::Location;
 
-/// A case: its name, for which numbers of nodes it is meaningful, its program, and the expected
+/// A case: its name, the numbers of nodes for which it is meaningful, its program, and the expected
 /// message if it must fail.
 pub(super) struct Case {
     pub(super) name: &'static str,
@@ -29,7 +29,7 @@ pub(super) const fn good(name: &'static str, least: usize, run: fn(&mut dyn Endp
     Case { name, least, run, fails_with: None }
 }
 
-/// A case that must fail, and with which message.
+/// A case that must fail with this message.
 pub(super) const fn bad(
     name: &'static str,
     run: fn(&mut dyn Endpoint),
@@ -43,13 +43,13 @@ pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
     packets::CASES.iter().chain(puts::CASES).chain(collectives::CASES)
 }
 
-/// A call to name in messages.
+/// A call that names `action` in messages.
 #[track_caller]
 pub(super) fn call(action: Action) -> Call {
     Call::plain(action, Location::caller())
 }
 
-/// Does what `Node` does for a waiting program: polls both networks and pauses, until `done`.
+/// Polls both networks and pauses until `done`, as `Node` does for a waiting program.
 pub(super) fn until(
     node: &mut dyn Endpoint,
     mut done: impl FnMut(&mut dyn Endpoint, Option<&Packet>) -> bool,
@@ -121,7 +121,7 @@ fn all_cases(run: Run<'_>) {
                 (Some(_), Ok(())) => panic!("{what}: it does not fail"),
                 (Some(says), Err(error)) => {
                     let text = error.to_string();
-                    // A simulation reports which node waits for which.
+                    // A simulation reports the waiting nodes and their peers.
                     assert!(
                         text.contains("deadlock") || says.iter().all(|part| text.contains(part)),
                         "{what}: {text}"

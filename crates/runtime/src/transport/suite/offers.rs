@@ -1,5 +1,5 @@
-//! Observation takes nothing away: an endpoint that is logged and traced offers all that it offers
-//! alone.
+//! Observation removes nothing: an endpoint that is logged and traced offers the same operations as
+//! without observation.
 
 use crate::clock::{Clock, HostClock};
 use crate::develop::{Development, Notes, observe};
@@ -25,7 +25,7 @@ fn offers(node: &mut dyn Endpoint) -> Vec<&'static str> {
     all.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect()
 }
 
-/// What an endpoint offers; fails if it does not offer the same where it is observed.
+/// The operations that an endpoint offers; fails if it offers others while it is observed.
 pub(in super::super) fn alone_and_observed(mut node: Box<dyn Endpoint>) -> Vec<&'static str> {
     let alone = offers(&mut *node);
     let clock = match node.simulated() {
@@ -44,7 +44,7 @@ pub(in super::super) fn alone_and_observed(mut node: Box<dyn Endpoint>) -> Vec<&
 fn observed_threads_offer_what_threads_do() {
     for nodes in [1, 2, 3] {
         for offers in threads::run(nodes, |node| Ok(alone_and_observed(node))).unwrap() {
-            // A doorbell only where each node has a core.
+            // A doorbell is offered only if each node has a core.
             let bell = offers.contains(&"doorbell");
             assert!(bell || nodes > 1, "{offers:?}");
             let wanted: &[_] =

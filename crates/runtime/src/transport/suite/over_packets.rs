@@ -1,7 +1,8 @@
-//! The reference for what each operation of an [`Endpoint`] means: all of them, by packets alone.
+//! The reference for the semantics of each operation of an [`Endpoint`]: all of them are
+//! implemented by packets alone.
 //!
-//! It runs the cases of the suite as the transports do, so that they test the trait and not one
-//! transport. No transport uses it, as each is faster at everything. It is simple:
+//! It runs the cases of the suite like the transports, so that the cases test the trait and not one
+//! transport. No transport uses it, because each is faster at every operation. It is simple:
 //! - A *collective* is gathered at node 0, which compares all calls, combines in rank order and
 //!   sends each node its result; blocks of an exchange then go directly to their nodes.
 //! - A *put* is a packet for each 64 bytes, written to the port when the receiver takes it.
@@ -9,7 +10,7 @@
 //!
 //! Its own packets use the reply network, which is always emptied: a waiting node receives them,
 //! and keeps the program's replies among them until the program polls. Requests stay in the
-//! transport, so that senders stall where a program does not receive.
+//! transport, so that senders stall if a program does not receive.
 
 use crate::block::{Contents, RawBlock};
 use crate::transport::contributions::{CollectiveKind, Contributions};
@@ -57,7 +58,7 @@ const LEFT: u16 = FIRST + 3;
 /// The position of a put's port in `whole`; the offset is below it.
 const PORT: u32 = 48;
 
-/// Data to be sent to another node, as far as there is room.
+/// Data to be sent to another node when there is room.
 enum Outgoing {
     Packet(Packet),
     /// A message, and the number of its bytes already sent.
@@ -67,7 +68,7 @@ enum Outgoing {
 /// Data received from one node.
 #[derive(Default)]
 struct Incoming {
-    /// The message being received, and its bytes so far.
+    /// The message being received, and the number of its bytes so far.
     partial: Option<(RawBlock, usize)>,
     messages: VecDeque<RawBlock>,
 }
@@ -91,7 +92,7 @@ pub(super) struct OverPackets<T> {
     kept: VecDeque<Packet>,
     pending: Option<Pending>,
     ports: Ports,
-    /// Every node's bit of the asynchronous or, and whether its program has ended.
+    /// Every node's bit of the asynchronous or, and true for each node whose program has ended.
     bits: Vec<bool>,
     left: Vec<bool>,
 }
@@ -214,7 +215,7 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Whether a message of each of `nodes` has arrived; ends the job if one of them has left
+    /// True if a message of each of `nodes` has arrived; ends the job if one of them has left
     /// without sending it.
     fn have(&mut self, mut nodes: impl Iterator<Item = usize>, call: &Call) -> bool {
         let Some(missing) = nodes.find(|node| self.incoming[*node].messages.is_empty()) else { return true };

@@ -1,4 +1,4 @@
-//! Packets: order, room, and senders when no node receives.
+//! Packets: order, room, and senders while no node receives.
 
 use super::{Case, call, complete, good, until};
 use crate::block::RawBlock;
@@ -112,7 +112,7 @@ fn round(node: &mut dyn Endpoint) {
             }
         }
         if idle {
-            // What there was no room for is sent when there is, whether packets come or not.
+            // Packets without room are sent when there is room, whether packets arrive or not.
             let awaited = match waiting.front() {
                 Some(to) => Awaited::Room(Network::Reply, *to),
                 None if next < all => Awaited::Room(Network::Request, to),
@@ -124,8 +124,8 @@ fn round(node: &mut dyn Endpoint) {
     node.barrier(call(Action::Barrier));
 }
 
-/// Message `number` from a node: up to 12,000 bytes, many of lengths at which transports may divide
-/// them.
+/// Message `number` from a node: up to 12,000 bytes; many lengths are those at which transports may
+/// divide messages.
 fn message(from: usize, number: usize) -> Vec<u8> {
     let length = match number % 4 {
         0 => 1 + number * 331 % 12_000,
@@ -191,7 +191,8 @@ fn several(node: &mut dyn Endpoint) {
     node.barrier(call(Action::Barrier));
 }
 
-/// Node 0 fills the queues to each node, is refused, and succeeds when they begin to receive.
+/// Node 0 fills the queues to each node until a packet is rejected, and succeeds when they begin to
+/// receive.
 fn room(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     for to in 0..size {
@@ -241,7 +242,7 @@ fn left_behind(node: &mut dyn Endpoint) {
     for to in 0..node.size() {
         for network in Network::BOTH {
             for number in 0..10 {
-                // As far as there is room.
+                // As many as there is room for.
                 node.try_send(network, to, &packet(number, 64));
             }
         }
@@ -252,7 +253,7 @@ fn async_or(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     assert!(node.async_or());
     for round in 0..3 {
-        // All but one clear their bits; then that one too.
+        // All but one clear their bits; then the last one does.
         let last = (round * 2 + 1) % size;
         node.set_async_or(rank == last);
         poll_async_or(node, true);
@@ -269,7 +270,8 @@ fn async_or(node: &mut dyn Endpoint) {
     }
 }
 
-/// Polls the asynchronous or until it has this value, as nothing wakes a node that waits for it.
+/// Polls the asynchronous or until it has this value, because a node that waits for it is not
+/// woken.
 fn poll_async_or(node: &mut dyn Endpoint, value: bool) {
     while node.async_or() != value {
         std::thread::yield_now();

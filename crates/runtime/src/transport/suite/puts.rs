@@ -1,4 +1,4 @@
-//! Puts: short and long, both ways at once, in order, and where they do not fit.
+//! Puts: short and long, both ways at once, in order, and out of bounds.
 
 use super::{Case, bad, call, complete_with, good, until};
 use crate::block::RawBlock;
@@ -45,7 +45,7 @@ fn meet(node: &mut dyn Endpoint, arrived: &mut usize) {
     node.finish();
 }
 
-/// Each node fills a port of the next one (and of itself, where it is alone) in pieces.
+/// Each node fills a port of the next one (of itself if there is only one) in pieces.
 fn ring(node: &mut dyn Endpoint, length: usize, piece: usize) {
     let (rank, size) = (node.rank(), node.size());
     let (to, from) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -177,7 +177,7 @@ fn past(node: &mut dyn Endpoint, port: usize, offset: usize, length: usize) {
     if node.rank() == 0 {
         node.put(&call(Action::Put), 1, port, offset, vec![0; length].as_slice().into());
     }
-    // What lies within the port may arrive before the rest is found not to.
+    // The part within the port may arrive before the rest is found to be out of bounds.
     let mut arrived = 0;
     until(node, |node, _| {
         node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);

@@ -2,15 +2,15 @@
 //!
 //! A job with at least as many nodes as cores fills the machine in any case. The system's scheduler
 //! may place its nodes unevenly for long periods (three on one core, one on the other). Collectives
-//! then take as long as the fullest core needs, so the same collective has two speeds; evenly
-//! spread it has one. A smaller job is not bound, since two of them would be bound to the same
+//! then take as long as the fullest core needs, so the same collective has two speeds; spread
+//! evenly it has one. A smaller job is not bound, because two such jobs would be bound to the same
 //! cores while others idle.
 
 /// The cores over which the nodes of a job are spread; none if the scheduler decides.
 pub(super) struct Cores(Vec<usize>);
 
 impl Cores {
-    /// Those that this process may use, for a job of `nodes` nodes.
+    /// The cores that this process may use, for a job of `nodes` nodes.
     #[cfg(target_os = "linux")]
     pub(super) fn of_job(nodes: usize) -> Self {
         use nix::sched::{CpuSet, sched_getaffinity};
@@ -24,13 +24,14 @@ impl Cores {
         Self(if nodes > 1 && nodes >= cores.len() { cores } else { Vec::new() })
     }
 
-    /// None: this system has no such call.
+    /// No cores: this system has no call for binding.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn of_job(_: usize) -> Self {
         Self(Vec::new())
     }
 
-    /// Binds the calling thread, which runs node `rank`. If that is refused the scheduler decides.
+    /// Binds the calling thread, which runs node `rank`. If the system rejects it, the scheduler
+    /// decides.
     #[cfg(target_os = "linux")]
     pub(super) fn bind(&self, rank: usize) {
         use nix::sched::{CpuSet, sched_setaffinity};
@@ -38,7 +39,7 @@ impl Cores {
 
         let mut one = CpuSet::new();
         if !self.0.is_empty() && one.set(self.0[rank % self.0.len()]).is_ok() {
-            // Refused, for example, if the process has lost the core meanwhile.
+            // Rejected, for example, if the process has lost the core meanwhile.
             let _ = sched_setaffinity(Pid::from_raw(0), &one);
         }
     }
@@ -61,7 +62,7 @@ mod tests {
         if all.len() > 2 {
             assert!(Cores::of_job(all.len() - 1).0.is_empty());
         }
-        // In a separate thread, as the binding persists.
+        // In a separate thread, because the binding persists.
         std::thread::spawn(move || {
             Cores(all.clone()).bind(all.len());
             assert_eq!(Cores::of_job(2).0, all[..1]);

@@ -1,8 +1,9 @@
-//! Whether a poll may find something, for nodes that access shared memory and do nothing else.
+//! Doorbells: for nodes that access shared memory and do nothing else, they tell whether a poll may
+//! find something.
 //!
-//! Such a node has to receive now and then, because what it waits for may be the work of a handler
-//! of its own. To count its accesses, or to look at its queues, takes longer than an access to
-//! shared memory. A doorbell is one load of a line that nobody writes while nothing comes.
+//! Such a node must receive now and then, because its awaited value may be the work of one of its
+//! own handlers. Counting its accesses, or polling its queues, takes longer than an access to
+//! shared memory. A doorbell is one load of a line that is not written while no message arrives.
 //!
 //! The handshake is that of [waiting](super::wait): the node silences its doorbell, then polls; a
 //! sender makes its packet visible, then rings. A sequentially consistent fence between the two
@@ -13,16 +14,16 @@ use super::sync::{AtomicUsize, Ordering, fence};
 use std::fmt;
 use std::sync::Arc;
 
-/// On cache lines of its own.
+/// A flag on its own cache lines.
 #[repr(align(128))]
 struct Flag(AtomicUsize);
 
-/// Tells a node that a [poll](crate::Node::poll) may find something: see
-/// [`Node::doorbell`](crate::Node::doorbell). Clones are of the same doorbell.
+/// A flag that is set when a [poll](crate::Node::poll) may find something: see
+/// [`Node::doorbell`](crate::Node::doorbell). Clones share the doorbell.
 #[derive(Clone)]
 pub struct Doorbell(Arc<Flag>);
 
-/// One that has been rung, and that nobody silences.
+/// A doorbell that has been rung, and is never silenced.
 impl Default for Doorbell {
     fn default() -> Self {
         Self(Arc::new(Flag(AtomicUsize::new(1))))
@@ -30,24 +31,24 @@ impl Default for Doorbell {
 }
 
 impl Doorbell {
-    /// Whether it was rung since it was last [answered](crate::Node::answer).
+    /// True if it was rung since it was last [answered](crate::Node::answer).
     #[must_use]
     #[inline]
     pub fn is_rung(&self) -> bool {
         self.0.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Rings. Between this and what it tells of, the caller has passed a sequentially consistent
-    /// fence.
+    /// Rings the doorbell. Between the event that it signals and this call, the caller must have
+    /// passed a sequentially consistent fence.
     #[inline]
     pub(crate) fn ring(&self) {
-        // Senders find the line in their caches as long as nobody silences it.
+        // Senders find the line in their caches as long as it is not silenced.
         if !self.is_rung() {
             self.0.0.store(1, Ordering::Relaxed);
         }
     }
 
-    /// Silences it, before a poll.
+    /// Silences the doorbell, before a poll.
     #[inline]
     pub(crate) fn silence(&self) {
         self.0.0.store(0, Ordering::Relaxed);
@@ -67,7 +68,7 @@ mod loom_tests {
     use crate::transport::threads::explore::explore;
     use loom::thread;
 
-    /// Of two senders, none is missed both by the poll and by the doorbell.
+    /// Of two senders, neither is missed both by the poll and by the doorbell.
     #[test]
     fn what_the_poll_misses_rings() {
         explore(None, "packets found while a sender lives", |seen| {

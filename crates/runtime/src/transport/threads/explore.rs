@@ -1,20 +1,21 @@
-//! Runs a model under loom, and counts what its executions saw.
+//! Runs a model under loom, and counts the events of its executions.
 //!
 //! Loom tries only the orders that the model leaves open. A consumer that never yields runs before
-//! its producer in every execution, finds nothing, and no mutation of the queue makes it fail. So a
-//! model counts the events for which it was written (a take while the producer lives, a sleep while
-//! the waker lives), and a model in which there were none fails.
+//! its producer in every execution and finds an empty queue, so that no mutation of the queue makes
+//! it fail. So a model counts the events for which it was written (a take while the producer lives,
+//! a sleep while the waker lives), and a model without such events fails.
 
 use loom::model::Builder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the executions of a model saw. Its counters are `std`'s: they are no part of the model.
+/// Counters of the events of a model's executions. They are `std`'s atomics: they are not part of
+/// the model.
 #[derive(Default)]
 pub(super) struct Seen {
     executions: AtomicUsize,
     events: AtomicUsize,
-    /// Threads of this execution that have not ended.
+    /// Number of threads of this execution that have not ended.
     living: AtomicUsize,
 }
 
@@ -22,21 +23,23 @@ pub(super) struct Seen {
 pub(super) struct Living(Arc<Seen>);
 
 impl Seen {
-    /// One more thread whose events are awaited; moved into it.
+    /// Registers one more thread whose events are awaited; the result is moved into the thread.
     pub(super) fn thread(self: &Arc<Self>) -> Living {
         self.living.fetch_add(1, Ordering::Relaxed);
         Living(Arc::clone(self))
     }
 
-    /// Something happened in the calling thread; counted if another thread still has steps to do.
+    /// Records an event in the calling thread; it is counted if another thread still has steps to
+    /// do.
     pub(super) fn event(&self) {
         if self.living.load(Ordering::Relaxed) > 0 {
             self.before_join();
         }
     }
 
-    /// As [`Seen::event`], of a thread's last step that others can tell: counted where the calling
-    /// thread has not joined it. Loom need not stop the thread before steps that change nothing.
+    /// As [`Seen::event`], for a thread's last step that others can observe: counted if the calling
+    /// thread has not joined that thread. Loom need not stop the thread before steps that change
+    /// nothing.
     pub(super) fn before_join(&self) {
         self.events.fetch_add(1, Ordering::Relaxed);
     }
@@ -48,8 +51,8 @@ impl Drop for Living {
     }
 }
 
-/// Explores `model`, with at most so many preemptions in an execution, and fails if none of its
-/// executions saw an event. `events` names them.
+/// Explores `model`, with at most this many preemptions in an execution, and fails if none of its
+/// executions had an event. `events` names the events.
 pub(super) fn explore(
     preemptions: Option<usize>,
     events: &str,

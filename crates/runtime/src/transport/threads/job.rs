@@ -1,4 +1,5 @@
-//! A job: the memory its nodes share, their rendezvous, and how a failure ends it on all nodes.
+//! A job: the memory that its nodes share, their rendezvous, and the end of the job on all nodes
+//! after a failure.
 
 #![allow(unsafe_code, reason = "reads slots under the rendezvous' order")]
 
@@ -28,12 +29,12 @@ type Channel = Queue<RawBlock, 2>;
 pub(super) const RING: usize = if UNDER_LOOM { 2 } else { 256 };
 type Packets = Ring<RING>;
 
-/// A node's stack. Code that runs on the main thread elsewhere should run on a node; the memory is
-/// only reserved.
+/// A node's stack. It has the usual size of a main thread's, so that code written for a main thread
+/// runs on a node; the memory is only reserved.
 const STACK: usize = 8 << 20;
 
-/// The most nodes that each wait for every other's slot: an estimate, as each reads that many cache
-/// lines.
+/// The most nodes that each wait for every other's slot: an estimate, because each reads that many
+/// cache lines.
 const MOST_EAGER: usize = 16;
 
 /// A cache line of its own for a value that many nodes poll.
@@ -41,7 +42,7 @@ const MOST_EAGER: usize = 16;
 #[derive(Default)]
 struct Apart<T>(T);
 
-/// Which nodes a waiting node depends on.
+/// The nodes on which a waiting node depends.
 #[derive(Clone, Copy)]
 pub(super) enum Peers {
     /// All nodes, within their programs.
@@ -56,7 +57,7 @@ pub(super) enum Peers {
     Programs,
 }
 
-/// When a node that waits for a rendezvous may unwind.
+/// The condition on which a node that waits for a rendezvous may unwind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unwinds {
     /// As soon as the job has failed.
@@ -71,47 +72,47 @@ pub(super) enum Unwinds {
 /// The state shared by the nodes of one job.
 pub(super) struct Job {
     slots: Box<[Slots]>,
-    /// Whether each node waits for every slot, instead of for `complete`.
+    /// True if each node waits for every slot, instead of for `complete`.
     eager: bool,
-    /// Whether there are more nodes than cores. Asked before nodes are bound: a bound thread is told
-    /// of one core.
+    /// True if there are more nodes than cores. Determined before nodes are bound: the system
+    /// reports one core to a bound thread.
     crowded: bool,
     /// The number of nodes that have arrived at the present rendezvous.
     arrived: Apart<AtomicUsize>,
-    /// The last rendezvous at which all have arrived.
+    /// The number of the last rendezvous at which all have arrived.
     complete: Apart<AtomicU64>,
     parkers: Parkers,
-    /// By node: what it waits for while it sleeps.
+    /// By node: the awaited event while it sleeps.
     waits: Box<[Noted]>,
-    /// By node: rung when there is something for it to receive, or the job has failed.
+    /// By node: rung when it has something to receive, or the job has failed.
     doorbells: Box<[Doorbell]>,
     /// From node i to node j at `i * size + j`, created at first use.
     channels: Box<[OnceLock<Box<Channel>>]>,
     /// Packets to node i on network j at `2 * i + j`, created at first use.
     rings: Box<[OnceLock<Box<Packets>>]>,
-    /// How many nodes wait for room in these queues.
+    /// Number of nodes that wait for room in these queues.
     waiters: Box<[AtomicUsize]>,
     ports: Box<[Ports]>,
-    /// How many nodes' bits of the asynchronous or are set.
+    /// Number of set bits of the asynchronous or.
     async_or: Apart<AtomicUsize>,
-    /// Which nodes' programs have ended.
+    /// True for nodes whose programs have ended.
     left: Box<[AtomicBool]>,
     leavers: AtomicUsize,
-    /// Which nodes have dropped their transport.
+    /// True for nodes that have dropped their transport.
     gone: Box<[AtomicBool]>,
     /// Memory lent by nodes that left with an operation in flight: others may still access it.
     retained: Mutex<Vec<Loan>>,
-    /// What nodes place for each other.
+    /// Values that nodes exchange.
     shelf: Shelf,
     /// The failure that ended the job.
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
 }
 
-/// What a node waits for.
+/// The call and the awaited event of a node.
 type Noted = Mutex<Option<(Call, Awaited)>>;
 
-/// A wait of a node: for what, and what may end it.
+/// A wait of a node: the awaited event, and the peers that may end it.
 struct Wait<'a, F> {
     job: &'a Job,
     rank: usize,
@@ -170,7 +171,7 @@ impl Job {
         self.slots.len()
     }
 
-    /// Node `rank` arrives at rendezvous `epoch`.
+    /// Records that node `rank` arrives at rendezvous `epoch`.
     ///
     /// # Safety
     /// The caller is node `rank` and has arrived at all rendezvous before `epoch`.
@@ -213,7 +214,7 @@ impl Job {
         }
     }
 
-    /// Whether all have arrived at rendezvous `epoch`; the first `seen` nodes are known to have
+    /// True if all have arrived at rendezvous `epoch`; the first `seen` nodes are known to have
     /// arrived, and `seen` may grow.
     #[inline]
     pub(super) fn all_arrived(&self, epoch: u64, seen: &mut usize) -> bool {
@@ -293,7 +294,7 @@ impl Job {
         self.rings[2 * to + network as usize].get_or_init(|| Box::new(Packets::new()))
     }
 
-    /// Whether a packet waits for node `rank`, which is the caller.
+    /// True if a packet waits for node `rank`, which is the caller.
     #[inline]
     pub(super) fn has_packet(&self, rank: usize, network: Network) -> bool {
         self.rings[2 * rank + network as usize].get().is_some_and(|packets| packets.has_packet())
@@ -324,8 +325,8 @@ impl Job {
         }
     }
 
-    /// As [`sleep`](Self::sleep), where `ready` becomes true when there is room for a packet to node
-    /// `to`.
+    /// As [`sleep`](Self::sleep), for a `ready` that becomes true when there is room for a packet
+    /// to node `to`.
     pub(super) fn wait_for_room(
         &self,
         rank: usize,
@@ -335,7 +336,7 @@ impl Job {
         check: impl Fn(),
     ) {
         let ring = 2 * to + network as usize;
-        // Before the fence of the wait, as the parker's fields.
+        // Before the fence of the wait, like the parker's fields.
         self.waiters[ring].fetch_add(1, Ordering::Relaxed);
         let awaited = Awaited::Room(network, to);
         self.parkers.wait_for(rank, ring + 1, ready, &Wait { job: self, rank, call, awaited, check });
@@ -354,17 +355,18 @@ impl Job {
         }
     }
 
-    /// Node `from` has made something visible that node `to`, which may be the same, receives.
+    /// Notifies node `to`, which may be `from` itself, that node `from` has made something visible
+    /// that `to` receives.
     #[inline]
     pub(super) fn tell(&self, from: usize, to: usize) {
         if to != from {
-            // With the fence that the doorbell requires.
+            // This call includes the fence that the doorbell requires.
             self.parkers.wake(to);
         }
         self.doorbells[to].ring();
     }
 
-    /// None where a node that accesses memory without end would keep another one from its core.
+    /// `None` if a node that accesses memory without pause would keep another one from its core.
     pub(super) fn doorbell(&self, node: usize) -> Option<Doorbell> {
         (!self.crowded).then(|| self.doorbells[node].clone())
     }
@@ -373,12 +375,12 @@ impl Job {
         &self.ports[node]
     }
 
-    /// What nodes place for each other.
+    /// Values that nodes exchange.
     pub(super) fn shelf(&self) -> &Shelf {
         &self.shelf
     }
 
-    /// The counter of the bits of the asynchronous or that are set.
+    /// The counter of set bits of the asynchronous or.
     pub(super) fn async_or(&self) -> &AtomicUsize {
         &self.async_or.0
     }
@@ -394,7 +396,7 @@ impl Job {
     }
 
     /// Unwinds if the job has failed, or if an awaited node has left. Once a node is seen to have
-    /// left, everything it did before is visible, so a condition that is still false stays false.
+    /// left, all its earlier writes are visible, so a condition that is still false stays false.
     pub(super) fn check(&self, rank: usize, call: &Call, peers: Peers, ready: &dyn Fn() -> bool) {
         self.unwind_if_failed();
         if self.leavers.load(Ordering::Acquire) == 0 {
@@ -423,7 +425,7 @@ impl Job {
         }
     }
 
-    /// Whether the programs of all other nodes have ended; what they wrote before is visible then.
+    /// True if the programs of all other nodes have ended; their earlier writes are then visible.
     pub(super) fn all_others_left(&self, rank: usize) -> bool {
         self.leavers.load(Ordering::Acquire) > 0
             && (0..self.size()).all(|node| node == rank || self.left[node].load(Ordering::Acquire))
@@ -468,7 +470,7 @@ impl Job {
     pub(super) fn record(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         self.failed.store(true, Ordering::Release);
-        // With the fence that the doorbells require.
+        // This call includes the fence that the doorbells require.
         self.parkers.wake_all();
         self.doorbells.iter().for_each(Doorbell::ring);
     }
@@ -479,7 +481,7 @@ impl Job {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Node `rank`'s program has ended; calling this again has no effect.
+    /// Records that node `rank`'s program has ended; calling this again has no effect.
     pub(super) fn leave(&self, rank: usize) {
         if !self.left[rank].swap(true, Ordering::Release) {
             self.leavers.fetch_add(1, Ordering::Release);
@@ -487,12 +489,12 @@ impl Job {
         }
     }
 
-    /// Whether all programs have ended.
+    /// True if all programs have ended.
     pub(super) fn all_left(&self) -> bool {
         self.leavers.load(Ordering::Acquire) == self.size()
     }
 
-    /// Node `rank` will receive no more packets.
+    /// Records that node `rank` will receive no more packets.
     pub(super) fn mark_gone(&self, rank: usize) {
         self.gone[rank].store(true, Ordering::Release);
         self.leave(rank);
@@ -502,7 +504,7 @@ impl Job {
         }
     }
 
-    /// Ends the job, in which all nodes sleep or are gone.
+    /// Ends the job; all nodes sleep or are gone.
     #[cold]
     fn end_stuck(&self) {
         let standing = |rank: usize| match &*self.waits[rank].lock().unwrap_or_else(PoisonError::into_inner) {
@@ -512,13 +514,13 @@ impl Job {
             _ => Standing::Ended,
         };
         let standings: Vec<_> = (0..self.size()).map(|rank| (rank, standing(rank))).collect();
-        // None where all nodes are gone.
+        // `None` if all nodes are gone.
         if let Some(failure) = explain(standings, "") {
             self.record(failure);
         }
     }
 
-    /// The calling thread is node `rank`.
+    /// Registers the calling thread as node `rank`.
     pub(super) fn enter(&self, rank: usize) {
         self.parkers.enter(rank);
     }
@@ -549,7 +551,7 @@ impl Job {
     }
 }
 
-/// Runs `program` on `nodes` threads; the results by rank.
+/// Runs `program` on `nodes` threads; returns the results by rank.
 pub(crate) fn run<T: Send>(
     nodes: usize,
     program: impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync,

@@ -11,14 +11,14 @@
 //! # Why lending is sound
 //! A blocking collective accesses lent memory only between two rendezvous in which all nodes take
 //! part. A lender that waits for the first rendezvous unwinds only when it can no longer complete,
-//! because a node has ended without arriving. A failure from elsewhere (the watchdog) is no reason
-//! to unwind, as a late node may still arrive and access the memory. Between the two rendezvous a
-//! node runs only code of this module and cannot fail, and it waits for the second rendezvous
-//! unconditionally.
+//! because a node has ended without arriving. A failure from elsewhere (the watchdog) is not a
+//! reason to unwind, because a late node may still arrive and access the memory. Between the two
+//! rendezvous a node runs only code of this module and cannot fail, and it waits for the second
+//! rendezvous unconditionally.
 //!
 //! All nodes read the same slots at the first rendezvous, so all detect a mismatch together, before
 //! any lent memory is accessed. Between the two rendezvous of a split-phase operation a node runs
-//! its program, which may fail; so the lent memory is owned by the transport, and the job retains
+//! its program, which may fail. So the lent memory is owned by the transport, and the job retains
 //! it if the node does not see the second rendezvous complete. Blocking and split-phase calls do
 //! not match each other: that is a mismatch like any other.
 
@@ -68,7 +68,7 @@ pub(crate) const MOST: usize = 1024;
 /// The most bytes that a put accepts at once.
 const PUT: usize = 16 << 10;
 
-/// Pauses after which a wait for memory is long.
+/// Number of pauses after which a wait for memory is long.
 const LONG: u32 = 200;
 
 /// The sleep of a node that waits long for memory that other nodes change without waking it.
@@ -81,18 +81,18 @@ pub(crate) struct Threads {
     /// The number of rendezvous at which this node has arrived; equal on all nodes at any
     /// rendezvous.
     epoch: u64,
-    /// Whether the node is in a blocking rendezvous, left one by unwinding, or has an operation in
+    /// True if the node is in a blocking rendezvous, left one by unwinding, or has an operation in
     /// flight. A node that catches the unwinding must not arrive at another rendezvous: the
     /// alternation of slots and the count of arrivals require that every rendezvous was completed.
     busy: bool,
     /// The split-phase operation, from its start until it is finished.
     pending: Option<PendingCollective>,
-    /// Packets received since the nodes that wait for room were last woken.
+    /// Number of packets received since the nodes that wait for room were last woken.
     taken: usize,
     /// This node's bit of the asynchronous or.
     bit: bool,
-    /// Whether the programs of all other nodes were seen to have ended, so that memory that they
-    /// share no longer changes.
+    /// True if the programs of all other nodes were seen to have ended, so that their shared memory
+    /// no longer changes.
     alone: bool,
 }
 
@@ -124,7 +124,7 @@ impl Threads {
         self.busy = false;
     }
 
-    /// Meets all nodes and ends the job unless all made the same call.
+    /// Meets all nodes, and ends the job unless all made the same call.
     fn rendezvous_alike(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
         self.rendezvous(call, boundary, bytes, lent);
         self.check_alike();
@@ -157,7 +157,7 @@ impl Threads {
     }
 
     /// Wakes nodes that sleep until there is room for a packet to this node, if it has received
-    /// some.
+    /// any.
     fn notify_room(&mut self) {
         if self.taken > 0 {
             self.taken = 0;
@@ -399,8 +399,8 @@ impl Endpoint for Threads {
         // it.
         self.job.unwind_if_failed();
         if networks == Networks::Only(Network::Reply) {
-            // A handler's replies wait for room while something else is awaited: rare and short,
-            // and no single wake-up covers both.
+            // A handler's replies wait for room while another event is awaited: rare and short, and
+            // no single wake-up covers both.
             yield_now();
             return;
         }
@@ -425,8 +425,8 @@ impl Endpoint for Threads {
                 if came() {
                     return;
                 }
-                // The caller has looked at the memory before, and all others may have written to it
-                // and left since: only what it does not find hereafter never comes.
+                // The caller has polled the memory before, and all others may have written to it
+                // and left since: only data that are not found by a further poll never arrive.
                 if self.alone {
                     job.check(rank, call, Peers::Programs, &came);
                 }

@@ -24,11 +24,12 @@ const LOOK: usize = if UNDER_LOOM { 128 } else { 16 << 10 };
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     /// Waiting for all to arrive at the first rendezvous; this many nodes, counted from the first,
-    /// have.
+    /// have arrived.
     Coming(usize),
-    /// Combining this node's share, this range of it.
+    /// Combining this range of this node's share.
     Combining(usize, usize),
-    /// Waiting for all to arrive at the second rendezvous.
+    /// Waiting for all to arrive at the second rendezvous; this many nodes, counted from the first,
+    /// have arrived.
     Parting(usize),
     Complete,
 }
@@ -80,7 +81,7 @@ impl Threads {
         }
     }
 
-    /// Whether a test may advance the operation in flight.
+    /// True if a test may advance the operation in flight.
     pub(super) fn may_advance(&self) -> bool {
         match self.pending.as_ref().map(|pending| pending.stage) {
             Some(Stage::Coming(seen) | Stage::Parting(seen)) => {
@@ -90,7 +91,7 @@ impl Threads {
         }
     }
 
-    /// Does what can be done now for the operation in flight; returns whether it is complete.
+    /// Advances the operation in flight as far as possible; returns true if it is complete.
     pub(super) fn advance(&mut self) -> bool {
         let Some(pending) = &mut self.pending else { return true };
         let (call, operation, bytes) = (pending.call, pending.operation, pending.loan.bytes());
@@ -144,7 +145,7 @@ impl Threads {
     }
 
     /// Combines a limited number of slices of this node's share and, after the last, arrives at the
-    /// second rendezvous. Returns whether the operation is complete.
+    /// second rendezvous. Returns true if the operation is complete.
     fn combine(
         &mut self,
         call: &Call,

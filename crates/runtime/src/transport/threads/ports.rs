@@ -1,9 +1,9 @@
 //! Ports: memory of a node into which any node writes.
 //!
-//! A put copies straight to the final place; none of the receiver's program runs. While a piece is
-//! copied its writer holds the port's lock, so two writers never write the same memory at once, and
-//! closing a port waits for at most one piece. Arrivals are counted at the port, and two levels of
-//! bits lead to the ports with arrivals: a query without arrivals is one read.
+//! A put copies directly to the final place; no code of the receiver's program runs. While a piece
+//! is copied its writer holds the port's lock, so two writers never write the same memory at once,
+//! and closing a port waits for at most one piece. Arrivals are counted at the port, and two levels
+//! of bits lead to the ports with arrivals: a query without arrivals is one read.
 
 #![allow(unsafe_code, reason = "copies into memory that the port's lock guards")]
 
@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 
 /// The most bytes copied under a port's lock: some microseconds.
 const PIECE: usize = if UNDER_LOOM { 8 } else { 64 << 10 };
-/// The ports of a node; under loom, few, as each execution of a model makes them anew.
+/// The ports of a node; under loom, few, because each execution of a model creates them anew.
 const PORTS: usize = if UNDER_LOOM { 4 } else { transport::PORTS };
 /// Ports that are allocated together, and share a word of bits.
 const GROUP: usize = if UNDER_LOOM { 2 } else { 64 };
@@ -30,7 +30,7 @@ const CLOSED: u32 = 0;
 const OPEN: u32 = 1;
 const LOCKED: u32 = 2;
 
-/// Why a put was refused.
+/// Why a put was rejected.
 pub(super) enum Refusal {
     NotOpen,
     /// The port has only this many bytes.
@@ -40,7 +40,7 @@ pub(super) enum Refusal {
 #[repr(align(64))]
 struct Port {
     state: AtomicU32,
-    /// Bytes not yet reported.
+    /// Number of arrived bytes not yet reported.
     arrived: AtomicUsize,
     memory: UnsafeCell<Option<Loan>>,
 }
@@ -116,7 +116,8 @@ impl Ports {
         Self { news: AtomicU64::new(0), groups: array::from_fn(|_| OnceLock::new()) }
     }
 
-    /// Opens a port; returns the memory if there is no such port or it is open. For the owner.
+    /// Opens a port; returns the memory if there is no such port or it is open. Called by the
+    /// owner.
     pub(super) fn open(&self, port: usize, memory: RawBlock) -> Result<(), RawBlock> {
         let Some(group) = self.groups.get(port / GROUP) else { return Err(memory) };
         let group = group.get_or_init(|| {
@@ -133,7 +134,7 @@ impl Ports {
         Ok(())
     }
 
-    /// Closes a port, after the piece that is being written. For the owner.
+    /// Closes a port, after any piece that is being written. Called by the owner.
     pub(super) fn close(&self, port: usize) -> Option<RawBlock> {
         let port = self.port(port)?;
         if !port.lock() {
@@ -182,13 +183,14 @@ impl Ports {
         }
     }
 
-    /// Whether bytes may have arrived that were not reported. For the owner.
+    /// True if bytes may have arrived that were not reported. Called by the owner.
     #[inline]
     pub(super) fn has_news(&self) -> bool {
         self.news.load(Ordering::Relaxed) != 0
     }
 
-    /// Reports port and bytes of everything that has arrived since the last call. For the owner.
+    /// Reports the port and the number of bytes of all arrivals since the last call. Called by the
+    /// owner.
     pub(super) fn arrivals(&self, report: &mut dyn FnMut(usize, usize)) {
         for group in bits(self.news.swap(0, Ordering::Acquire)) {
             let Some(ports) = self.groups[group].get() else { continue };
@@ -225,14 +227,14 @@ mod loom_tests {
     const REPORTS: &str = "reports while a writer lives";
 
     /// Ports of which these are open, with `bytes` bytes each. They are opened before the writers
-    /// begin, as loom does not know the order given by `OnceLock`.
+    /// begin, because loom does not know the order established by `OnceLock`.
     fn open(ports: &[usize], bytes: usize) -> Arc<Ports> {
         let opened = Arc::new(Ports::new());
         ports.iter().for_each(|port| assert!(opened.open(*port, RawBlock::zeroed(bytes)).is_ok()));
         opened
     }
 
-    /// A thread that puts these bytes; its result is whether the port was open.
+    /// A thread that puts these bytes; its result is true if the port was open.
     fn writer(
         seen: &Arc<Seen>,
         ports: &Arc<Ports>,
@@ -247,7 +249,7 @@ mod loom_tests {
         })
     }
 
-    /// Adds what has arrived in each port; returns whether there was something.
+    /// Adds the arrived bytes of each port; returns true if there were any.
     fn look(ports: &Ports, arrived: &mut [usize]) -> bool {
         let mut found = false;
         if ports.has_news() {
@@ -314,7 +316,7 @@ mod loom_tests {
         });
     }
 
-    /// Bytes are reported for the memory in which they are, and for no other.
+    /// Bytes are reported for the memory that has them, and for no other.
     #[test]
     fn loom_a_port_is_closed_and_opened_again_during_a_put() {
         explore(None, "ports closed between the bytes and their report", |seen| {

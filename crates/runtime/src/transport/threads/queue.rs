@@ -11,9 +11,9 @@ use std::mem::MaybeUninit;
 
 /// A queue of at most `N` elements; `N` is a power of two.
 pub(super) struct Queue<T, const N: usize> {
-    /// Elements taken so far, wrapping.
+    /// Number of elements taken so far, wrapping.
     head: Counter,
-    /// Elements put so far, wrapping.
+    /// Number of elements put so far, wrapping.
     tail: Counter,
     slots: [UnsafeCell<MaybeUninit<T>>; N],
 }
@@ -65,12 +65,12 @@ impl<T, const N: usize> Queue<T, N> {
         Some(value)
     }
 
-    /// Whether there is an element to take.
+    /// True if there is an element to take.
     pub(super) fn is_empty(&self) -> bool {
         self.head.0.load(Ordering::Relaxed) == self.tail.0.load(Ordering::Acquire)
     }
 
-    /// Whether a push would be refused.
+    /// True if a push would be rejected.
     pub(super) fn is_full(&self) -> bool {
         self.tail.0.load(Ordering::Relaxed).wrapping_sub(self.head.0.load(Ordering::Acquire)) == N
     }

@@ -1,13 +1,13 @@
-//! Slots: each node's contribution to a rendezvous, and how nodes detect that all have arrived.
+//! Slots: each node's contribution to a rendezvous, and the detection that all have arrived.
 //!
 //! A node has two slots, used in alternate epochs. It may write the slot of epoch t only when all
 //! others have read that of epoch t − 2; they have, because they arrived at epoch t − 1 after
-//! reading it. So one rendezvous suffices for everything that fits on a slot.
+//! reading it. So one rendezvous suffices for values that fit on a slot.
 //!
 //! With a core for every node, each node waits for every other node's slot: one cache line moves
 //! from writer to reader, and contains the call and the first numbers. With more nodes than cores,
-//! P² reads by nodes that share a core would be too expensive; there each node increments a
-//! counter, and the last one sets the epoch for which all wait.
+//! P² reads by nodes that share a core would be too expensive. Each node then increments a counter,
+//! and the last one sets the epoch for which all wait.
 
 #![allow(unsafe_code, reason = "slots are shared memory; the rendezvous order their writes and reads")]
 
@@ -15,16 +15,16 @@ use super::sync::{AtomicU64, Ordering, UnsafeCell};
 use crate::transport::{Boundary, Call};
 use std::panic::Location;
 
-/// Words that fit on a slot.
+/// Number of words that fit on a slot.
 const WORDS: usize = 27;
 
-/// Bytes that fit on a slot.
+/// Number of bytes that fit on a slot.
 pub(super) const SHORT: usize = WORDS * 8;
 
-/// How a node arrives at a rendezvous, besides its call.
+/// The mode in which a node arrives at a rendezvous, besides its call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
-    /// With a split-phase operation.
+    /// True for a split-phase operation.
     pub(super) started: bool,
     /// Its position in a segmented scan.
     pub(super) boundary: Boundary,
@@ -125,7 +125,7 @@ impl Slots {
         slot.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Whether the owner has written its contribution to rendezvous `epoch`.
+    /// True if the owner has written its contribution to rendezvous `epoch`.
     pub(super) fn is_written(&self, epoch: u64) -> bool {
         self.slot(epoch).epoch.load(Ordering::Acquire) >= epoch
     }

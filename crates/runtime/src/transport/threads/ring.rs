@@ -1,10 +1,10 @@
 //! A bounded queue of packets with many producers and one consumer, without locks.
 //!
-//! Each slot has a sequence number that says who may use the slot: the producer of element i if it
-//! is i, the consumer if it is i + 1; a freed slot has i plus the capacity (D. Vyukov's bounded
-//! queue). Producers claim a slot by advancing `tail`, so one that is preempted in between delays
-//! the elements behind it, but blocks no poll: to the consumer the queue looks empty. A single
-//! consumer needs no read-modify-write.
+//! Each slot has a sequence number that determines the thread that may use the slot: the producer
+//! of element i if the number is i, the consumer if it is i + 1. A freed slot has i plus the
+//! capacity (D. Vyukov's bounded queue). Producers claim a slot by advancing `tail`. A producer
+//! that is preempted in between delays the elements behind it, but blocks no poll: to the consumer
+//! the queue looks empty. A single consumer needs no read-modify-write.
 //!
 //! Sequence number, header and the first data are on one cache line, the only one that moves
 //! between two cores for a short packet.
@@ -18,12 +18,12 @@ use std::array;
 
 /// The words of a packet: the header's and the data's.
 const WORDS: usize = size_of::<Packet>() / 8;
-/// Those on the cache line of 64 bytes with the sequence number.
+/// Number of words on the cache line of 64 bytes with the sequence number.
 const NEAR: usize = 7;
-/// The data bytes among them.
+/// Number of data bytes on that line.
 const NEAR_DATA: u8 = 8 * NEAR as u8 - 16;
 
-/// One packet; two lines, as some processors fetch lines in pairs.
+/// One packet; two lines, because some processors fetch lines in pairs.
 #[repr(C, align(128))]
 struct Slot {
     sequence: AtomicUsize,
@@ -32,9 +32,9 @@ struct Slot {
 
 /// A queue of at most `N` packets; `N` is a power of two.
 pub(super) struct Ring<const N: usize> {
-    /// Packets claimed by producers so far, wrapping.
+    /// Number of packets claimed by producers so far, wrapping.
     tail: Counter,
-    /// Packets taken so far, wrapping; written only by the consumer.
+    /// Number of packets taken so far, wrapping; written only by the consumer.
     head: Counter,
     slots: [Slot; N],
 }
@@ -104,14 +104,14 @@ impl<const N: usize> Ring<N> {
         true
     }
 
-    /// Whether there is a packet to take; for the consumer.
+    /// True if there is a packet to take; for the consumer.
     #[inline]
     pub(super) fn has_packet(&self) -> bool {
         let head = self.head.0.load(Ordering::Relaxed);
         self.slots[head % N].sequence.load(Ordering::Acquire) == head.wrapping_add(1)
     }
 
-    /// Whether a push would find room.
+    /// True if a push would find room.
     pub(super) fn has_room(&self) -> bool {
         let tail = self.tail.0.load(Ordering::Relaxed);
         self.slots[tail % N].sequence.load(Ordering::Acquire).wrapping_sub(tail) as isize >= 0
@@ -150,13 +150,13 @@ mod loom_tests {
         Packet::new(0, Part::Whole, i, &[i as u8 + 1; 64][..64 * (i % 2)])
     }
 
-    /// `producers` try to put `each` packets into two slots, while the consumer tries `looks` times
-    /// to take one; exactly the accepted packets arrive, once and in order. There is no spinning,
-    /// so that the number of interleavings is small.
+    /// `producers` threads try to put `each` packets into two slots, while the consumer tries
+    /// `looks` times to take one. Exactly the accepted packets arrive, once and in order. There is
+    /// no spinning, so that the number of interleavings is small.
     ///
-    /// The consumer yields before each look. Without that it always runs first: loom remembers only
-    /// the last access of a variable, and the producer's own load of a sequence number hides the
-    /// consumer's.
+    /// The consumer yields before each attempt. Without that it always runs first: loom remembers
+    /// only the last access of a variable, and the producer's own load of a sequence number hides
+    /// the consumer's.
     fn many_to_one(producers: usize, each: usize, looks: usize, preemptions: Option<usize>) {
         explore(preemptions, "concurrent takes", move |seen| {
             let ring = Arc::new(Ring::<2>::new());

@@ -3,9 +3,9 @@
 //!
 //! The cell has loom's interface, which marks the beginning and end of an access.
 //!
-//! Under loom, `Arc`, `Mutex` and `OnceLock` remain those of `std`: loom runs all threads of a
+//! Under loom, `Arc`, `Mutex` and `OnceLock` remain those of `std`. Loom runs all threads of a
 //! model as coroutines of one thread and changes between them only in its own operations, and no
-//! lock of this transport is held during one.
+//! lock of this transport is held during such an operation.
 
 #[cfg(not(all(test, loom)))]
 pub(super) use std::{
@@ -22,8 +22,8 @@ pub(super) use loom::{
     thread::{Thread, current, park, yield_now},
 };
 
-/// Whether loom runs this code. Spins and yields before a node sleeps are cut away then: each would
-/// be one more interleaving of the same accesses.
+/// True if loom runs this code. Spins and yields before a sleep are then removed: each would be one
+/// more interleaving of the same accesses.
 pub(super) const UNDER_LOOM: bool = cfg!(all(test, loom));
 
 /// Sets a flag that only this thread stores to, and that others exchange (relaxed).
@@ -53,20 +53,20 @@ impl<T> UnsafeCell<T> {
         Self(std::cell::UnsafeCell::new(value))
     }
 
-    /// For reading, while nobody writes.
+    /// Access for reading, while no other thread writes.
     #[inline]
     pub(super) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())
     }
 
-    /// For writing, while nobody else reads or writes.
+    /// Access for writing, while no other thread reads or writes.
     #[inline]
     pub(super) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         write(self.0.get())
     }
 }
 
-/// A counter on its own cache line (two, as some processors fetch lines in pairs).
+/// A counter on its own cache line (two lines, because some processors fetch lines in pairs).
 #[repr(align(128))]
 #[derive(Default)]
 pub(super) struct Counter(pub(super) AtomicUsize);

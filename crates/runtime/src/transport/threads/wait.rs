@@ -1,21 +1,22 @@
 //! Waiting: spin, then yield, then sleep.
 //!
-//! A node waits for a condition on shared memory. Spinning notices it soonest, but only if the node
-//! that fulfils it runs on another core; otherwise spinning takes that node's core. This cannot be
-//! known in advance (more nodes than cores, other programs, the scheduler's placement), so each
-//! node adapts: a spin that succeeds doubles the spins of the next, one that fails quarters them.
-//! Long waits end in sleep, so that a node with work to do has the machine to itself.
+//! A node waits for a condition on shared memory, which another node fulfils. Spinning detects the
+//! condition soonest, but only if the other node runs on another core; otherwise spinning occupies
+//! the core that the other node needs. This cannot be known in advance (more nodes than cores,
+//! other programs, the scheduler's placement), so each node adapts: a spin that succeeds doubles
+//! the spins of the next, one that fails quarters them. Long waits end in sleep, so that a node
+//! with work to do has the machine to itself.
 //!
 //! Waking is the classical two-flag handshake: a sleeper sets its flag, then checks the condition
 //! once more; a waker fulfils the condition, then checks the flags. A sequentially consistent fence
 //! between the two steps on each side ensures that at least one of them sees the other.
 //!
-//! Who goes to sleep last, with all others asleep or gone, finds the job stuck: nodes wake each
-//! other, and none is left to do so. The count of those asleep is never too high: a sleeper enters
-//! it as the last step before it sleeps, and whoever wakes a sleeper, or the sleeper itself, takes
-//! it out before it clears its flag. So at the full count no node runs, all have found their
-//! conditions false after the last one that ran had done its last step, and none can change any
-//! more.
+//! The node that goes to sleep last, with all others asleep or gone, detects that the job is stuck:
+//! nodes wake each other, and none is left to do so. The count of sleeping nodes is never too high:
+//! a sleeper adds itself as the last step before it sleeps, and the waker of a sleeper, or the
+//! sleeper itself, subtracts it before it clears its flag. So at the full count no node runs, all
+//! have found their conditions false after the last running node had done its last step, and none
+//! can change any more.
 
 use super::sync::{
     AtomicBool, AtomicUsize, Ordering, Thread, UNDER_LOOM, current, fence, park, set, spin_loop, yield_now,
@@ -26,9 +27,9 @@ use std::sync::atomic::AtomicU32;
 
 /// The most rounds of the spin loop before the first yield: some tens of microseconds.
 const MOST_SPINS: u32 = if UNDER_LOOM { 0 } else { 2048 };
-/// The fewest: enough for a node that runs on another core at this moment.
+/// The fewest rounds: enough for a node that runs on another core at this moment.
 const FEWEST_SPINS: u32 = if UNDER_LOOM { 0 } else { 16 };
-/// Yields before sleeping.
+/// Number of yields before sleeping.
 const YIELDS: u32 = if UNDER_LOOM { 0 } else { 200 };
 
 /// A node's parker; padded, so that going to sleep touches no other node's cache line.
@@ -38,7 +39,8 @@ struct Parker {
     /// The node's number of spins; written only by it, so loom has nothing to explore here.
     spins: AtomicU32,
     asleep: AtomicBool,
-    /// A number chosen by the caller for what this node awaits; 0 if it is not woken by number.
+    /// A number chosen by the caller that identifies this node's awaited event; 0 if the node is
+    /// not woken by number.
     awaits: AtomicUsize,
     thread: OnceLock<Thread>,
 }
@@ -46,21 +48,22 @@ struct Parker {
 /// The parkers of all nodes.
 pub(super) struct Parkers {
     parkers: Box<[Parker]>,
-    /// How many are asleep or about to be: while it is 0, waking costs one read of a line that no
-    /// node writes.
+    /// Number of nodes that are asleep or about to be: while it is 0, waking costs one read of a
+    /// line that no node writes.
     sleepers: AtomicUsize,
-    /// How many are asleep for certain, or gone; wrapping, as it may be too low for a moment.
+    /// Number of nodes that are certainly asleep, or gone; wrapping, because it may be too low for
+    /// a moment.
     parked: AtomicUsize,
 }
 
-/// What a node does in a long wait.
+/// The actions of a node in a long wait.
 pub(super) trait Waiting {
     /// Called between spins and before each sleep; may unwind.
     fn check(&self);
-    /// Called before each sleep, after `check`: what the node waits for.
+    /// Called before each sleep, after `check`: records the awaited event.
     fn note(&self);
-    /// All nodes sleep or are gone: none will be woken. Called by the last one, before it sleeps;
-    /// may wake nodes.
+    /// Called when all nodes sleep or are gone, so that none will be woken. The last node calls it
+    /// before it sleeps; it may wake nodes.
     fn stuck(&self);
 }
 
@@ -86,8 +89,9 @@ impl Parkers {
         }
     }
 
-    /// The beginning of a wait, the whole of most: spins, and returns whether `ready` is true. If it
-    /// is not, [`wait_long`](Self::wait_long) follows. What that needs is not prepared before.
+    /// The beginning of a wait, which usually suffices: spins, and returns the value of `ready`. If
+    /// it is false, [`wait_long`](Self::wait_long) must follow. Preparations for that are made only
+    /// then.
     #[inline]
     pub(super) fn spin(&self, rank: usize, ready: impl Fn() -> bool) -> bool {
         if ready() {
@@ -141,13 +145,13 @@ impl Parkers {
         }
     }
 
-    /// One more node sleeps for certain, or is gone; whether all do.
+    /// Counts one more node that certainly sleeps or is gone; returns true if all do.
     pub(super) fn count_parked(&self) -> bool {
         self.parked.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == self.parkers.len()
     }
 
-    /// The calling node no longer sleeps; `counted` says whether it has been counted. A waker that
-    /// has cleared its flag has taken one from the count.
+    /// Called when the calling node no longer sleeps; `counted` is true if it has been counted. A
+    /// waker that has cleared its flag has subtracted one from the count.
     fn uncount(&self, parker: &Parker, counted: bool) {
         if counted {
             self.parked.fetch_sub(1, Ordering::AcqRel);
@@ -157,7 +161,7 @@ impl Parkers {
         }
     }
 
-    /// Wakes all sleepers; called after a condition that many may await has become true.
+    /// Wakes all sleepers; called after a condition that many nodes may await has become true.
     pub(super) fn wake_all(&self) {
         if self.someone_sleeps() {
             self.wake_sleepers();
@@ -185,7 +189,7 @@ impl Parkers {
         self.parkers[rank].awaits.store(0, Ordering::Relaxed);
     }
 
-    /// Whether some node sleeps; called like [`Parkers::wake`], after a condition has become true.
+    /// True if some node sleeps; called like [`Parkers::wake`], after a condition has become true.
     pub(super) fn someone_sleeps(&self) -> bool {
         fence(Ordering::SeqCst);
         self.sleepers.load(Ordering::Relaxed) > 0
@@ -236,7 +240,7 @@ mod loom_tests {
 
     const SLEEPS: &str = "sleeps while a waker lives";
 
-    /// Where wakers are no nodes, a count of nodes says nothing.
+    /// If wakers are not nodes, the count of nodes has no meaning.
     impl<F: Fn()> Waiting for F {
         fn check(&self) {
             self();
@@ -245,7 +249,7 @@ mod loom_tests {
         fn stuck(&self) {}
     }
 
-    /// Nodes of which none may be taken for stuck, or all are.
+    /// Nodes, in a job that must be found stuck, or must never be.
     struct Nodes<'a> {
         parkers: &'a Parkers,
         is_stuck: &'a AtomicBool,
@@ -263,8 +267,8 @@ mod loom_tests {
         }
     }
 
-    /// Two nodes take turns, the last of which is `last`, each waiting for its own. If one withholds
-    /// the turn after `withheld`, the job is found stuck, otherwise never.
+    /// Two nodes take turns, the last of which is `last`; each waits for its own turn. If one
+    /// withholds the turn after `withheld`, the job must be found stuck, otherwise never.
     fn turns(last: usize, withheld: Option<usize>) {
         explore(Some(3), SLEEPS, move |seen| {
             let parkers = Arc::new(Parkers::new(2));
@@ -285,7 +289,7 @@ mod loom_tests {
                             parkers.wake(1 - rank);
                         }
                     }
-                    // As a node that is gone.
+                    // Like a node that is gone.
                     if parkers.count_parked() && turn.load(Ordering::Acquire) <= last {
                         waiting.stuck();
                     }
@@ -317,7 +321,7 @@ mod loom_tests {
     }
 
     /// Node 0 waits once, until each of `wakers` threads has raised a count and then woken it. A
-    /// wake-up that is lost is a deadlock, which loom reports.
+    /// lost wake-up is a deadlock, which loom reports.
     fn one_sleeper(wakers: usize, preemptions: Option<usize>, wait_for: usize, wake: fn(&Parkers)) {
         explore(preemptions, SLEEPS, move |seen| {
             let (parkers, count) = (Arc::new(Parkers::new(1)), Arc::new(AtomicUsize::new(0)));

@@ -1,4 +1,4 @@
-//! Words that several nodes access, for as long as anyone holds them.
+//! Words that several nodes access, valid as long as any node holds them.
 
 use crate::block::byte_length;
 use std::any::Any;
@@ -7,16 +7,16 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words by which a process aligns its own: two cache lines, as some processors fetch lines in
-/// pairs.
+/// Alignment in words of a process's own words: two cache lines, because some processors fetch
+/// lines in pairs.
 const ALIGN: usize = 16;
 
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
-/// Atomic words of one node that others access too: a part of this process's memory, or of memory
-/// that processes of one host [share](crate::Node::share_words). Clones are of the same words,
-/// which live as long as any of them.
+/// Atomic words of one node that others access, too: a part of this process's memory, or of memory
+/// that processes of one host [share](crate::Node::share_words). Clones share the words, which
+/// exist as long as any clone.
 #[derive(Clone)]
 pub struct SharedWords {
     /// Valid as long as `keep`: lent only for as long as `self` is borrowed.
@@ -28,7 +28,7 @@ impl SharedWords {
     /// Words of this process, all zero; the first begins a cache line.
     ///
     /// # Panics
-    /// Memory cannot hold them.
+    /// If memory cannot hold them.
     #[must_use]
     #[track_caller]
     pub fn zeroed(words: usize) -> Self {
@@ -43,10 +43,10 @@ impl SharedWords {
         Self { words, keep: Arc::new(own) }
     }
 
-    /// Copies words from place `at` on to `into`: each is read whole (relaxed), in any order.
+    /// Copies words, from word `at` on, to `into`: each is read whole (relaxed), in any order.
     ///
     /// # Panics
-    /// The length of `into` is no multiple of 8 bytes, or there are fewer words.
+    /// If the length of `into` is not a multiple of 8 bytes, or there are fewer words.
     #[inline]
     pub fn read_into(&self, at: usize, into: &mut [u8]) {
         let words = &self.words[at..][..words_of(into)];
@@ -57,8 +57,7 @@ impl SharedWords {
         }
     }
 
-    /// Copies `from` to the words from place `at` on: each is written whole (relaxed), in any
-    /// order.
+    /// Copies `from` to the words from word `at` on: each is written whole (relaxed), in any order.
     ///
     /// # Panics
     /// As [`read_into`](Self::read_into).
@@ -81,7 +80,7 @@ impl SharedWords {
     /// The first `at` words, and the rest.
     ///
     /// # Panics
-    /// There are less than `at`.
+    /// If there are fewer than `at`.
     #[must_use]
     pub fn split_at(&self, at: usize) -> (Self, Self) {
         let (first, rest) = self.words.split_at(at);
@@ -105,7 +104,7 @@ impl fmt::Debug for SharedWords {
     }
 }
 
-/// The words of so many bytes.
+/// The number of words of these bytes.
 #[inline]
 fn words_of(bytes: &[u8]) -> usize {
     assert!(bytes.len().is_multiple_of(WORD), "{} bytes are no whole words", bytes.len());
@@ -129,10 +128,10 @@ mod vectors {
     const VECTOR: usize = 32;
     /// The words that the loop copies in one step.
     const STEP: usize = 4 * VECTOR / WORD;
-    /// Fewer words are copied one by one.
+    /// The least number of words copied by vectors; fewer are copied one by one.
     const LEAST: usize = 2 * STEP;
 
-    /// Copies the first words, as many as it returns.
+    /// Copies the first words; returns their number.
     #[inline]
     pub(super) fn read(words: &[AtomicU64], into: &mut [u8]) -> usize {
         if words.len() < LEAST || !is_x86_feature_detected!("avx") {
@@ -151,7 +150,7 @@ mod vectors {
         head + steps * STEP
     }
 
-    /// As [`read`], the other way.
+    /// As [`read`], in the other direction.
     #[inline]
     pub(super) fn write(words: &[AtomicU64], from: &[u8]) -> usize {
         if words.len() < LEAST || !is_x86_feature_detected!("avx") {
@@ -170,7 +169,7 @@ mod vectors {
         head + steps * STEP
     }
 
-    /// The words before the first of which a vector at this address is aligned, or nearly so.
+    /// The number of words before the first one at which a vector is aligned, or nearly so.
     #[inline]
     fn before(address: usize) -> usize {
         (VECTOR - address % VECTOR) % VECTOR / WORD
@@ -216,7 +215,7 @@ mod vectors {
     }
 }
 
-/// Elsewhere words are copied one by one.
+/// On other processors words are copied one by one.
 #[cfg(not(target_arch = "x86_64"))]
 mod vectors {
     use std::sync::atomic::AtomicU64;
@@ -236,7 +235,7 @@ mod vectors {
 mod tests {
     use super::*;
 
-    /// Every length, place and alignment of the bytes around the vectors' steps.
+    /// Every length, position and alignment around the vectors' steps.
     #[test]
     fn copies_are_of_the_words_asked_for() {
         let words = SharedWords::zeroed(200);

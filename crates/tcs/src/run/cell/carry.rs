@@ -1,4 +1,4 @@
-//! Messages of a cell: which connection they take, and what they cost in simulated time.
+//! Messages of a cell: the connection that each takes, and its cost in simulated time.
 
 use super::{Active, Cell};
 use crate::run::fabric::Fabric;
@@ -14,7 +14,7 @@ impl Cell<'_> {
         table.get(index).copied().flatten()
     }
 
-    /// The image's number of an internal connection.
+    /// The image's index of an internal connection.
     #[inline]
     #[track_caller]
     pub(in crate::run) fn number(&mut self, task: crate::describe::TaskId, index: usize) -> usize {
@@ -70,7 +70,7 @@ impl Cell<'_> {
         }
     }
 
-    /// This cell's end of a connection, which must be here.
+    /// This cell's end of a connection that begins or ends here.
     #[inline]
     #[track_caller]
     fn end(&mut self, connection: usize, active: Active, sends: bool) -> End {
@@ -82,7 +82,7 @@ impl Cell<'_> {
         End { connection, peer, depth: linked.depth, rate: active.rate, latency: active.latency }
     }
 
-    /// Starts a transfer in the background; returns its number.
+    /// Starts a DMA transfer; returns its number.
     #[track_caller]
     pub(in crate::run) fn start_spool<T: Pod>(
         &mut self,
@@ -111,7 +111,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Waits until a transfer in the background has ended, and forgets it.
+    /// Waits for a DMA transfer and removes it.
     #[track_caller]
     pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer> {
         self.show();
@@ -142,13 +142,13 @@ impl Cell<'_> {
         }
     }
 
-    /// The transfer in the background that was started last.
+    /// The DMA transfer that was started last.
     pub(super) fn newest_spool(&self) -> u64 {
         self.spools().newest()
     }
 
-    /// Ends all transfers in the background that were started after this one: a set must be idle
-    /// before it is left. Those before are of tasks that wait for this one.
+    /// Waits for all DMA transfers started after `before`: a set must be idle before it is left.
+    /// Earlier transfers belong to suspended tasks.
     #[track_caller]
     pub(super) fn finish_after(&mut self, before: u64) {
         loop {
@@ -159,8 +159,8 @@ impl Cell<'_> {
         }
     }
 
-    /// Messages of a connection are in order: one in the foreground waits for those in the
-    /// background.
+    /// Keeps the messages of a connection in order: a foreground message waits for the connection's
+    /// DMA transfers.
     #[inline]
     #[track_caller]
     fn after_spools(&mut self, connection: usize, sends: bool) {

@@ -9,16 +9,16 @@ use strata_runtime::Block;
 use strata_runtime::select::{Options, SelectError};
 use strata_select::Library;
 
-/// The ports that these messages use, of those for programs.
+/// The ports that these messages use, out of those for programs.
 const PORTS: usize = 4070;
 
-/// Libraries of patterns.
+/// Libraries that choose the form of a pattern.
 pub(crate) trait Compiled: Library {
-    /// The form this candidate is of.
+    /// The form of this candidate.
     fn form(&self) -> Form;
 }
 
-/// A block that is sent: to this cell of the task, from and to these elements.
+/// A block to send: the target cell of the task, and the elements to send from and to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) to: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Sent {
 }
 
 impl Cell<'_> {
-    /// Sends blocks of `length` elements of `data`; returns `result` with what has come: `expected`
+    /// Sends blocks of `length` elements of `data`; returns `result` with the `expected` received
     /// elements. Collective over the task's cells.
     #[track_caller]
     pub(crate) fn deposit<T: Pod>(
@@ -43,7 +43,7 @@ impl Cell<'_> {
         self.close_deposit(0, expected)
     }
 
-    /// Opens memory for messages.
+    /// Opens memory for deposits.
     #[track_caller]
     pub(crate) fn open_deposit<T: Pod>(&mut self, port: usize, memory: Block<T>, expected: usize) {
         self.node.open_port(PORTS + port, memory);
@@ -52,7 +52,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Sends blocks into memory that is open.
+    /// Sends blocks into open memory.
     #[track_caller]
     pub(crate) fn send_deposits<T: Pod>(
         &mut self,
@@ -70,7 +70,7 @@ impl Cell<'_> {
         self.absorb();
     }
 
-    /// Waits until all that is expected has come.
+    /// Waits until all `expected` elements have arrived.
     #[track_caller]
     pub(crate) fn close_deposit<T: Pod>(&mut self, port: usize, expected: usize) -> Block<T> {
         self.show();
@@ -83,7 +83,7 @@ impl Cell<'_> {
     }
 
     /// The best form of a pattern for blocks of `bytes`, by models for as many nodes as the task
-    /// has cells. Local: all cells choose alike. Where time is simulated without the machine's
+    /// has cells. Local: all cells choose the same. If time is simulated without the machine's
     /// network, only `sets` applies.
     pub(crate) fn choose<L: Compiled>(&mut self, bytes: usize) -> Result<Form, SelectError> {
         let timed_apart = self.options.simulated && !self.clocked;

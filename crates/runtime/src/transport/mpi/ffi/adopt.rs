@@ -1,21 +1,21 @@
-//! Nodes on a communicator of a program that has initialised MPI itself.
+//! Nodes on a communicator, for a program that has initialised MPI itself.
 
 use super::{World, error_of};
 use mpi::ffi;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-/// The nodes of a communicator, until dropped: a collective, as creating it.
+/// The nodes of a communicator, until dropped; creating and dropping it are collective.
 pub(crate) struct Adopted {
     world: &'static World,
-    /// Stays with its thread, which may be the only one that calls MPI.
+    /// Not `Send`: this thread may be the only one that may call MPI.
     thread: PhantomData<*const ()>,
 }
 
-/// Whether MPI was initialised and not yet finalised.
+/// True if MPI was initialised and not yet finalised.
 ///
 /// # Errors
-/// It was finalised, or an error of MPI.
+/// If it was finalised, or MPI reports an error.
 pub(super) fn is_initialised() -> Result<bool, String> {
     let (mut begun, mut ended): (c_int, c_int) = (0, 0);
     // SAFETY: MPI allows this call at any time; it writes to a variable that outlives the call.
@@ -29,7 +29,7 @@ pub(super) fn is_initialised() -> Result<bool, String> {
 }
 
 impl Adopted {
-    /// The nodes of `communicator`. Collective in it.
+    /// Creates the nodes of `communicator`. Collective over it.
     pub(crate) fn new(communicator: ffi::MPI_Comm) -> Result<Self, String> {
         if !is_initialised()? {
             return Err("MPI is not initialised: call `mpi::initialize()` before".to_owned());
@@ -53,7 +53,7 @@ impl Adopted {
         if between != 0 {
             return Err("a communicator between two groups has no common numbers of nodes".to_owned());
         }
-        // What is left behind at the end is a few words; a node's parts refer to it until then.
+        // Only a few words are leaked at the end; a node's parts refer to them until then.
         Ok(Self { world: Box::leak(Box::new(World::on(communicator)?)), thread: PhantomData })
     }
 

@@ -1,8 +1,8 @@
-//! Memory that processes of one host share: each creates its own, and the others map it by its
-//! place among the open files of its owner.
+//! Memory that processes of one host share: each process creates its own, and the others map it
+//! through the open files of its owner.
 //!
-//! The memory lasts until the last process has dropped the words. Linux only; elsewhere there is
-//! none, and nodes exchange messages.
+//! The memory lasts until the last process has dropped the words. Linux only; on other systems
+//! there is none, and nodes exchange messages.
 
 #![allow(unsafe_code, reason = "words in memory that the kernel has mapped")]
 
@@ -17,23 +17,23 @@ use {
     std::sync::atomic::AtomicU64,
 };
 
-/// Where other processes find a node's memory. All zero where it has none.
+/// The location of a node's memory for other processes. All fields are zero if it has none.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Place {
     process: u64,
-    /// The file among those that the process has open.
+    /// The number of the open file of the process.
     descriptor: u64,
-    /// The file itself: a process of another container may have the same number.
+    /// The identity of the file: a process of another container may have the same number.
     device: u64,
     inode: u64,
 }
 
-/// Memory of this node that others can map while this value lives.
+/// Memory of this node that others can map while this value exists.
 pub(super) struct Memory {
     place: Place,
     words: SharedWords,
-    /// Open until the others have mapped it.
+    /// Kept open until the others have mapped it.
     #[cfg(target_os = "linux")]
     _file: File,
 }
@@ -68,7 +68,7 @@ impl Place {
 
 #[cfg(target_os = "linux")]
 impl Memory {
-    /// `words` zero words.
+    /// Creates `words` zero words.
     pub(super) fn create(words: usize) -> Result<Self, String> {
         use nix::sys::memfd::{MFdFlags, memfd_create};
         let file = memfd_create("strata", MFdFlags::MFD_CLOEXEC).map_err(|error| error.to_string())?;
@@ -82,7 +82,7 @@ impl Memory {
             inode: found.ino(),
         };
         let words = map(&file, words)?;
-        // Pages lie near the processor that touches them first.
+        // Pages are placed near the processor that touches them first.
         words.iter().for_each(|word| word.store(0, std::sync::atomic::Ordering::Relaxed));
         Ok(Self { place, words, _file: file })
     }
@@ -104,7 +104,7 @@ impl Place {
     }
 }
 
-/// The words of a file that has them.
+/// Maps the words of a file that has this number of them.
 #[cfg(target_os = "linux")]
 fn map(file: &File, words: usize) -> Result<SharedWords, String> {
     let length = byte_length::<u64>(words).max(1);

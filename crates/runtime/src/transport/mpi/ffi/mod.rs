@@ -1,16 +1,16 @@
-//! The calls of the MPI library that this transport makes: all of its unsafe code.
+//! All calls of the MPI library by this transport: all of its unsafe code.
 //!
-//! rsmpi's safe collectives relate neither the types nor the lengths of what is sent and received;
-//! here both are slices whose lengths are checked before the library gets them. Every return code
-//! of MPI is checked. An error has no remedy on one node, and memory that a request still uses must
-//! not be freed, so an error ends the job at once ([`World::die`]).
+//! rsmpi's safe collectives check neither the types nor the lengths of sent and received data; here
+//! both are slices whose lengths are checked before the call. Every return code of MPI is checked.
+//! An error has no remedy on one node, and memory that a request still uses must not be freed, so
+//! an error ends the job at once ([`World::die`]).
 //!
-//! Counts are `int` in MPI 3: longer data go in pieces of [`PIECE`] bytes.
+//! Counts are `int` in MPI 3: longer data are sent in pieces of [`PIECE`] bytes.
 //!
-//! This module has the job itself, and calls that are made once or for long data; [`post`] has the
+//! This module has the job itself, and calls that are made once or for long data. [`post`] has the
 //! messages to rings of receives, [`requests`] the messages of one collective, [`region`] memory
-//! that others write into, [`host`] memory that the nodes of a host share, [`window`] memory of
-//! one-sided transfers, [`prepared`] messages that repeat.
+//! into which others write, [`host`] memory that the nodes of a host share, [`window`] memory of
+//! one-sided transfers, [`prepared`] repeated messages.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -36,7 +36,7 @@ const TAG: c_int = 1;
 /// The tag of long puts.
 const LONG: c_int = 2;
 
-/// Time for the launcher to forward the reason why the job ends.
+/// Time for the launcher to forward the reason for the end of the job.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Bytes of the window in which a node publishes its state: its turn, the header of its last
@@ -47,28 +47,28 @@ const WINDOW: usize = 8 + HEADER + 8 + 8 + HEADER;
 /// The index of the window's word with the node's bit of the asynchronous or.
 const BIT: usize = 1 + HEADER / 8;
 
-/// The index of the word that says whether the node waits for messages, before the call.
+/// The index of the word that is set while the node waits for messages; the call follows.
 const WAIT: usize = BIT + 1;
 
-/// The job as MPI sees it; created once in a process.
+/// The job as MPI sees it; created once a process.
 pub(super) struct World {
     rank: usize,
     size: usize,
     /// The communicator of programs.
     programs: ffi::MPI_Comm,
-    /// The communicator of messages straight into memory that is known to be ready: vectors of
+    /// The communicator for messages directly into memory that is known to be ready: vectors of
     /// collectives, long puts.
     pairs: ffi::MPI_Comm,
     /// The communicators of messages to rings of receives, by [`Lane`].
     lanes: [ffi::MPI_Comm; Lane::ALL.len()],
-    /// The communicator in which nodes that have left the program wait.
+    /// The communicator in which nodes wait after leaving the program.
     ends: ffi::MPI_Comm,
     window: ffi::MPI_Win,
     /// Memory that nodes expose to each other, in the order of its creation.
     windows: Mutex<Vec<window::Window>>,
     /// This node's part of the window: its turn, then the header of its call, in words.
     shown: &'static [AtomicU64; WINDOW / 8],
-    /// Whether a program runs: then a process that exits would leave others waiting.
+    /// True if a program runs: if the process exits then, it would leave others waiting.
     running: AtomicBool,
 }
 
@@ -156,12 +156,12 @@ pub(super) mod region;
 pub(super) mod requests;
 mod window;
 
-/// A length as MPI's `int`. Callers have limited it to [`PIECE`].
+/// Converts a length to MPI's `int`. Callers limit it to [`PIECE`].
 fn count(length: usize) -> c_int {
     c_int::try_from(length).unwrap_or(c_int::MAX)
 }
 
-/// A node's number as MPI's `int`, from which it came.
+/// Converts a node's number to MPI's `int`, from which it came.
 fn peer(rank: usize) -> c_int {
     c_int::try_from(rank).unwrap_or(c_int::MAX)
 }
@@ -172,7 +172,7 @@ fn bytes() -> ffi::MPI_Datatype {
     unsafe { ffi::RSMPI_UINT8_T }
 }
 
-/// The first line of what the MPI library says that it is.
+/// The first line of the MPI library's version text.
 fn library() -> String {
     // MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH and less elsewhere.
     let mut text = [0u8; 16 << 10];
@@ -186,8 +186,9 @@ fn library() -> String {
     line.split(", package").next().unwrap_or_default().trim().replace('\t', " ")
 }
 
-/// Refuses a job whose launcher is of another MPI than the library: to the library each of its
-/// processes is a job of its own, and all would do the same work without a word to each other.
+/// Rejects a job whose launcher belongs to another MPI than the library: for the library each
+/// process is then a job of its own, and all processes would do the same work without
+/// communicating.
 fn agree(launched: Option<usize>, size: usize, library: &str) -> Result<(), String> {
     match launched {
         Some(launched) if launched > 1 && size == 1 => Err(format!(
@@ -231,7 +232,7 @@ impl World {
         Ok(world)
     }
 
-    /// The nodes of a communicator of MPI, which is initialised. Collective in it.
+    /// Creates the nodes of a communicator of MPI, which must be initialised. Collective over it.
     fn on(world: ffi::MPI_Comm) -> Result<Self, String> {
         // SAFETY: constants that the shim initialises when it is loaded.
         let (no_info, returns) = unsafe { (ffi::RSMPI_INFO_NULL, ffi::RSMPI_ERRORS_RETURN) };
@@ -286,7 +287,7 @@ impl World {
         self.shown[0].load(Ordering::Relaxed)
     }
 
-    /// Gives back to MPI what this node has created in it, at its end. Collective.
+    /// Frees what this node has created in MPI, at its end. Collective.
     fn free(&self) {
         let mut window = self.window;
         // Errors are ignored: nobody is left to handle them.
@@ -301,7 +302,7 @@ impl World {
         }
     }
 
-    /// Whether a program runs.
+    /// True if a program runs.
     fn is_running(&self) -> bool {
         self.running.load(Ordering::Acquire)
     }
@@ -329,7 +330,7 @@ impl World {
         std::process::abort();
     }
 
-    /// Publishes which collective this node is about to enter, its `turn`th.
+    /// Publishes the collective that this node is about to enter, with its number `turn`.
     pub(super) fn show(&self, turn: u64, header: &[u64]) {
         for (word, value) in self.shown[1..].iter().zip(header) {
             word.store(*value, Ordering::Relaxed);
@@ -337,7 +338,7 @@ impl World {
         self.shown[0].store(turn, Ordering::Release);
     }
 
-    /// Publishes in which call this node waits for messages, if it does.
+    /// Publishes the call in which this node waits for messages, or that it does not wait.
     pub(super) fn show_wait(&self, call: Option<Header>) {
         self.shown[WAIT].store(u64::from(call.is_some()), Ordering::Relaxed);
         let header = call.unwrap_or_default();
@@ -346,19 +347,19 @@ impl World {
         }
     }
 
-    /// In which call node `rank` waits for messages, if it does.
+    /// The call in which node `rank` waits for messages, if it does.
     pub(super) fn wait_of(&self, rank: usize) -> Result<Option<Header>, String> {
         let seen = self.published(rank)?;
         Ok((seen[WAIT] != 0).then(|| Header::from_words(&seen[WAIT + 1..])))
     }
 
-    /// What node `rank` publishes: its turn, and its call.
+    /// The published turn and call of node `rank`.
     pub(super) fn look_at(&self, rank: usize) -> Result<(u64, Header), String> {
         let seen = self.published(rank)?;
         Ok((seen[0], Header::from_words(&seen[1..BIT])))
     }
 
-    /// All that node `rank` publishes.
+    /// All published words of node `rank`.
     fn published(&self, rank: usize) -> Result<[u64; WINDOW / 8], String> {
         let mut seen = [0u64; WINDOW / 8];
         // SAFETY: `seen` has WINDOW bytes and is not accessed before the flush; the window has as
@@ -457,7 +458,7 @@ impl World {
         let mut requests = Vec::with_capacity(2 * self.size);
         // SAFETY: a constant that the shim initialises when it is loaded.
         let (none, ignore) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_STATUSES_IGNORE) };
-        // Begins with the next node, so that not all nodes begin with the same one.
+        // Begins with the next node, so that nodes do not all begin with the same one.
         let others = (self.rank + 1..self.size).chain(0..self.rank);
         for from in others.clone().rev() {
             for piece in receive[from].chunks_mut(PIECE) {
@@ -506,12 +507,12 @@ impl Gathering {
         Self { request, done: false }
     }
 
-    /// Whether all nodes had entered at the last test.
+    /// True if all nodes had entered at the last test.
     pub(super) fn was_complete(&self) -> bool {
         self.done
     }
 
-    /// Whether all nodes have entered.
+    /// True if all nodes have entered.
     pub(super) fn is_complete(&mut self, world: &World) -> bool {
         if !self.done {
             self.done = is_done(world, &mut self.request);
@@ -520,7 +521,7 @@ impl Gathering {
     }
 }
 
-/// Whether a request is complete; it is then null.
+/// True if a request is complete; it is then null.
 fn is_done(world: &World, request: &mut ffi::MPI_Request) -> bool {
     let mut done: c_int = 0;
     // SAFETY: a constant that the shim initialises when it is loaded.

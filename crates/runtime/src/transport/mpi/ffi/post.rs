@@ -1,7 +1,6 @@
-//! Short messages: receives that are posted in advance, and the memory from which messages are
-//! sent.
+//! Short messages: receives posted in advance, and the memory from which messages are sent.
 //!
-//! Receives are posted for any source, oldest first, and MPI matches a message with the oldest. So
+//! Receives are posted for any source, and MPI matches a message with the oldest receive. So
 //! testing the oldest of each lane suffices, and messages of one node stay in order (MPI 3.1,
 //! §3.5).
 
@@ -41,7 +40,7 @@ struct Ring {
     communicator: ffi::MPI_Comm,
     requests: Vec<ffi::MPI_Request>,
     memory: Words,
-    /// Words of a slot.
+    /// Number of words of a slot.
     each: usize,
     /// The index of the oldest receive.
     head: usize,
@@ -69,11 +68,11 @@ impl Ring {
     }
 }
 
-/// The messages that have arrived at this node.
+/// The arrived messages of this node.
 pub(in super::super) struct Inbox {
     world: &'static World,
     rings: [Ring; LANES],
-    /// The oldest receive of each lane; null where it is complete.
+    /// The oldest receive of each lane; null if it is complete.
     heads: [ffi::MPI_Request; LANES],
     /// The source of the message at the head of each lane, if one has arrived.
     sources: [Option<usize>; LANES],
@@ -111,7 +110,7 @@ impl Inbox {
         sure!(self.world, unsafe {
             MPI_Testsome(LANES as c_int, heads, &mut found, which_place, statuses.as_mut_ptr())
         });
-        // Negative (MPI_UNDEFINED) where all lanes have a message already.
+        // Negative (MPI_UNDEFINED) if all lanes have a message already.
         let found = usize::try_from(found).unwrap_or(0);
         for (index, status) in which.into_iter().zip(statuses).take(found) {
             let from = usize::try_from(status.MPI_SOURCE).unwrap_or(0);
@@ -120,7 +119,7 @@ impl Inbox {
         found > 0
     }
 
-    /// The node and the words of the oldest message of a lane, if [`Inbox::look`] has found one.
+    /// The sender and the words of the oldest message of a lane, if there is one.
     #[inline]
     pub(in super::super) fn head(&self, lane: Lane) -> Option<(usize, &[u64])> {
         let from = self.sources[lane as usize]?;
@@ -144,8 +143,8 @@ impl Inbox {
     }
 
     /// Ends all receives. No message is in flight to this node and none has arrived, so each
-    /// receive is completed by a message of this node to itself (libraries implement cancelling
-    /// least reliably).
+    /// receive is completed by a message of this node to itself (cancelling is the least reliable
+    /// operation of the libraries).
     pub(in super::super) fn finish(self) {
         // SAFETY: a constant that the shim initialises when it is loaded.
         let (none, ignore) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_STATUSES_IGNORE) };
@@ -172,10 +171,10 @@ impl Inbox {
 pub(in super::super) struct Outbox {
     world: &'static World,
     memory: Words,
-    /// Words of a slot.
+    /// Number of words of a slot.
     each: usize,
     requests: Vec<ffi::MPI_Request>,
-    /// The free slots, and those that are being sent.
+    /// The free slots, and those in use by a send.
     free: Vec<usize>,
     busy: Vec<usize>,
 }
@@ -190,7 +189,7 @@ impl Outbox {
         Self { world, memory, each, requests, free, busy }
     }
 
-    /// Whether a message can be sent now.
+    /// True if a message can be sent now.
     #[inline]
     pub(in super::super) fn has_room(&mut self) -> bool {
         if self.free.is_empty() {
@@ -236,7 +235,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until everything has been sent, for which nothing more is required of this node.
+    /// Waits until all messages have been sent; this requires no more of this node.
     pub(in super::super) fn finish(mut self) {
         // SAFETY: a constant that the shim initialises when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };

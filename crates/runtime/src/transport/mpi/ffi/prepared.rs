@@ -1,4 +1,4 @@
-//! Messages that repeat: persistent requests, and derived datatypes.
+//! Repeated messages: persistent requests, and derived datatypes.
 
 #![allow(unsafe_code, reason = "requests read and write memory of this module, and memory lent to it")]
 
@@ -9,7 +9,7 @@ use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// The tag of the message of number 0; those of collectives are below.
+/// The tag of message number 0; tags of collectives are lower.
 const FIRST_TAG: c_int = 1 << 14;
 
 fn tag(number: usize) -> c_int {
@@ -21,7 +21,7 @@ fn none() -> ffi::MPI_Request {
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }
 
-/// Requests, those of receives first, and what the receives expect.
+/// Requests, those of receives first, and the expected lengths of the receives.
 struct Messages {
     world: &'static World,
     requests: Vec<ffi::MPI_Request>,
@@ -38,7 +38,7 @@ impl Messages {
         Self { world, requests: vec![none(); all], statuses: vec![empty; all], receives }
     }
 
-    /// Whether all are complete. A message of another length than expected ends the job.
+    /// True if all are complete. A message whose length is not the expected one ends the job.
     fn test(&mut self) -> bool {
         let mut done: c_int = 0;
         let (all, world) = (count(self.requests.len()), self.world);
@@ -72,12 +72,12 @@ impl Messages {
     }
 }
 
-/// Messages with memory of their own. While they are in flight nothing accesses the memory; if
+/// Messages with memory of their own. While they are in flight the memory is not accessed; if
 /// dropped then, it is leaked instead of freed.
 struct Persistent {
     messages: Messages,
     memory: *mut [u64],
-    /// The bytes of each message in the memory.
+    /// The byte range of each message in the memory.
     outgoing: Vec<Range<usize>>,
     incoming: Vec<Range<usize>>,
     started: bool,
@@ -86,7 +86,7 @@ struct Persistent {
 impl Persistent {
     fn new(world: &'static World, sends: &[Repeated], receives: &[Repeated]) -> Self {
         let mut words = 0;
-        // Each message begins a cache line.
+        // Each message begins at a cache line.
         let mut place = |message: &Repeated| {
             let start = 8 * words;
             words += message.len.div_ceil(64) * 8;
@@ -223,12 +223,12 @@ impl Drop for Shape {
     }
 }
 
-/// Messages between pieces of a memory and other nodes'.
+/// Messages between pieces of a memory and other nodes' pieces.
 struct Typed {
     messages: Messages,
-    /// Of receives, then of sends.
+    /// Datatypes of receives, then of sends.
     shapes: Vec<Shape>,
-    /// The bytes that the memory must have.
+    /// The least number of bytes of the memory.
     least: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Memory that other nodes write into, and long messages straight into it.
+//! Memory into which other nodes write, and long messages directly into it.
 
 #![allow(unsafe_code, reason = "requests write into this module's memory and read what is lent to it")]
 
@@ -12,7 +12,7 @@ pub(in super::super) struct Region {
     block: Option<RawBlock>,
     base: *mut u8,
     length: usize,
-    /// Requests of receives that are not complete.
+    /// Number of incomplete receives.
     receives: usize,
 }
 
@@ -32,7 +32,7 @@ impl Region {
         self.length
     }
 
-    /// Whether no receive is in flight.
+    /// True if no receive is in flight.
     pub(in super::super) fn is_quiet(&self) -> bool {
         self.receives == 0
     }
@@ -71,7 +71,7 @@ impl Region {
         Receive(request)
     }
 
-    /// Whether a receive into this region is complete; must not be called again after that.
+    /// True if a receive into this region is complete; must not be called again after that.
     pub(in super::super) fn has(&mut self, world: &World, receive: &mut Receive) -> bool {
         let done = is_done(world, &mut receive.0);
         self.receives -= usize::from(done);

@@ -8,12 +8,12 @@ use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Three pieces of memory and the messages between them and other nodes'. While a message is in
-/// flight nothing else can access the memory; if dropped then, the memory is leaked instead of
+/// Three pieces of memory, and messages between them and those of other nodes. While a message is
+/// in flight the memory cannot be accessed otherwise; if dropped then, it is leaked instead of
 /// freed.
 pub(in super::super) struct Requests {
     world: &'static World,
-    /// Distinguishes these messages from those of another collective.
+    /// The base of the tags, which distinguishes these messages from those of another collective.
     tags: c_int,
     requests: Vec<ffi::MPI_Request>,
     frames: Vec<u64>,
@@ -35,7 +35,7 @@ pub(in super::super) enum Memory {
     Scratch,
 }
 
-/// The three pieces of memory, when all messages have arrived.
+/// The three pieces of memory; borrowed when all messages have arrived.
 pub(in super::super) struct Buffers<'a> {
     pub(in super::super) frames: &'a mut [u64],
     pub(in super::super) values: &'a mut [u8],
@@ -52,12 +52,13 @@ impl Drop for Lent {
 }
 
 impl Requests {
-    /// The `number`th of this node (the same number on all nodes), with this many words for frames.
+    /// `number` is the same on all nodes and identifies the collective; `frames` is the number of
+    /// words for frames.
     pub(in super::super) fn new(world: &'static World, number: c_int, frames: usize) -> Self {
         let mut block = RawBlock::default();
         let values = block.as_bytes_mut().as_mut_ptr();
         let requests = Vec::with_capacity(2 * world.size());
-        // One tag for each round, of which there are at most as many as bits in a rank.
+        // One tag for each round; the number of rounds is at most the number of bits in a rank.
         let tags = 100 * (1 + number);
         let (frames, scratch) = (vec![0; frames], Vec::new());
         Self { world, tags, requests, frames, scratch, block, values, length: 0 }
@@ -71,20 +72,20 @@ impl Requests {
         self.block = block;
     }
 
-    /// Returns that memory.
+    /// Returns the memory of the values.
     pub(in super::super) fn unload(&mut self) -> RawBlock {
         assert!(self.requests.is_empty());
         self.length = 0;
         std::mem::take(&mut self.block)
     }
 
-    /// Whether it is loaded with this many bytes; while messages are in flight nothing else may be
-    /// queried.
+    /// The number of bytes of the loaded values; the only query that is allowed while messages are
+    /// in flight.
     pub(in super::super) fn length(&self) -> usize {
         self.length
     }
 
-    /// Lends it `values` while `whole` runs, at whose end all messages have arrived.
+    /// Lends it `values` while `whole` runs; at its end all messages must have arrived.
     pub(in super::super) fn lend<T>(
         values: &mut [u8],
         owner: &mut T,
@@ -111,7 +112,7 @@ impl Requests {
         }
     }
 
-    /// The memory; all messages have arrived.
+    /// The memory; all messages must have arrived.
     pub(in super::super) fn buffers(&mut self) -> Buffers<'_> {
         assert!(self.requests.is_empty());
         // SAFETY: no request uses the memory. It belongs to the block, which does not access it
@@ -137,7 +138,7 @@ impl Requests {
         let (world, tag) = (self.world, self.tag(round));
         let base = self.at(memory, &range);
         let length = range.len();
-        // An empty message is sent too: it says that this node has reached this round.
+        // An empty message is also sent: it reports that this node has reached this round.
         for from in (0..length.max(1)).step_by(PIECE) {
             let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(PIECE)));
             // SAFETY: a constant that the shim initialises when it is loaded.
@@ -150,7 +151,7 @@ impl Requests {
         }
     }
 
-    /// Receives bytes from node `from`, as many as it sends.
+    /// Receives bytes from node `from`; the length is that of the message.
     pub(in super::super) fn receive(
         &mut self,
         memory: Memory,
@@ -178,7 +179,7 @@ impl Requests {
         self.tags + c_int::try_from(round).unwrap_or(c_int::MAX)
     }
 
-    /// Whether all messages have arrived; lets MPI make progress.
+    /// True if all messages have arrived; lets MPI make progress.
     #[inline]
     pub(in super::super) fn are_complete(&mut self) -> bool {
         if self.requests.is_empty() {

@@ -1,10 +1,10 @@
 //! Memory that all nodes of one host access directly, and memory that all nodes access by one-sided
 //! transfers.
 //!
-//! The memory of a host is not MPI's, whose own lasts until MPI is finalised, whoever still holds
-//! it: a thread that no node waits for may access words while the process exits. One-sided transfers
-//! are several times as fast into memory that MPI has allocated; a process does not finalise MPI
-//! while such words are held, but ends the job.
+//! The memory of a host is not allocated by MPI, which frees its own when MPI is finalised even if
+//! words are still held: a thread for which no node waits may access words while the process exits.
+//! One-sided transfers are several times as fast into memory that MPI has allocated; a process that
+//! still holds such words does not finalise MPI, but ends the job.
 
 #![allow(unsafe_code, reason = "the MPI library allocates the memory, and tells where it lies")]
 
@@ -31,14 +31,14 @@ impl World {
             places.iter().enumerate().map(one).collect::<Result<Vec<SharedWords>, String>>()
         };
         let opened = own.as_ref().map_err(Clone::clone).and_then(open);
-        // Until all nodes have come here, each keeps open what the others open.
+        // Each node keeps its file open until all nodes have opened it and arrived here.
         self.if_all_have(opened)
     }
 
     /// `words` zero words of this node that all nodes access by one-sided transfers, if the library
-    /// has them; otherwise `None`, on every node. Before, frees the windows of which no node holds
-    /// words any more; the others stay until the process exits, so there are none on a communicator
-    /// of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.2.
+    /// has them; otherwise `None`, on every node. First frees the windows whose words no node holds
+    /// any more. The others stay until the process exits, so words are not available on a
+    /// communicator of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.2.
     pub(in super::super) fn exposed_words(&'static self, words: usize) -> Option<ExposedWords> {
         if !matches!(WORLD.get(), Some(Ok(world)) if std::ptr::eq(world, self)) {
             return None;
@@ -49,7 +49,7 @@ impl World {
         Some(ExposedWords::new(own, self.size, Box::new(transfers)))
     }
 
-    /// What was made, if it was on all nodes. Collective.
+    /// The value, if it was made on all nodes. Collective.
     fn if_all_have<T>(&self, made: Result<T, String>) -> Option<T> {
         let failed = self.gather(&u64::from(made.is_err()));
         made.ok().filter(|_| failed.iter().all(|failed| *failed == 0))
@@ -63,7 +63,7 @@ impl World {
         all
     }
 
-    /// Frees windows of which no node holds words any more, of the 64 oldest: nodes have the same
+    /// Frees windows whose words no node holds any more, among the 64 oldest: nodes have the same
     /// windows in the same order. Collective.
     fn free_unused(&self) {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,8 +131,8 @@ impl World {
         Ok((SharedWords::while_kept(memory, keep), Transfers { world: self, window, _held: held }))
     }
 
-    /// Frees all windows, when the process exits; ends the job while this process holds words of
-    /// one. Collective.
+    /// Frees all windows when the process exits; ends the job if this process still holds words of
+    /// a window. Collective.
     pub(super) fn free_windows(&self) {
         let windows = std::mem::take(&mut *self.windows.lock().unwrap_or_else(PoisonError::into_inner));
         if windows.iter().any(|window| window.held.upgrade().is_some()) {
@@ -146,7 +146,7 @@ impl World {
     }
 }
 
-/// One-sided transfers in a window that is locked as long as `held` is held.
+/// One-sided transfers in a window, which stays locked as long as `held` exists.
 struct Transfers {
     world: &'static World,
     window: ffi::MPI_Win,
@@ -186,23 +186,23 @@ impl OneSided for Transfers {
     }
 }
 
-/// A place in a window.
+/// Converts a place in a window to MPI's type.
 fn offset(at: usize) -> ffi::MPI_Aint {
     ffi::MPI_Aint::try_from(at).unwrap_or(ffi::MPI_Aint::MAX)
 }
 
-/// What all words of a window keep, and its transfers.
+/// Owned by all words of a window and its transfers.
 struct Held;
 
 /// Memory of this node that others access.
 pub(super) struct Window {
     window: ffi::MPI_Win,
-    /// Gone when this node holds no words of it.
+    /// Dead when this node holds no words of the window.
     held: Weak<Held>,
 }
 
 impl Window {
-    /// Frees it: collective, when no node accesses its memory any more.
+    /// Frees the window: collective, when no node accesses its memory any more.
     fn free(self) {
         let mut window = self.window;
         // Errors are ignored: at the worst the memory stays until the process exits.
