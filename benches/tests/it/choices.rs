@@ -76,6 +76,7 @@ shipped! {
         PatternScatter, PatternGather, PatternReduce, PatternExchange, PatternHalo, PatternTranspose,
         PatternRow, PatternColumn;
     own_library "../../../examples/own-library/src/multiply/models.rs": Matmul;
+    patterns "../../../examples/patterns/src/models.rs": Patterns;
 }
 
 /// A table of a generated file.
