@@ -20,7 +20,7 @@
 //!     plan.schedule.multiply(&mut space, [&a, &b, &c])?;
 //!     Ok(c.read(&mut space, 0, 3))
 //! })?;
-//! assert_eq!(corners, [(0..100).map(|i| f64::from(i + 3)).sum(); 2]);
+//! assert_eq!(corners, [(0..100).map(|i| f64::from(i + 3)).sum::<f64>(); 2]);
 //! # Ok::<(), Error>(())
 //! ```
 //!
