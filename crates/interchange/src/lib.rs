@@ -230,6 +230,16 @@ pub fn read(
         Format::Csv => csv::read(text, file_name, selection, &mut problems),
         results => results::read(results, text, selection, &mut problems),
     };
+    imported(experiment, format, selection, problems)
+}
+
+/// The samples of what was read, or all problems.
+fn imported(
+    experiment: Option<Experiment>,
+    format: Format,
+    selection: &Selection,
+    mut problems: Problems<'_>,
+) -> Result<Imported, SamplesErrors> {
     let mut notes = Vec::new();
     let samples = experiment.and_then(|e: Experiment| e.samples(selection, &mut problems, &mut notes));
     match samples {
@@ -250,18 +260,9 @@ pub fn read(
 /// In words: a folder or file that cannot be read, or that holds no results of criterion.
 pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, String> {
     let experiment = results::criterion_folder(folder, selection)?;
-    let mut problems = Problems::new("", "");
-    let mut notes = Vec::new();
-    let samples = experiment.samples(selection, &mut problems, &mut notes);
-    match samples {
-        Some(mut samples) if problems.is_empty() => {
-            if let Some(HoldOut::Share(share)) = selection.hold_out {
-                selection::hold_out(&mut samples, share);
-            }
-            Ok(Imported { samples, format: Format::Criterion, notes })
-        }
-        _ => Err(format!("{}: {}", folder.display(), problems.errors())),
-    }
+    let problems = Problems::new("criterion", "");
+    imported(Some(experiment), Format::Criterion, selection, problems)
+        .map_err(|errors| format!("{}: {errors}", folder.display()))
 }
 
 /// An option that says nothing of a file of this format, and why.

@@ -16,8 +16,8 @@ pub struct Selection {
     pub hold_out: Option<HoldOut>,
     /// The column of a CSV file whose cells name the model of their row.
     pub model_column: Option<String>,
-    /// The columns of a CSV file that are inputs; of results of benchmark programs, the names of the
-    /// numbers in a benchmark's name that have none, in their order.
+    /// The columns of a CSV file that are inputs; of results of benchmark programs, the names of
+    /// the numbers in a benchmark's name that have none, in their order.
     pub inputs: Option<Vec<String>>,
     /// Inputs that the file does not have, each with the value that holds for all of it.
     pub set: Vec<(String, f64)>,

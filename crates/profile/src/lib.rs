@@ -3,10 +3,11 @@
 //! The plan, a text computed by `specc`, states *what* is measured: the points of each model and
 //! the columns of its samples. The generated code implements one timing of each model
 //! ([`Profiled`]). This crate implements *how*: in which order (`order`), how often and until when
-//! (`schedule`), with which clock (`timer`), after what other work (`between`), and where results are written so that an interrupted
-//! run keeps them (`journal`). The split is Brewer's between the generated code (Figs 3-2, 3-4) and
-//! the profile template (Fig 3-5), and repeats are from his §3.4. Timings of all points alternate,
-//! so that slow periods of the machine affect all of them and can be corrected (`speed`).
+//! (`schedule`), with which clock (`timer`), after what other work (`between`), and where results
+//! are written so that an interrupted run keeps them (`journal`). The split is Brewer's between the
+//! generated code (Figs 3-2, 3-4) and the profile template (Fig 3-5), and repeats are from his
+//! §3.4. Timings of all points alternate, so that slow periods of the machine affect all of them
+//! and can be corrected (`speed`).
 //!
 //! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and
 //! nodes that disagreed would deadlock.

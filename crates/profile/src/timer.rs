@@ -8,9 +8,9 @@
 //! A task of one node that lasts several time slices is always preempted where others use its
 //! core: its time is the processor's (Brewer section 3.4.2), unless it waits by itself.
 //!
-//! What the system tells of the node's thread tells nothing of a task that works with threads of its
-//! own: they may take that thread's core, or work on while it waits for one. Such a task is timed
-//! as it is.
+//! What the system tells of the node's thread tells nothing of a task that works with threads of
+//! its own: they may take that thread's core, or work on while it waits for one. Such a task is
+//! timed as it is.
 
 use strata_runtime::{Node, usual_cost};
 

@@ -1,5 +1,5 @@
-//! Searching for many patterns at once by the crate `aho-corasick`, which offers two automata: a DFA
-//! searches fast and is slow to build, an NFA the reverse.
+//! Searching for many patterns at once by the crate `aho-corasick`, which offers two automata: a
+//! DFA searches fast and is slow to build, an NFA the reverse.
 
 mod models;
 

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Results, seconds};
+use super::{Results, records, seconds};
 use crate::experiment::Experiment;
-use crate::place::Problems;
+use crate::place::{Problems, offset};
 use crate::{Format, Selection};
 
 const ONE_PROCESS: &str =
@@ -18,18 +18,8 @@ const ONE_PROCESS: &str =
 
 /// `raw.csv`: a row a sample.
 pub(super) fn raw_csv(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
-    let mut reader = ::csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     results.note(ONE_PROCESS.to_owned());
-    for record in reader.records() {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                let at = error.position().map_or(0, |place| place.byte() as usize);
-                return problems.push(at, format!("this is not CSV: {error}"));
-            }
-        };
-        let at = record.position().map_or(0, |place| place.byte() as usize);
-        let row = text.get(at..).unwrap_or_default().trim_start().lines().next().unwrap_or_default();
+    for (record, row) in records(text, problems) {
         let cell = |place: usize| record.get(place).unwrap_or_default();
         let (path, inputs) = name(cell(0), cell(1), cell(2), results);
         let numbers = [cell(5), cell(7)].map(|cell| cell.parse::<f64>().ok());
@@ -37,8 +27,9 @@ pub(super) fn raw_csv(text: &str, results: &mut Results<'_>, problems: &mut Prob
             ([Some(time), Some(iterations)], Some(unit)) if time >= 0.0 && iterations >= 1.0 => {
                 results.sample(row, &path, &inputs, time * unit / iterations);
             }
-            (_, None) => problems.push(at, format!("`{}` is not a unit of time", cell(6))),
-            _ => problems.push(at, "this row has no time, or no number of iterations".to_owned()),
+            (_, None) => problems.push(offset(text, row), format!("`{}` is not a unit of time", cell(6))),
+            _ => problems
+                .push(offset(text, row), "this row has no time, or no number of iterations".to_owned()),
         }
     }
 }

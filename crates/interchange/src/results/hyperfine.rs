@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Input, Results};
-use crate::place::Problems;
+use super::{Input, Results, records};
+use crate::place::{Problems, offset};
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -74,19 +74,11 @@ fn named<'a>(
 }
 
 fn csv(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
-    let mut reader = ::csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-    let header: Vec<String> =
-        reader.headers().map(|header| header.iter().map(str::to_owned).collect()).unwrap_or_default();
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    let header: Vec<&str> = first.split(',').map(str::trim).collect();
     results.note("CSV of hyperfine has no single runs: each mean is one sample".to_owned());
-    for record in reader.records() {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                let at = error.position().map_or(0, |place| place.byte() as usize);
-                return problems.push(at, format!("this is not CSV: {error}"));
-            }
-        };
-        let at = record.position().map_or(0, |place| place.byte() as usize);
+    for (record, row) in records(text, problems) {
+        let at = offset(text, row);
         if record.len() != header.len() {
             let message = format!(
                 "this row has {} cells, the header {}: with `--reference` hyperfine leaves parameters out; export JSON",
@@ -100,8 +92,6 @@ fn csv(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
             Some((name.strip_prefix("parameter_")?, value)).filter(|(_, value)| !value.is_empty())
         });
         let (path, inputs) = named(record.get(0).unwrap_or_default(), parameters, results);
-        // The place of the row: cells are copies.
-        let row = text.get(at..).unwrap_or_default().trim_start().lines().next().unwrap_or_default();
         match record.get(1).map(str::parse::<f64>) {
             Some(Ok(mean)) if mean.is_finite() && mean >= 0.0 => {
                 results.sample(row, &path, &inputs, mean);

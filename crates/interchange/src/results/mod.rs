@@ -13,6 +13,7 @@ mod mpi;
 mod pytest;
 mod substrate;
 
+use ::csv::{ReaderBuilder, StringRecord};
 use serde::Deserialize;
 
 use crate::experiment::{Experiment, Measurement};
@@ -219,6 +220,27 @@ impl<'t> Results<'t> {
         }
         problems.is_empty().then_some(self.experiment)
     }
+}
+
+/// The rows of CSV below its header, each with its text, which tells its place.
+fn records<'t>(text: &'t str, problems: &mut Problems<'_>) -> Vec<(StringRecord, &'t str)> {
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        match record {
+            Ok(record) => {
+                let at = record.position().map_or(0, |place| place.byte() as usize);
+                let row = text.get(at..).unwrap_or_default().trim_start().lines().next();
+                rows.push((record, row.unwrap_or_default()));
+            }
+            Err(error) => {
+                let at = error.position().map_or(0, |place| place.byte() as usize);
+                problems.push(at, format!("this is not CSV: {error}"));
+                break;
+            }
+        }
+    }
+    rows
 }
 
 /// A unit of time in s.

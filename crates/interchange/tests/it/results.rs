@@ -1,5 +1,6 @@
 //! Results of benchmark programs: one file of each form as the program writes it, and one that is
-//! poisoned: an aggregate, a rate, a number that is none, a missing number of ranks, the run before.
+//! poisoned: an aggregate, a rate, a number that is none, a missing number of ranks, the run
+//! before.
 
 use strata_interchange::{Format, Imported, Selection, read, read_criterion};
 

@@ -46,7 +46,7 @@ const LEAST_POINTS: usize = 2;
 
 impl ModelSamples {
     /// How the calls compare with such as follow another call at once; `None` where they differ at
-    /// no two points by more than noise and a tenth.
+    /// no two points by a tenth beyond noise.
     #[must_use]
     pub fn hot(&self) -> Option<Comparison> {
         self.compare(|sample| sample.notes.hot)
@@ -61,8 +61,8 @@ impl ModelSamples {
 
     fn compare(&self, of: impl Fn(&Sample) -> Option<Ratio>) -> Option<Comparison> {
         let all: Vec<Ratio> = self.rows.iter().filter_map(of).collect();
-        let longer = |ratio: &&Ratio| ratio.median > NOTABLE && ratio.low() > 1.0;
-        let shorter = |ratio: &&Ratio| ratio.median < 1.0 / NOTABLE && ratio.high() < 1.0;
+        let longer = |ratio: &&Ratio| ratio.low() > NOTABLE;
+        let shorter = |ratio: &&Ratio| ratio.high() < 1.0 / NOTABLE;
         let longer: Vec<Ratio> = all.iter().filter(longer).copied().collect();
         let shorter: Vec<Ratio> = all.iter().filter(shorter).copied().collect();
         let different = if longer.len() >= shorter.len() { longer } else { shorter };
@@ -106,6 +106,7 @@ mod tests {
         assert_eq!(model(&[(3.0, 0.1), (1.0, 0.1)]).hot(), None, "one point may be chance");
         assert_eq!(model(&[(3.0, 0.9), (3.0, f64::INFINITY)]).hot(), None, "noise");
         assert_eq!(model(&[(1.02, 0.0), (0.98, 0.0)]).hot(), None);
+        assert_eq!(model(&[(1.15, 0.06), (1.2, 0.1)]).hot(), None, "it may be less than a tenth");
         assert!(model(&[(0.5, 0.1), (0.6, 0.1)]).hot().unwrap().ratio < 0.6);
         assert_eq!(model(&[(3.0, 0.1), (3.0, 0.1)]).replayed(), None);
         assert_eq!(model(&[]).hot(), None);

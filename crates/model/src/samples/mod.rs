@@ -17,9 +17,9 @@
 //! robust huber` below it says how the spec wants the model fitted, where that is not the usual
 //! way. What follows `;` are notes on how the sample was taken. `#` begins a comment line. A file
 //! of several numbers of nodes has a line `platform` for each, above the samples that were taken
-//! there. A line `busy 1.3` says that other programs kept so many cores busy on average, so that the
-//! nodes had to wait for them. A model that is called like a word of these lines, such as `platform`, is declared with
-//! the word `model`.
+//! there. A line `busy 1.3` says that other programs kept so many cores busy on average, so that
+//! the nodes had to wait for them. A model that is called like a word of these lines, such as
+//! `platform`, is declared with the word `model`.
 //!
 //! The single timings that a sample comes from may stand in a line of their own below it, each with
 //! the moment at which it was taken, in seconds since the run began. A fit can then tell noise from

@@ -1,7 +1,7 @@
 //! Ranges of parameters that depend on the problem or on the machine: `1..=min(cores, n)`.
 //!
-//! A candidate predicts nothing outside of them ([`Ends::conditions`]), so that whatever evaluates it
-//! keeps to them; a search asks for the range itself ([`Ends::range`]). The words of the machine
+//! A candidate predicts nothing outside of them ([`Ends::conditions`]), so that whatever evaluates
+//! it keeps to them; a search asks for the range itself ([`Ends::range`]). The words of the machine
 //! stand for the numbers of the set's platform: nothing is known of more cores than were measured.
 //! Of fewer, as a choice may reckon with, it is.
 
@@ -32,8 +32,8 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Of each parameter of a candidate; `None` where its range is constant. Where the platform does
-    /// not tell a word of the machine, the range is empty.
+    /// Of each parameter of a candidate; `None` where its range is constant. Where the platform
+    /// does not tell a word of the machine, the range is empty.
     ///
     /// # Errors
     /// An end is no expression, or reads what it cannot.
@@ -86,8 +86,8 @@ impl Ends {
         })
     }
 
-    /// The first and the last value, over the library's inputs, `P`, `logP`, `sqrtP` and, where it is
-    /// no input, `cores`.
+    /// The first and the last value, over the library's inputs, `P`, `logP`, `sqrtP` and, where it
+    /// is no input, `cores`.
     #[must_use]
     pub fn ends(&self) -> [&Expr; 2] {
         [&self.first, &self.last]

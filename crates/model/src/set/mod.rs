@@ -300,8 +300,8 @@ pub struct LibraryCandidate {
 /// A parameter of a candidate: a whole number from a range.
 ///
 /// The ends of the range for one problem may be expressions over the library's inputs, `P`, `logP`,
-/// `sqrtP` and [the machine](crate::platform::MACHINE), which is the set's platform; `min` and `max`
-/// then bound them.
+/// `sqrtP` and [the machine](crate::platform::MACHINE), which is the set's platform; `min` and
+/// `max` then bound them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterRange {
     /// Its name.

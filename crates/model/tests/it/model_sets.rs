@@ -664,7 +664,8 @@ fn a_range_that_depends_on_the_problem_and_the_machine() {
     assert_eq!([4, 5].map(|t| seconds(4.5, t)), [true, false]);
     let cached = make(machine, &["n"], None, "cache1/4096").unwrap();
     assert_eq!(cached.range(0, 0, 1, 1, &[1.0]), Some((1, 8)));
-    // What the machine does not tell admits nothing; more cores than any are as many as are declared.
+    // What the machine does not tell admits nothing; more cores than any are as many as are
+    // declared.
     let unknown = make(&machine.replace("L1d:32K", ""), &["n"], None, "cache1/4096").unwrap();
     assert!(unknown.range(0, 0, 1, 1, &[1.0]).is_some_and(|(min, max)| min > max));
     assert_eq!(unknown.seconds(0, 4, &[50.0], &[1]), None);

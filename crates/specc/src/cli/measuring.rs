@@ -386,3 +386,21 @@ pub(super) fn measured(samples: &Samples) -> Points {
     }
     points
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_a_busy_machine_say_so_and_keep_the_worst() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("samples.txt");
+        fs::write(&path, "strata-samples 1\nmodel A n\nA 1 2\n").expect("written");
+        for (cores, told) in [(1.26, 1.3), (0.6, 1.3), (1.9, 1.9)] {
+            mark_busy(&path, cores).unwrap_or_else(|_| panic!("{cores}"));
+            let text = fs::read_to_string(&path).expect("written");
+            assert!(text.starts_with("strata-samples 1\nbusy "), "{text}");
+            assert_eq!(Samples::parse(&text, "s").map(|samples| samples.busy), Ok(told), "{text}");
+        }
+    }
+}

@@ -72,8 +72,8 @@ impl Line {
         crossings(&self.segments)
     }
 
-    /// The most important segments, of several never one alone, and the share of the time that those
-    /// left out would have saved where they lie: the greatest of the means.
+    /// The most important segments, of several never one alone, and the share of the time that
+    /// those left out would have saved where they lie: the greatest of the means.
     #[must_use]
     pub fn most_important(&self, most: usize) -> (Vec<Segment>, f64) {
         let (mut left, mut loss) = (self.segments.clone(), 0.0_f64);

@@ -169,8 +169,8 @@ fn middle(values: &[i64]) -> i64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Of its `values`, those of a parameter beside `best`, `steps` to either side, and from all over its range; a root
-/// has none but its own.
+/// Of its `values`, those of a parameter beside `best`, `steps` to either side, and from all over
+/// its range; a root has none but its own.
 fn around(parameter: &Parameter, values: &[i64], best: i64, steps: i32) -> BTreeSet<i64> {
     if parameter.root.is_some() {
         return BTreeSet::new();

@@ -50,8 +50,8 @@ impl Parameter {
 }
 
 impl Candidate {
-    /// What must hold of a problem and the parameters on a machine, ends of ranges included, but for
-    /// [`PROCESSES`](strata_model::platform::PROCESSES).
+    /// What must hold of a problem and the parameters on a machine, ends of ranges included, but
+    /// for [`PROCESSES`](strata_model::platform::PROCESSES).
     pub(crate) fn conditions(&self, numbers: Numbers<'_>) -> Vec<Expr> {
         let requires = self.requires.iter().filter(|expr| !self.says_processes(expr)).cloned();
         let at_most = |low: Expr, high: Expr| Expr::binary(BinaryOp::LessEqual, low, high);

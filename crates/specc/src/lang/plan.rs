@@ -74,8 +74,8 @@ pub struct Input {
     pub integral: bool,
     /// Whether it is itself a candidate term.
     pub candidate: bool,
-    /// The least and the greatest value that its loops can give, on any machine; infinite where that
-    /// is not known.
+    /// The least and the greatest value that its loops can give, on any machine; infinite where
+    /// that is not known.
     pub bounds: (f64, f64),
     /// Where the header names it.
     pub span: Span,
@@ -292,8 +292,8 @@ pub struct Parameter {
     pub min: i64,
     /// The greatest value anywhere.
     pub max: i64,
-    /// The first value, where it is not always `min`: over the library's inputs, `P`, `logP`, `sqrtP`
-    /// and the machine.
+    /// The first value, where it is not always `min`: over the library's inputs, `P`, `logP`,
+    /// `sqrtP` and the machine.
     pub first: Option<Expr>,
     /// The last value at most, where it is not always `max`: over the same.
     pub last: Option<Expr>,

@@ -81,8 +81,8 @@ pub fn not_competing(spec: &CheckedSpec, model: &str, site: impl Into<Site>) -> 
     reasons.join(", ")
 }
 
-/// Why no problem at `site` can take a candidate, in words that follow its name: a requirement, or a
-/// parameter without a value.
+/// Why no problem at `site` can take a candidate, in words that follow its name: a requirement, or
+/// a parameter without a value.
 fn kept_out(candidate: &Candidate, site: &Site) -> Option<String> {
     let processes = |require: &&Expr| candidate.says_processes(require);
     let missing = candidate.requires.iter().filter(|_| !site.has_processes()).find(processes);

@@ -1,12 +1,12 @@
 //! What is to be measured: the points of a spec on a number of nodes of a machine, and the plan of
 //! them that a profiling program follows.
 //!
-//! A model's points are those of its loop nest, a little beside the loops' values, or those that are
-//! given in their place, then `verify` points drawn over the whole range of every iteration variable
-//! (Brewer Fig 3-4). Everything that a spec computes is computed here, once: the generated program
-//! holds the spec's Rust code and nothing else. Loops and values may read the machine: such a plan
-//! is true for machines with the same numbers alone, which it names; the spec and the program stay
-//! the same.
+//! A model's points are those of its loop nest, a little beside the loops' values, or those that
+//! are given in their place, then `verify` points drawn over the whole range of every iteration
+//! variable (Brewer Fig 3-4). Everything that a spec computes is computed here, once: the generated
+//! program holds the spec's Rust code and nothing else. Loops and values may read the machine: such
+//! a plan is true for machines with the same numbers alone, which it names; the spec and the
+//! program stay the same.
 
 mod between;
 mod competing;

@@ -1,98 +1,32 @@
 //! From samples to a model set: every model of the spec, in the order of their dependence, and the
 //! libraries.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+mod caution;
+mod machine;
+mod overrides;
 
-use strata_fit::{
-    Callee, Elimination, FitOptions, Fitted, Lookup, Robust, Search, Structure, Weights, fit_columns,
-    fit_model,
-};
-use strata_model::platform::CORES;
+use std::borrow::Cow;
+
+use strata_fit::{Callee, FitOptions, Fitted, Lookup, Structure, fit_columns, fit_model};
 use strata_model::samples::ModelSamples;
 use strata_model::set::{
-    Incumbent, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict,
+    Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
 };
-use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
+use strata_model::{Expr, Platform, Samples, did_you_mean, sha256_hex};
 
 use crate::coverage;
-use crate::lang::plan::{Candidate, CheckedSpec, Model as SpecModel, ModelKind};
+use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
 use crate::otherwise;
 use crate::parameters;
 use crate::points::{Site, competing, not_competing};
+use caution::{of_several, unseen};
+use machine::{requires_here, requires_of, terms_here};
+
+pub use overrides::Overrides;
 
 /// What another way must promise to save before what a spec names as `default` is left, until that
 /// is measured.
 const UNMEASURED_GAIN: f64 = 0.1;
-
-/// With fewer held-out samples a verdict says little.
-const LEAST_HELD_OUT: usize = 5;
-
-/// What the command line says against the spec, or the samples that carry its words.
-#[derive(Clone, Debug, Default)]
-pub struct Overrides {
-    /// Minimise the absolute error.
-    pub absolute: bool,
-    /// Leave out the constant term.
-    pub no_constant: bool,
-    /// Keep irrelevant terms.
-    pub keep_all: bool,
-    /// Allow no negative coefficients.
-    pub nonnegative: bool,
-    /// By what a term is irrelevant.
-    pub elimination: Option<Elimination>,
-    /// What relative errors are relative to.
-    pub weights: Option<Weights>,
-    /// How outliers lose their weight; `Some(None)`: they do not, whatever the spec says.
-    pub robust: Option<Option<Robust>>,
-    /// When to search for terms.
-    pub search: Option<Search>,
-    /// The most pieces that the search may cut a range into.
-    pub pieces: Option<usize>,
-    /// The error of verification that is accepted, a fraction.
-    pub accept: Option<f64>,
-    /// The column of the variances.
-    pub variance: Option<String>,
-    /// There are few samples: see [`Overrides::of_few`].
-    pub few: bool,
-}
-
-impl Overrides {
-    /// Every named term and no other, irrelevant ones too: what an advisor of samples wants to know
-    /// about.
-    #[must_use]
-    pub fn everything() -> Self {
-        Self { keep_all: true, search: Some(Search::Never), ..Self::default() }
-    }
-
-    /// Where nothing else is said, terms go by their intervals, as in the thesis: of few samples
-    /// the best set lacks terms for want of evidence, and a choice loses more by a term that is
-    /// missing than by one too many.
-    #[must_use]
-    pub fn of_few() -> Self {
-        Self { few: true, ..Self::default() }
-    }
-
-    /// The options of a model with some of its own.
-    fn apply(&self, own: FitOptions) -> FitOptions {
-        FitOptions {
-            mode: if self.absolute { Mode::Absolute } else { own.mode },
-            weights: self.weights.unwrap_or(own.weights),
-            constant: own.constant && !self.no_constant,
-            keep_all: own.keep_all || self.keep_all,
-            elimination: self.elimination.unwrap_or(match own.elimination {
-                Elimination::BestSubset if self.few => Elimination::Confidence,
-                said => said,
-            }),
-            robust: self.robust.unwrap_or(own.robust),
-            nonnegative: own.nonnegative || self.nonnegative,
-            search: self.search.unwrap_or(own.search),
-            pieces: self.pieces.unwrap_or(own.pieces),
-            accept: self.accept.unwrap_or(own.accept),
-            ..own
-        }
-    }
-}
 
 /// A model set with what is to be said about how it came to be.
 #[derive(Debug, Default)]
@@ -145,56 +79,6 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
     fitting
 }
 
-/// What samples of others do not show, though a model is fitted to them.
-fn unseen(model: &ModelSamples) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let name = &model.name;
-    for (place, column) in model.inputs() {
-        let mut values = model.rows.iter().filter_map(|row| row.values.get(place));
-        if let Some(first) = values.next()
-            && values.all(|value| value == first)
-        {
-            let input = &column.text;
-            warnings.push(format!(
-                "model `{name}`: `{input}` was {first} in all samples: nothing is known of its effect, and the model holds \
-                 for {input}={first}"
-            ));
-        }
-    }
-    let held_out = model.rows.iter().filter(|row| row.verify).count();
-    if (1..LEAST_HELD_OUT).contains(&held_out) {
-        warnings.push(format!(
-            "model `{name}`: {} verified it, which says little: hold out 5 or more",
-            count(held_out, "sample", "samples")
-        ));
-    }
-    warnings
-}
-
-/// The warnings of models, with their names; what is the same of several is said once.
-fn of_several<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
-    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, warning) in warnings {
-        let Some(text) = warning.strip_prefix(&format!("model `{name}`")) else {
-            said.push((warning, Vec::new()));
-            continue;
-        };
-        match said.iter_mut().find(|(other, models)| *other == text && !models.contains(&name)) {
-            Some((_, models)) => models.push(name),
-            None => said.push((text, vec![name])),
-        }
-    }
-    let told = said.into_iter().map(|(text, models)| match models[..] {
-        [] => text.to_owned(),
-        [only] => format!("model `{only}`{text}"),
-        [one, other] => format!("models `{one}` and `{other}`{text}"),
-        [one, other, ref more @ ..] => {
-            format!("models `{one}`, `{other}` and {}{text}", count(more.len(), "other", "others"))
-        }
-    });
-    told.collect()
-}
-
 impl Fitting {
     /// The samples without the models that take no simulated time, of which there is nothing to
     /// fit, and these models' names: on a simulated machine only messages take time, and the work
@@ -214,31 +98,6 @@ impl Fitting {
             format!("model `{name}` is not fitted: it takes no simulated time, which only messages and `node.compute` do")
         }));
         (Cow::Owned(Samples { models, ..samples.clone() }), timeless)
-    }
-
-    /// Widens what is believed of models whose samples were taken while other programs had cores
-    /// that the nodes lacked: without them a candidate may be faster by the whole of what they took,
-    /// and another that has no use for the core not at all.
-    fn believe_less(&mut self, samples: &Samples) {
-        let part = samples.taken_by_others();
-        // Half of the way from no slower to slower by all that was taken.
-        let deviation = 0.5 * part / (1.0 - part);
-        let cores = samples.platform.as_ref().map_or(1, |platform| platform.cores);
-        let doubt = format!(
-            "other programs kept {:.1} of {} busy while it was measured: on a quiet machine times and choices \
-             may differ; calibrate again there",
-            samples.busy,
-            count(cores, "core", "cores")
-        );
-        let models = self.set.models.iter_mut().chain(self.fitted.iter_mut().map(|fitted| &mut fitted.model));
-        for model in models.filter(|model| model.kind == Kind::Fitted) {
-            model.own_error = model.own_error.hypot(deviation);
-            if matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise) {
-                model.verdict = Verdict::Doubtful;
-            }
-            model.reason += &format!("; but {doubt}");
-            model.doubts.push(doubt.clone());
-        }
     }
 
     fn by_columns(&mut self, samples: &Samples, overrides: &Overrides) {
@@ -352,7 +211,7 @@ impl Fitting {
                 }
                 let model = &spec.models[candidate.model].name;
                 let platform = samples.platform.as_ref();
-                let requires = self.requires_of(candidate, &library.name, platform);
+                let requires = requires_of(candidate, &library.name, platform, &mut self.warnings);
                 candidates.push(LibraryCandidate {
                     name: candidate.name.clone(),
                     model: model.clone(),
@@ -381,37 +240,6 @@ impl Fitting {
             let name = library.name.clone();
             self.set.libraries.push(Library { name, inputs, candidates, incumbent, regret: None });
         }
-    }
-
-    /// What a candidate requires, with the numbers of the machine that the samples come from; what
-    /// never holds where a number is not told, with a warning.
-    fn requires_of(
-        &mut self,
-        candidate: &Candidate,
-        library: &str,
-        platform: Option<&Platform>,
-    ) -> Vec<Expr> {
-        let numbers =
-            |name: &str| if candidate.machine.contains(&name) { word(platform, name) } else { None };
-        let ends = candidate.parameters.iter().flat_map(|parameter| [&parameter.first, &parameter.last]);
-        let read: BTreeSet<String> =
-            candidate.requires.iter().chain(ends.flatten()).flat_map(Expr::names).collect();
-        let unknown = candidate
-            .machine
-            .iter()
-            .find(|word| read.contains(**word) && self::word(platform, word).is_none());
-        if let Some(unknown) = unknown {
-            self.warnings.push(format!(
-                "`{}` of library `{library}` cannot be chosen: it reads `{unknown}`, which the samples' platform does \
-                 not tell ({}); a number can stand for it",
-                candidate.name,
-                platform_text(platform),
-            ));
-        }
-        let kept = |require: &&Expr| unknown.is_none() || candidate.says_processes(require);
-        let here =
-            candidate.requires.iter().filter(kept).filter_map(|require| with_numbers(require, &numbers));
-        here.chain(unknown.map(|_| Expr::number(0.0))).collect()
     }
 
     fn keep(&mut self, outcome: Result<Fitted, strata_fit::FitError>) {
@@ -445,89 +273,6 @@ fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
          together by the names of models, which in CSV are the texts of a column, or the name of the file",
         list(&mut names().map(|name| format!("`{name}`")))
     ))
-}
-
-/// What a word of the machine stands for in what is fitted.
-fn word(platform: Option<&Platform>, name: &str) -> Option<Expr> {
-    match platform? {
-        // Each node has a processor of its own.
-        platform if platform.is_simulated() && name == CORES => Some(Expr::name("P")),
-        platform => platform.machine(name).map(Expr::number),
-    }
-}
-
-fn platform_text(platform: Option<&Platform>) -> String {
-    platform.map_or("there is none".to_owned(), |platform| format!("`{platform}`"))
-}
-
-/// A requirement with numbers for words; `None` where it then holds always.
-fn with_numbers(require: &Expr, number: &dyn Fn(&str) -> Option<Expr>) -> Option<Expr> {
-    let here = require.substitute(number);
-    let here = if here == *require { here } else { here.folded() };
-    (here.as_number() != Some(1.0)).then_some(here)
-}
-
-/// The requirements of a model with the numbers of the machine that the samples come from; `None`
-/// where its platform does not tell one of them, which is a failure.
-fn requires_here(
-    model: &SpecModel,
-    platform: Option<&Platform>,
-    failures: &mut Vec<String>,
-) -> Option<Vec<Expr>> {
-    let mut unknown = None;
-    let read: BTreeSet<String> = model.requires.iter().flat_map(Expr::names).collect();
-    for name in read.into_iter().filter(|name| model.is_machine(name)) {
-        if word(platform, &name).is_none() {
-            unknown = Some(name);
-        }
-    }
-    if let Some(name) = unknown {
-        failures.push(format!(
-            "model `{}`: its `require` reads `{name}`, which the samples' platform does not tell ({}); a number can \
-             stand for it",
-            model.name,
-            platform_text(platform),
-        ));
-        return None;
-    }
-    let number = |name: &str| if model.is_machine(name) { word(platform, name) } else { None };
-    Some(model.requires.iter().filter_map(|require| with_numbers(require, &number)).collect())
-}
-
-/// The terms of a model with the numbers of the machine that the samples come from. Terms that read
-/// a number which its platform does not tell are left out, with a warning.
-fn terms_here(model: &SpecModel, platform: Option<&Platform>, warnings: &mut Vec<String>) -> Vec<Expr> {
-    let machine = |name: &str| model.is_machine(name);
-    let value = |name: &str| if machine(name) { word(platform, name) } else { None };
-    let mut unknown = BTreeSet::new();
-    let mut terms = Vec::new();
-    for term in model.terms.iter().map(|term| &term.value) {
-        let names = term.names();
-        let missing: Vec<&String> = names.iter().filter(|n| machine(n) && value(n).is_none()).collect();
-        if !missing.is_empty() {
-            unknown.extend(missing.into_iter().map(|name| format!("`{name}`")));
-            continue;
-        }
-        let mut here = term.substitute(&value);
-        // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
-        if here != *term && platform.is_some_and(Platform::is_simulated) {
-            here = here.folded();
-        }
-        if here.as_number() != Some(0.0) {
-            terms.push(here);
-        }
-    }
-    if !unknown.is_empty() {
-        warnings.push(format!(
-            "model `{}`: its terms that read {} are left out, as the samples' platform does not tell {} ({}); `knee(…)`, \
-             whose place is fitted, or a number can stand for it",
-            model.name,
-            unknown.iter().map(String::as_str).collect::<Vec<_>>().join(" or "),
-            if unknown.len() == 1 { "it" } else { "them" },
-            platform_text(platform),
-        ));
-    }
-    terms
 }
 
 /// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the

@@ -1,0 +1,122 @@
+//! Requirements and terms with the numbers of the machine that samples come from.
+
+use std::collections::BTreeSet;
+
+use strata_model::platform::CORES;
+use strata_model::{Expr, Platform};
+
+use crate::lang::plan::{Candidate, Model as SpecModel};
+
+/// What a word of the machine stands for in what is fitted.
+fn word(platform: Option<&Platform>, name: &str) -> Option<Expr> {
+    match platform? {
+        // Each node has a processor of its own.
+        platform if platform.is_simulated() && name == CORES => Some(Expr::name("P")),
+        platform => platform.machine(name).map(Expr::number),
+    }
+}
+
+fn platform_text(platform: Option<&Platform>) -> String {
+    platform.map_or("there is none".to_owned(), |platform| format!("`{platform}`"))
+}
+
+/// A requirement with numbers for words; `None` where it then holds always.
+fn still_required(require: &Expr, number: &dyn Fn(&str) -> Option<Expr>) -> Option<Expr> {
+    let here = require.substitute(number);
+    let here = if here == *require { here } else { here.folded() };
+    (here.as_number() != Some(1.0)).then_some(here)
+}
+
+/// The requirements of a model with the numbers of the machine that the samples come from; `None`
+/// where its platform does not tell one of them, which is a failure.
+pub(super) fn requires_here(
+    model: &SpecModel,
+    platform: Option<&Platform>,
+    failures: &mut Vec<String>,
+) -> Option<Vec<Expr>> {
+    let mut unknown = None;
+    let read: BTreeSet<String> = model.requires.iter().flat_map(Expr::names).collect();
+    for name in read.into_iter().filter(|name| model.is_machine(name)) {
+        if word(platform, &name).is_none() {
+            unknown = Some(name);
+        }
+    }
+    if let Some(name) = unknown {
+        failures.push(format!(
+            "model `{}`: its `require` reads `{name}`, which the samples' platform does not tell ({}); a number can \
+             stand for it",
+            model.name,
+            platform_text(platform),
+        ));
+        return None;
+    }
+    let number = |name: &str| if model.is_machine(name) { word(platform, name) } else { None };
+    Some(model.requires.iter().filter_map(|require| still_required(require, &number)).collect())
+}
+
+/// The terms of a model with the numbers of the machine that the samples come from. Terms that read
+/// a number which its platform does not tell are left out, with a warning.
+pub(super) fn terms_here(
+    model: &SpecModel,
+    platform: Option<&Platform>,
+    warnings: &mut Vec<String>,
+) -> Vec<Expr> {
+    let machine = |name: &str| model.is_machine(name);
+    let value = |name: &str| if machine(name) { word(platform, name) } else { None };
+    let mut unknown = BTreeSet::new();
+    let mut terms = Vec::new();
+    for term in model.terms.iter().map(|term| &term.value) {
+        let names = term.names();
+        let missing: Vec<&String> = names.iter().filter(|n| machine(n) && value(n).is_none()).collect();
+        if !missing.is_empty() {
+            unknown.extend(missing.into_iter().map(|name| format!("`{name}`")));
+            continue;
+        }
+        let mut here = term.substitute(&value);
+        // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
+        if here != *term && platform.is_some_and(Platform::is_simulated) {
+            here = here.folded();
+        }
+        if here.as_number() != Some(0.0) {
+            terms.push(here);
+        }
+    }
+    if !unknown.is_empty() {
+        warnings.push(format!(
+            "model `{}`: its terms that read {} are left out, as the samples' platform does not tell {} ({}); `knee(…)`, \
+             whose place is fitted, or a number can stand for it",
+            model.name,
+            unknown.iter().map(String::as_str).collect::<Vec<_>>().join(" or "),
+            if unknown.len() == 1 { "it" } else { "them" },
+            platform_text(platform),
+        ));
+    }
+    terms
+}
+
+/// What a candidate requires, with the numbers of the machine that the samples come from; what
+/// never holds where a number is not told, with a warning.
+pub(super) fn requires_of(
+    candidate: &Candidate,
+    library: &str,
+    platform: Option<&Platform>,
+    warnings: &mut Vec<String>,
+) -> Vec<Expr> {
+    let numbers = |name: &str| if candidate.machine.contains(&name) { word(platform, name) } else { None };
+    let ends = candidate.parameters.iter().flat_map(|parameter| [&parameter.first, &parameter.last]);
+    let read: BTreeSet<String> =
+        candidate.requires.iter().chain(ends.flatten()).flat_map(Expr::names).collect();
+    let unknown =
+        candidate.machine.iter().find(|word| read.contains(**word) && self::word(platform, word).is_none());
+    if let Some(unknown) = unknown {
+        warnings.push(format!(
+            "`{}` of library `{library}` cannot be chosen: it reads `{unknown}`, which the samples' platform does \
+             not tell ({}); a number can stand for it",
+            candidate.name,
+            platform_text(platform),
+        ));
+    }
+    let kept = |require: &&Expr| unknown.is_none() || candidate.says_processes(require);
+    let here = candidate.requires.iter().filter(kept).filter_map(|require| still_required(require, &numbers));
+    here.chain(unknown.map(|_| Expr::number(0.0))).collect()
+}
