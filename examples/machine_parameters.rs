@@ -1,6 +1,6 @@
-//! Reads what `specc comet -o DIR` has found of a machine, and predicts by it.
+//! Reads what `comet -o DIR` has found of a machine, and predicts by it.
 //!
-//!     specc comet --on threads --nodes 2 -o comet-here
+//!     comet --on threads --nodes 2 -o comet-here
 //!     cargo run -p strata-comet --example machine_parameters -- comet-here 4096
 
 use std::path::PathBuf;

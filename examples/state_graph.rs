@@ -1,7 +1,7 @@
-//! Records what each node does during one radix sort, for `specc trace` to draw (Brewer, manual,
+//! Records what each node does during one radix sort, for `strata-job trace` to draw (Brewer, manual,
 //! §10, Fig 2).
 //!
-//! Set `STRATA_TRACE=DIR` and, for example, `STRATA_ON=threads:8`; then `specc trace DIR --svg
+//! Set `STRATA_TRACE=DIR` and, for example, `STRATA_ON=threads:8`; then `strata-job trace DIR --svg
 //! FILE`. What comes first, `busy`, is the making of the keys.
 
 use strata_runtime::prelude::*;

@@ -1,4 +1,4 @@
-//! Whether figures of `specc comet` can be believed on this machine: medians of runs under a load
+//! Whether figures of `comet` can be believed on this machine: medians of runs under a load
 //! that comes and goes, and how often 95 % intervals hold the truth.
 //!
 //!     cargo bench -p strata-benches --bench believe                    # 10 runs under load, 10 without
@@ -105,9 +105,10 @@ fn run(options: &Options, folder: &Path, budget: &str, seed: u64) -> Result<(Res
             "--release",
             "--quiet",
             "-p",
-            "specc",
+            "strata-comet",
+            "--features",
+            "cli",
             "--",
-            "comet",
             "--nodes",
             "2",
             "--on",
@@ -118,7 +119,7 @@ fn run(options: &Options, folder: &Path, budget: &str, seed: u64) -> Result<(Res
         .stdout(Stdio::null());
     let output = command.output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
-        return Err(format!("specc comet: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+        return Err(format!("comet: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
     }
     let results = Results::read(folder).map_err(|error| error.to_string())?;
     let text = std::fs::read_to_string(folder.join("samples.txt")).map_err(|error| error.to_string())?;

@@ -1,10 +1,10 @@
-//! This machine as `specc comet` describes it: predicted times of sorts and of a stencil, beside
+//! This machine as `comet` describes it: predicted times of sorts and of a stencil, beside
 //! measured ones.
 //!
 //!     cargo bench -p strata-benches --bench here                          # on a quiet machine
 //!     cargo bench -p strata-benches --bench here -- --file comet/here.toml
 //!
-//! Without `--file`, `specc comet` measures the machine first. Nothing is fitted to the programs
+//! Without `--file`, `comet` measures the machine first. Nothing is fitted to the programs
 //! whose times are predicted: local work takes what the run-time's models of kernels say, times the
 //! factors of the file, and messages what the file says. Times are of two nodes as threads;
 //! measured ones are medians.
@@ -93,15 +93,20 @@ fn times(node: &mut Node, program: &Program, runs: usize) -> Vec<f64> {
     (0..runs).map(|_| program(node)).collect()
 }
 
-/// The file that `specc comet` writes of this machine.
+/// The file that `comet` writes of this machine.
 fn measured_here(folder: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["run", "--release", "--quiet", "-p", "specc", "--", "comet", "--on", "threads", "--nodes"]);
-    command.arg(NODES.to_string()).arg("-o").arg(folder).stdout(std::process::Stdio::null());
+    command.args(["run", "--release", "--quiet", "-p", "strata-comet", "--features", "cli", "--"]);
+    command
+        .args(["--on", "threads", "--nodes"])
+        .arg(NODES.to_string())
+        .arg("-o")
+        .arg(folder)
+        .stdout(std::process::Stdio::null());
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !status.success() {
-        return Err(format!("specc comet ended with {status}"));
+        return Err(format!("comet ended with {status}"));
     }
     Ok(folder.join("here.toml"))
 }

@@ -120,17 +120,19 @@ fn race(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// `specc comet` on Intel's MPI.
+/// `comet` on Intel's MPI.
 fn ours(folder: &Path, output: &Path, budget: &str) -> Result<Found, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--quiet", "-p", "specc"]).status();
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--quiet", "-p", "strata-comet", "--features", "cli"])
+        .status();
     if !built.is_ok_and(|status| status.success()) {
-        return Err("specc does not build".to_owned());
+        return Err("comet does not build".to_owned());
     }
     // This program lies in target/release/deps.
     let here = std::env::current_exe().map_err(|error| error.to_string())?;
     let release = here.parent().and_then(Path::parent).ok_or("this program lies nowhere")?;
-    let mut command = Command::new(release.join("specc"));
+    let mut command = Command::new(release.join("comet"));
     with_intel(&mut command, folder)?;
     let sizes: Vec<String> = (0..=18).map(|bits| (1u64 << bits).to_string()).collect();
     command
@@ -138,7 +140,7 @@ fn ours(folder: &Path, output: &Path, budget: &str) -> Result<Found, String> {
         .env("STRATA_MPIRUN", folder.join("bin/mpiexec.hydra"))
         // mpi-sys does not notice that another MPI is meant.
         .env("CARGO_TARGET_DIR", release.with_file_name("imb"))
-        .args(["comet", "--on", "mpi", "--nodes", "2", "--kernels", "raw", "--format", "imb"])
+        .args(["--on", "mpi", "--nodes", "2", "--kernels", "raw", "--format", "imb"])
         .args(["--sizes", &sizes.join(","), "--budget", budget, "-o"])
         .arg(output);
     let (table, seconds) = timed(&mut command)?;

@@ -104,7 +104,7 @@ const MIRI_ENVIRONMENT: &[(&str, &str)] = &[
 /// Damaged files, with a new seed.
 const FUZZ: Check = Check {
     name: "a minute of damaged files",
-    arguments: &["test", "-p", "specc", "--test", "fuzz", "--", "--ignored", "--nocapture"],
+    arguments: &["test", "-p", "strata-benches", "--test", "it", "fuzz", "--", "--ignored", "--nocapture"],
     environment: &[],
 };
 

@@ -7,7 +7,8 @@ use crate::{long, mpi};
 
 /// What all steps without MPI build, and `codegen`, so that they share what is built: cargo builds
 /// dependencies anew for each set of features and members.
-pub(crate) const BUILT: [&str; 3] = ["--workspace", "--features", "strata-runtime/tune"];
+pub(crate) const BUILT: [&str; 3] =
+    ["--workspace", "--features", "strata-runtime/tune,strata-comet/cli,strata-develop/cli"];
 
 /// Features of the members that have an MPI part.
 const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\

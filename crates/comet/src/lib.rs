@@ -3,7 +3,7 @@
 //!
 //! The kernels are those of N. Ganapati, "CoMet: A Synthetic Benchmark for Message-Passing
 //! Architectures" (Oregon Graduate Institute, 1993), and others that users expect today. Each is a
-//! model of a spec. `specc comet` measures it on threads, on MPI or on a simulated machine with the
+//! model of a spec. `comet` measures it on threads, on MPI or on a simulated machine with the
 //! harness of all specs. Its body is a function of this crate (feature `kernels`), which verifies
 //! its data. [`Results`] holds the evaluation of the samples: distributions, curves with their
 //! breaks, the parameters of LogGP, and whether other programs disturbed the run.

@@ -67,9 +67,9 @@ pub fn platform(results: &Results) -> Option<String> {
     let parts = loggp.o_s.value + loggp.o_r.value + loggp.latency.value;
     let fits = if parts > one_way && one_way > 0.0 { one_way / parts } else { 1.0 };
     let mut text = format!(
-        "# {}\n# as measured by `specc comet`. Figures of a machine whose nodes share memory hold for these \
+        "# {}\n# as measured by `comet`. Figures of a machine whose nodes share memory hold for these \
          nodes.\n# STRATA_ON=sim:FILE:2,computing=measured makes local work take what it takes on the host that \
-         simulates.\n\nname = \"here\"\nsummary = \"this machine, as measured by specc comet\"\n\n[cpu]\n\
+         simulates.\n\nname = \"here\"\nsummary = \"this machine, as measured by comet\"\n\n[cpu]\n\
          frequency_mhz = 1000        # Chosen: cycles are nanoseconds.\nkernel_factor = 1           # Kernels \
          take what their models say.\n\n[interface]\nsend_ns = {}\nsend_byte_ns = {}\nafter_send_ns = \
          0\nreceive_ns = {}\nreceive_byte_ns = {}\nfailed_poll_ns = {}\ndispatch_ns = 0\nblock_setup_ns = \

@@ -107,15 +107,15 @@ pub struct LogGp {
 #[derive(Debug, Error)]
 pub enum ResultsError {
     /// The file cannot be read.
-    #[error("{path}: {source}; `specc comet -o DIR` writes it")]
+    #[error("{path}: {source}; `comet -o DIR` writes it")]
     File {
         /// The file.
         path: String,
         /// The reason.
         source: std::io::Error,
     },
-    /// It was not written by `specc comet`.
-    #[error("{path}: {reason}; it is no comet.json of this version, measure again with `specc comet -o DIR`")]
+    /// It was not written by `comet`.
+    #[error("{path}: {reason}; it is no comet.json of this version, measure again with `comet -o DIR`")]
     Text {
         /// The file.
         path: String,

@@ -24,5 +24,3 @@ mod otherwise;
 mod parameters;
 pub mod points;
 pub mod refine;
-mod screen;
-pub mod trace;

@@ -5,9 +5,9 @@
 //! |---|---|---|
 //! | | [`Node::print`] | queues text, also from handlers; printed on request and at the end |
 //! | | [`ensure!`] | ends the job if a condition does not hold, with its place |
-//! | `STRATA_LOG=DIR` | [`Development::log`] | writes each node's calls, for `specc log DIR` |
+//! | `STRATA_LOG=DIR` | [`Development::log`] | writes each node's calls, for `strata-job log DIR` |
 //! | `STRATA_WATCHDOG=30s` | [`Development::watchdog`] | a longer wait ends the job with a report |
-//! | `STRATA_TRACE=DIR` | [`Development::trace`] | records states and packets, for `specc trace DIR` |
+//! | `STRATA_TRACE=DIR` | [`Development::trace`] | records states and packets, for `strata-job trace DIR` |
 //!
 //! All except printing and assertions is done by a layer between node and transport (`observed`)
 //! that exists only if requested, so unused aids cost nothing.

@@ -141,7 +141,7 @@ impl Watch {
                 last_words(&format!("strata: the logs in {} say:\n{report}", folder.display()));
             }
         } else {
-            last_words("strata: with STRATA_LOG=DIR and `specc log DIR` you see who has not come");
+            last_words("strata: with STRATA_LOG=DIR and `strata-job log DIR` you see who has not come");
         }
         std::process::abort();
     }

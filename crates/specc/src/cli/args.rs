@@ -1,5 +1,6 @@
 //! The command line: its grammar, its help, and the values that it takes.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,9 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
-pub(super) use super::comet::args::Comet;
 use super::values::prefix;
-pub(super) use super::values::{Binding, Outliers, duration, percentage};
+pub(super) use super::values::{Binding, Outliers, duration, node_count, percentage};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -20,13 +20,14 @@ pub(super) use super::values::{Binding, Outliers, duration, percentage};
 ///
 /// Results go to standard output, progress and advice to standard error. Exit status: 0 done; 1 the
 /// spec, the platform file, the samples or the fit is at fault; 2 wrong usage; 3 the machine failed
-/// (disk, cargo, mpirun); 130 interrupted.
+/// (disk, cargo, mpirun); 130 interrupted. `specc completions SHELL` and `specc man -o DIR` teach
+/// the shell these commands.
 #[derive(Debug, Parser)]
-#[command(name = "specc", version, arg_required_else_help = true, help_expected = true, max_term_width = 80)]
+#[command(name = "specc", version, help_expected = true, max_term_width = 80)]
 pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: Option<Command>,
 }
 
 /// One stage, or all of them.
@@ -48,10 +49,9 @@ pub(super) enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Write the profiling program of a spec, a cargo package, and `plan.txt`, what it is to
-    /// measure, without running it.
+    /// Write the profiling program of a spec, without running it.
     ///
-    /// In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path
+    /// It is a cargo package, with what it is to measure in `plan.txt`. In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path
     /// profile/Cargo.toml` measures it on 4 nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with
     /// `--features mpi`; `-- --help` shows the program's options. Loops that read `cache1`,
     /// `cache2`, `cache3` or `cores` are planned for this machine.
@@ -75,19 +75,17 @@ pub(super) enum Command {
         #[command(flatten)]
         output: Output,
     },
-    /// Fit models to samples, drop irrelevant terms, verify on the independent samples.
+    /// Fit and verify models by samples, also those of other programs.
     Fit(Fit),
-    /// Profile, fit, verify, emit and report: all of it.
+    /// Measure, fit, verify and report: all of it.
     Calibrate(Calibrate),
-    /// Measure what choices by these models lose: at fresh inputs what is chosen is timed beside what
-    /// else could be.
+    /// Measure what choices by models lose.
     ///
-    /// `calibrate` does it too, of the models that it makes. A loss is the time of the choice over
+    /// At fresh inputs what is chosen is timed beside what else could be. `calibrate` does it too, of the models that it makes. A loss is the time of the choice over
     /// that of the fastest of what was tried, less 1; its mean has an interval by the scatter from
     /// input to input. `always` is the way that would lose least if it were taken everywhere.
     Regret(Regret),
-    /// Say which further samples would lower the expected loss of a choice most, for the time that
-    /// they cost.
+    /// Say which further samples would help choices most, for their time.
     ///
     /// The loss is the time by which the candidate that looks fastest is expected to exceed the one
     /// that is, because the coefficients of the models are uncertain, over the time and on average
@@ -111,7 +109,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Choose the fastest candidate of a library at given inputs, with its best parameters.
+    /// Choose the fastest candidate at given inputs, with its best parameters.
     Choose {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
@@ -134,7 +132,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Write models as Rust, C, Python or LaTeX, or samples as JSON lines for Extra-P.
+    /// Write models as Rust, C, Python or LaTeX; samples as JSON lines.
     Export(Export),
     /// Show models: a line each, or all about one.
     ///
@@ -146,86 +144,65 @@ pub(super) enum Command {
         /// The model's name; a line for each model where it is left out.
         model: Option<String>,
     },
-    /// Say who wins where: at which values of an input the choice changes, at a few values of a
-    /// second one.
+    /// Say who wins where: the values of an input at which the choice changes.
     Map {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
         #[command(flatten)]
         map: MapOf,
     },
-    /// Measure how this machine communicates, by Ganapati's CoMet and what is expected today.
-    ///
-    /// Prints for each kernel and size the median with its 95 % interval, start-up time and time
-    /// per byte of each protocol, where protocols switch, n½ and r∞, and LogGP's parameters. In the
-    /// output folder `comet.txt` is that report, `comet.json` holds it for programs, curves are
-    /// SVG, and `here.toml` describes the machine for `--on sim:FILE`; the samples and models of
-    /// all kernels lie there as after `calibrate`. A run that other programs disturbed is marked
-    /// CONTAMINATED.
-    Comet(Box<Comet>),
-    /// Look at simulated machines: the built-in ones, and files that describe others.
+    /// Look at simulated machines, built in or described by files.
     Platform {
         #[command(subcommand)]
         command: PlatformCommand,
     },
-    /// Show the last entries of each node's log, and who has not come to which collective.
-    ///
-    /// A program that runs with STRATA_LOG=DIR writes the logs; they can be read while it runs, and
-    /// after it was killed.
+    /// It is the program `comet` now.
+    #[command(hide = true)]
+    Comet {
+        #[command(flatten)]
+        rest: Rest,
+    },
+    /// It is `strata-job log` now.
+    #[command(hide = true)]
     Log {
-        /// The folder of the logs.
-        folder: PathBuf,
-        /// How many entries of each node to show.
-        #[arg(long, default_value_t = 3, value_name = "N")]
-        last: usize,
+        #[command(flatten)]
+        rest: Rest,
     },
-    /// Draw what each node was doing when, and what was on its way to it.
-    ///
-    /// A program that runs with STRATA_TRACE=DIR writes the traces. Without an option the times in
-    /// each state are printed.
+    /// It is `strata-job trace` now.
+    #[command(hide = true)]
     Trace {
-        /// The folder of the traces.
-        folder: PathBuf,
-        /// Write the state graph, node by time, as SVG.
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
-        /// Write packets and bytes on their way to each node over time as SVG.
-        #[arg(long, value_name = "FILE")]
-        flight: Option<PathBuf>,
-        /// Write JSON for ui.perfetto.dev and Chrome's tracing page.
-        #[arg(long, value_name = "FILE")]
-        perfetto: Option<PathBuf>,
+        #[command(flatten)]
+        rest: Rest,
     },
-    /// Show what a tuner found: what was tried where, what was adopted, what it gains.
-    ///
-    /// A program that runs with STRATA_TUNE=tune:FILE writes the file. It is also checked: exit
-    /// status 1 if it is cut short or not what a tuner writes. Gains are those of fresh timings
-    /// against the default, with 99 % intervals.
+    /// It is `strata-job tuned` now.
+    #[command(hide = true)]
     Tuned {
-        /// The file.
-        file: PathBuf,
-        /// Print JSON.
-        #[arg(long, conflicts_with = "svg")]
-        json: bool,
-        /// Write the graph of the call sites, with what was adopted, as SVG.
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
+        #[command(flatten)]
+        rest: Rest,
     },
     /// Print completions of this command line for a shell.
     ///
-    /// `specc completions bash > ~/.local/share/bash-completion/completions/specc`, in zsh to a
-    /// file `_specc` in a folder of `$fpath`, in fish to `~/.config/fish/completions/specc.fish`.
+    /// In zsh they belong into a file `_specc` in a folder of `$fpath`, in fish into
+    /// `~/.config/fish/completions/specc.fish`.
+    #[command(hide = true)]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Write man pages, one a command.
-    ///
-    /// `specc man -o ~/.local/share/man/man1` puts them where `man specc-calibrate` finds them.
+    /// Write man pages, one a command: `man specc-calibrate`.
+    #[command(hide = true)]
     Man {
         #[command(flatten)]
         output: Output,
     },
+}
+
+/// All that follows a command that went elsewhere.
+#[derive(Debug, Args)]
+pub(super) struct Rest {
+    /// What was to be passed on.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _arguments: Vec<OsString>,
 }
 
 /// What to do with platforms.
@@ -298,55 +275,52 @@ pub(super) struct Output {
     pub(super) output: PathBuf,
 }
 
-pub(super) fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=4096)
-}
-
 /// How the code of a spec is built.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct Features {
+pub struct Features {
     /// Features of the package that the spec belongs to, besides those that are on by default; its
     /// profile `release`, RUSTFLAGS and .cargo/config.toml count as always.
     #[arg(long, value_delimiter = ',', value_name = "FEATURE")]
-    pub(super) features: Vec<String>,
+    pub features: Vec<String>,
 }
 
 /// On what to measure, and for how long.
 #[derive(Clone, Debug, Args)]
-pub(super) struct Target {
+pub struct Target {
     /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see
     /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`.
     #[arg(long, default_value = "threads")]
-    pub(super) on: String,
+    pub on: String,
     /// The number of nodes, or several, `1,2,4`, that are fitted together; the number of cores
     /// where it is left out.
     #[arg(long, value_delimiter = ',', value_parser = node_count())]
-    pub(super) nodes: Vec<u32>,
+    pub nodes: Vec<u32>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
     /// on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
-    pub(super) budget: Duration,
+    pub budget: Duration,
     /// Seed of the verification points and of the order of measuring.
     #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
+    pub seed: u64,
     /// Measure these points, as `advise -o` writes them, of the models that FILE names, instead of
     /// those of their loops. With `--resume`, besides what was measured before.
     #[arg(long, value_name = "FILE")]
-    pub(super) points: Option<PathBuf>,
+    pub points: Option<PathBuf>,
     /// Go on from the samples of an interrupted run in the output folder.
     #[arg(long)]
-    pub(super) resume: bool,
+    pub resume: bool,
+    /// How the code is built.
     #[command(flatten)]
-    pub(super) features: Features,
+    pub features: Features,
     /// When measuring ends before the budget does.
     #[arg(skip)]
-    pub(super) precision: Option<f64>,
+    pub precision: Option<f64>,
     /// The most timings of a point.
     #[arg(skip)]
-    pub(super) most: Option<usize>,
+    pub most: Option<usize>,
     /// Where the profiling program lies, if not in the output folder.
     #[arg(skip)]
-    pub(super) program: Option<PathBuf>,
+    pub program: Option<PathBuf>,
 }
 
 /// What `calibrate` takes.

@@ -5,12 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, Prediction, did_you_mean};
+use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::{Outcome, Pin};
 
 use super::args::Binding;
-use super::failure::{Failure, print};
 use crate::competition::{Choice, Competition};
-use crate::screen::{self, tell, wrapped};
 
 pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
@@ -170,7 +169,7 @@ pub(super) fn choose(
             text += &format!("\n  {line}");
         }
     }
-    print(wrapped(&text, screen::width(), "  "))
+    print(wrapped(&text, width(), "  "))
 }
 
 fn choice_json(choice: &Choice) -> Value {

@@ -9,12 +9,11 @@ use strata_interchange::emit;
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
 use strata_model::{ModelSet, Samples, write_atomically};
+use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading};
 use super::choosing;
-use super::failure::{Failure, print};
 use super::values::Binding;
-use crate::screen::tell;
 
 /// Samples in whatever format, with the bytes they were read from.
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {

@@ -3,14 +3,14 @@
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
-use super::failure::Failure;
+use strata_screen::Failure;
 
 /// The name of the file that is locked.
 const NAME: &str = ".specc-lock";
 
 /// A locked folder; unlocked when this is dropped. The operating system releases the lock of a
 /// process that was killed. The lock file itself stays, which does no harm.
-pub(super) struct Lock {
+pub struct Lock {
     _file: Option<File>,
 }
 
@@ -19,7 +19,7 @@ impl Lock {
     ///
     /// # Errors
     /// The folder cannot be made, or another command is at work in it.
-    pub(super) fn take(folder: &Path) -> Result<Self, Failure> {
+    pub fn take(folder: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
         let path = folder.join(NAME);
         let file = File::create(&path).map_err(|error| Failure::file(&path, error))?;

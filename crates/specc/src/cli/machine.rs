@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use strata_model::count;
+use strata_screen::tell;
 
 use crate::drive::{self, On};
-use crate::screen::tell;
 
 /// For how long others are watched.
 const WATCH: Duration = Duration::from_millis(300);
@@ -52,7 +52,8 @@ fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
 }
 
 /// The number of this machine's cores.
-pub(super) fn cores() -> usize {
+#[must_use]
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -82,13 +83,15 @@ fn load() -> Option<f64> {
 }
 
 /// What other programs do on this machine while this one and those that it starts measure.
-pub(super) struct Watch {
+pub struct Watch {
     /// `/proc/stat` and `/proc/self/stat` at the beginning.
     before: Option<(String, String)>,
 }
 
 impl Watch {
-    pub(super) fn start() -> Self {
+    /// Begins to watch.
+    #[must_use]
+    pub fn start() -> Self {
         Self { before: Self::read() }
     }
 
@@ -116,7 +119,8 @@ impl Watch {
     /// In words, what others have done since the beginning, if the nodes can have noticed: the
     /// number of cores that they kept busy on average, and by how much the nodes' share of the
     /// machine was less for it. Programs that were started here must have ended.
-    pub(super) fn disturbed(&self, nodes: usize) -> Option<(String, f64)> {
+    #[must_use]
+    pub fn disturbed(&self, nodes: usize) -> Option<(String, f64)> {
         disturbed(nodes, cores(), self.others()?)
     }
 }

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_report::{Axis, Cell, Map};
+use strata_screen::{Failure, print, width};
 
 use super::args::{Binding, MapOf};
 use super::choosing::{competition, known, read};
-use super::failure::{Failure, print};
 use super::tables::map_table;
 use super::winners;
 use crate::crossings::{self, Crossing, Crossings, Segment};
-use crate::{map, screen};
+use crate::map;
 
 /// `specc map`.
 pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
@@ -43,10 +43,10 @@ pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
         let grid = map::compute(&competition, &fixed).map_err(usage)?;
         print(json_of(&grid, &along()?))
     } else if *grid {
-        print(map_table(&map::compute(&competition, &fixed).map_err(usage)?, screen::width()))
+        print(map_table(&map::compute(&competition, &fixed).map_err(usage)?, width()))
     } else {
         let Some(library) = set.library(competition.name()) else { return Ok(()) };
-        print(winners::block(&set, library, Some(&along()?), screen::width()))
+        print(winners::block(&set, library, Some(&along()?), width()))
     }
 }
 

@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 
 use strata_model::set::Model;
 use strata_model::{ModelSet, Plan, Points, Samples, Seconds, write_atomically};
+use strata_screen::{Failure, tell};
 
 use super::args::Target;
-use super::failure::Failure;
 use super::machine::{self, Watch};
 use crate::decisions;
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
-use crate::screen::tell;
 
 /// Relative noise of a sample that more time need not lower.
 const NOTABLE: f64 = 0.01;
@@ -25,7 +24,7 @@ const DECISIONS: &str = "decisions.txt";
 const DECISIONS_PLAN: &str = "decisions-plan.txt";
 
 /// A profiling program that is ready to run.
-pub(super) struct Campaign<'a> {
+pub struct Campaign<'a> {
     spec: &'a CheckedSpec,
     seed: u64,
     emitted: Emitted,
@@ -35,7 +34,10 @@ pub(super) struct Campaign<'a> {
 
 impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
-    pub(super) fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// The target is none, the spec cannot be measured on it, or the program cannot be built.
+    pub fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
         let options = drive::RunOptions {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
             nodes: target.nodes.first().map_or_else(machine::cores, |nodes| *nodes as usize),
@@ -67,12 +69,12 @@ impl<'a> Campaign<'a> {
     }
 
     /// Measuring a point ends at this precision, or after so many timings.
-    pub(super) fn until(&mut self, precision: f64, most: usize) {
+    pub fn until(&mut self, precision: f64, most: usize) {
         (self.options.precision, self.options.most) = (Some(precision), Some(most));
     }
 
     /// Names what the runs that follow are parts of, such as `launch 2 of 6`.
-    pub(super) fn part(&mut self, part: String) {
+    pub fn part(&mut self, part: String) {
         self.options.part = Some(part);
     }
 
@@ -113,7 +115,10 @@ impl<'a> Campaign<'a> {
 
     /// Measures these points of the models that have some, for at most `seconds`. `more`: samples
     /// that lie in the folder are kept as far as their points are among these.
-    pub(super) fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
+    ///
+    /// # Errors
+    /// A file cannot be written, or the program fails.
+    pub fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
         let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
         let path = self.options.output.with_file_name("points.txt");
         write(&path, &points.to_text())?;
@@ -158,7 +163,8 @@ impl<'a> Campaign<'a> {
 
     /// The points of an earlier run with this spec in the same folder: those that were planned and
     /// those that were measured.
-    pub(super) fn earlier(&self) -> Points {
+    #[must_use]
+    pub fn earlier(&self) -> Points {
         let mut points = Points::default();
         let planned = fs::read_to_string(self.options.output.with_file_name("points.txt"));
         if let Ok(planned) = Points::parse(&planned.unwrap_or_default(), "points.txt")
@@ -212,7 +218,11 @@ fn mark_busy(path: &Path, cores: f64) -> Result<(), Failure> {
     write(path, &format!("{first}busy {cores:.1}\n{rest}"))
 }
 
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a text under a temporary name, which is then renamed.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
 }
 
@@ -294,7 +304,8 @@ pub(super) fn judge_by_earlier(
 
 /// In a sentence, how to go on where the budget was too short for all planned points; `None` where
 /// it was not.
-pub(super) fn longer(target: &Target, output: &Path) -> Option<String> {
+#[must_use]
+pub fn longer(target: &Target, output: &Path) -> Option<String> {
     let folders = match target.nodes.iter().collect::<BTreeSet<_>>() {
         several if several.len() > 1 => several.iter().map(|n| output.join(format!("nodes-{n}"))).collect(),
         _ => vec![output.to_owned()],
@@ -368,7 +379,7 @@ pub(super) fn check(points: &Points, campaign: &Campaign<'_>) -> Result<(), Fail
 }
 
 /// Adds points to points.
-pub(super) fn join(points: &mut Points, others: &Points) {
+pub fn join(points: &mut Points, others: &Points) {
     for model in others.models() {
         for at in &model.points {
             points.add(&model.model, at);

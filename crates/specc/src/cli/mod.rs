@@ -2,14 +2,12 @@
 
 mod args;
 mod choosing;
-mod comet;
 mod exchange;
-mod failure;
-mod folder;
-mod jobs;
-mod machine;
+pub mod folder;
+mod help;
+pub mod machine;
 mod mapping;
-mod measuring;
+pub mod measuring;
 mod models;
 mod next;
 mod package;
@@ -18,20 +16,27 @@ mod refining;
 mod specs;
 mod stages;
 mod tables;
-mod values;
+pub mod values;
 mod winners;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{FromArgMatches, Parser};
+
+pub use args::{Features, Target};
+pub use stages::write_models;
 
 use args::{Cli, Command, PlatformCommand};
-use failure::{Failure, print};
+use strata_screen::{Failure, print};
 
 /// Runs the command line of this process and gives its exit status.
 pub fn run() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let cli = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|error| error.exit());
+    let Some(command) = cli.command else {
+        return Failure::Usage(help::BEGINNING.into()).end("specc");
+    };
+    let outcome = match command {
         Command::Check { specs, json } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
         Command::Emit { specs, nodes, features, output } => {
@@ -52,7 +57,6 @@ pub fn run() -> ExitCode {
         Command::Export(export) => exchange::export(&export),
         Command::Show { models, model } => models::show(&models, model.as_deref()),
         Command::Map { models, map } => mapping::map(&models, &map),
-        Command::Comet(given) => comet::comet(&given),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Check { files } => platforms::check(&files),
@@ -60,17 +64,16 @@ pub fn run() -> ExitCode {
                 platforms::show(&platform, nodes as usize, json)
             }
         },
-        Command::Log { folder, last } => jobs::log(&folder, last),
-        Command::Trace { folder, svg, flight, perfetto } => {
-            jobs::trace(&folder, svg.as_deref(), flight.as_deref(), perfetto.as_deref())
-        }
-        Command::Tuned { file, json, svg } => jobs::tuned(&file, json, svg.as_deref()),
+        Command::Comet { .. } => Err(moved("comet", "strata-comet", "comet")),
+        Command::Log { .. } => Err(moved("log", "strata-develop", "strata-job log")),
+        Command::Trace { .. } => Err(moved("trace", "strata-develop", "strata-job trace")),
+        Command::Tuned { .. } => Err(moved("tuned", "strata-develop", "strata-job tuned")),
         Command::Completions { shell } => completions(shell),
         Command::Man { output } => man_pages(&output.output),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.end(),
+        Err(failure) => failure.end("specc"),
     }
 }
 
@@ -78,20 +81,28 @@ pub fn run() -> ExitCode {
 pub fn run_cargo() -> ExitCode {
     match package::run(package::Cargo::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.end(),
+        Err(failure) => failure.end("specc"),
     }
+}
+
+/// Where a command went that is a program of its own now.
+fn moved(command: &str, package: &str, now: &str) -> Failure {
+    Failure::Usage(format!(
+        "`specc {command}` is `{now}` now, a program of its own: `cargo install --locked {package} --features \
+         cli`, or `--path` with the folder of that crate"
+    ))
 }
 
 /// `specc completions`.
 fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "specc", &mut script);
+    clap_complete::generate(shell, &mut help::command(), "specc", &mut script);
     print(String::from_utf8_lossy(&script).trim_end())
 }
 
 /// `specc man`: a page of `specc`, and one of each of its commands.
 fn man_pages(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .and_then(|()| clap_mangen::generate_to(help::command(), folder))
         .map_err(|error| Failure::file(folder, error))
 }

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use strata_model::set::{Kind, Model, ModelSet, Term, Verdict};
 use strata_model::{Resolved, count, percent};
+use strata_screen::{
+    self as screen, Failure, JOINED, columns_of, print, shortened, wrapped, wrapped_formula,
+};
 
 use super::choosing;
-use super::failure::{Failure, print};
-use crate::screen::{self, JOINED, columns_of, shortened, wrapped, wrapped_formula};
 
 /// The verdicts from the best to the worst, as they are counted.
 const VERDICTS: [(Verdict, &str); 5] = [

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use strata_model::{ModelSet, number_text};
+use strata_screen::{columns_of, wrapped};
 
 use crate::competition::Competition;
-use crate::screen::{columns_of, wrapped};
 
 /// The next steps with the models in `folder`: a line each, or several where that would be too
 /// wide.

@@ -8,12 +8,11 @@ use std::process::Command as Process;
 use clap::{Args, Parser, Subcommand};
 
 use strata_model::codegen::toml_string;
+use strata_screen::{Failure, print, tell};
 
 use super::args::{self, How, MapOf, Output, Refining, Specs, Target};
-use super::failure::{Failure, print};
 use super::{mapping, models, stages};
 use crate::emit::Workspace;
-use crate::screen::tell;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
 #[derive(Debug, Parser)]

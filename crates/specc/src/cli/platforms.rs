@@ -8,21 +8,18 @@ use miette::NamedSource;
 use serde_json::{Value, json};
 use strata_model::count;
 use strata_model::expr::Span;
+use strata_screen::{self as screen, Failure, print, wrapped};
 use strata_sim::Time;
 use strata_sim::platform::{Barrier, Faults, Figures, MachineError, SimulatedMachine, Topology};
 
-use super::failure::{Failure, print};
 use super::tables;
 use crate::lang::{CheckError, CheckErrors, ErrorCode};
-use crate::screen::{self, wrapped};
 
-impl From<MachineError> for Failure {
-    fn from(error: MachineError) -> Self {
-        match error {
-            MachineError::Unknown { .. } => Self::Usage(error.to_string()),
-            MachineError::File { .. } => Self::Machine(error.to_string()),
-            MachineError::Faults(faults) => CheckErrors::new(drawn(faults)).into(),
-        }
+fn failure(error: MachineError) -> Failure {
+    match error {
+        MachineError::Unknown { .. } => Failure::Usage(error.to_string()),
+        MachineError::File { .. } => Failure::Machine(error.to_string()),
+        MachineError::Faults(faults) => CheckErrors::new(drawn(faults)).into(),
     }
 }
 
@@ -43,7 +40,7 @@ pub(super) fn list() -> Result<(), Failure> {
     let mut table = tables::new(screen::width());
     table.set_header(["platform", "what it is"]);
     for name in SimulatedMachine::built_in() {
-        table.add_row([name.to_owned(), SimulatedMachine::named(name)?.summary]);
+        table.add_row([name.to_owned(), SimulatedMachine::named(name).map_err(failure)?.summary]);
     }
     print(table)
 }
@@ -56,7 +53,7 @@ pub(super) fn check(files: &[PathBuf]) -> Result<(), Failure> {
         match SimulatedMachine::read(path) {
             Ok(platform) => read.push(format!("{}: {}", path.display(), platform.name)),
             Err(MachineError::Faults(faults)) => errors.extend(drawn(faults)),
-            Err(other) => return Err(other.into()),
+            Err(other) => return Err(failure(other)),
         }
     }
     if errors.is_empty() { print(read.join("\n")) } else { Err(CheckErrors::new(errors).into()) }
@@ -64,7 +61,7 @@ pub(super) fn check(files: &[PathBuf]) -> Result<(), Failure> {
 
 /// `specc platform show`.
 pub(super) fn show(name_or_path: &str, nodes: usize, as_json: bool) -> Result<(), Failure> {
-    let platform = SimulatedMachine::find(name_or_path)?;
+    let platform = SimulatedMachine::find(name_or_path).map_err(failure)?;
     let figures = Figures::new(&platform, nodes).map_err(|error| Failure::Usage(error.to_string()))?;
     if as_json {
         return print(json_of(&platform, &figures));

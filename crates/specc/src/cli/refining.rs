@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use strata_model::{ModelSet, Points, Samples, write_atomically};
+use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Advise, Reading, Refining, Target as On};
-use super::failure::{Failure, print};
 use super::measuring::{self, Campaign};
 use super::{choosing, exchange, specs, tables};
 use crate::advise::{self, Advice, Limits, Target};
@@ -18,7 +18,6 @@ use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
 use crate::refine::{self, End, Goals, Machine, Round};
-use crate::screen::{self, tell};
 
 /// `specc advise`.
 pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
@@ -62,11 +61,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
             path.display()
         );
     }
-    if args.json {
-        print(advice_json(&advice))
-    } else {
-        print(tables::advice_table(&advice, screen::width()))
-    }
+    if args.json { print(advice_json(&advice)) } else { print(tables::advice_table(&advice, width())) }
 }
 
 /// What was named; where nothing is, all libraries, or all models where there is none.

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use strata_model::{count, write_atomically};
+use strata_screen::{Failure, print, tell};
 
-use super::failure::{Failure, print};
 use crate::lang::{self, CheckErrors, CheckedSpec};
-use crate::screen::tell;
 
 impl From<CheckErrors> for Failure {
     fn from(errors: CheckErrors) -> Self {

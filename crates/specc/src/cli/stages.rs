@@ -9,11 +9,11 @@ use miette::{Diagnostic, Report};
 use strata_fit::emit as emit_models;
 use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
 use strata_report::{Curves, Map, Report as Page, fit_json, write_residuals};
+use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
 use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
 use super::exchange;
-use super::failure::{Failure, print};
 use super::folder::Lock;
 use super::measuring::Campaign;
 use super::{choosing, machine, measuring, models, next, refining, specs, winners};
@@ -23,7 +23,6 @@ use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::Library;
-use crate::screen::{self, tell, wrapped};
 use crate::{curves, map, otherwise};
 
 impl From<DriveError> for Failure {
@@ -262,7 +261,7 @@ fn finish(
     let maps: Vec<Map> = competitions(&fitting).filter_map(|c| map::compute(&c, &[]).ok()).collect();
     if let Some(folder) = output {
         let curves = competitions(&fitting).flat_map(|c| curves::compute(&c, &fitting.fitted)).collect();
-        write(folder, &fitting, &samples, (&maps, curves))?;
+        write_models(folder, &fitting, &samples, (&maps, curves))?;
     }
     for warning in &fitting.warnings {
         tell!("warning: {warning}");
@@ -327,7 +326,11 @@ fn competitions(fitting: &Fitting) -> impl Iterator<Item = Competition> {
     libraries.filter_map(|library| Competition::new(&fitting.set, &library.name).ok())
 }
 
-pub(super) fn write(
+/// Writes what came of a fit: the models as TOML and as Rust, the report, the residuals.
+///
+/// # Errors
+/// A file cannot be written, or the models cannot be emitted.
+pub fn write_models(
     folder: &Path,
     fitting: &Fitting,
     samples: &Samples,

@@ -4,9 +4,9 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use strata_model::Seconds;
 use strata_report::{Axis, Map, SURE};
+use strata_screen::{columns_of, shortened, wrapped};
 
 use crate::advise::{Advice, Target, TargetLoss};
-use crate::screen::{columns_of, shortened, wrapped};
 
 /// A row a sample, the most useful first; then what all of them do for each target.
 pub(super) fn advice_table(advice: &Advice, width: usize) -> String {

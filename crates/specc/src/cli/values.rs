@@ -44,12 +44,21 @@ impl FromStr for Binding {
 }
 
 /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let time: Seconds = text.parse()?;
     match Duration::try_from_secs_f64(time.get()) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err("a budget is longer than zero".into()),
     }
+}
+
+/// Reads a number of nodes.
+#[must_use]
+pub fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=4096)
 }
 
 /// Takes what a name in C may begin with.
@@ -62,7 +71,10 @@ pub(super) fn prefix(text: &str) -> Result<String, String> {
 }
 
 /// Reads `0.2%` as a fraction.
-pub(super) fn percentage(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
     match number {
         Some(number) if number > 0.0 && number <= 100.0 => Ok(number / 100.0),

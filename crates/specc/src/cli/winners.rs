@@ -4,11 +4,11 @@ use anstyle::Style;
 use strata_model::set::{Library, ModelSet};
 use strata_model::{Platform, count, number_text, percent};
 use strata_report::SURE;
+use strata_screen::{JOINED, columns_of, shortened, styled, wrapped};
 use strata_select::Machine;
 
 use crate::competition::Competition;
 use crate::crossings::{Crossings, Line, Segment, compute};
-use crate::screen::{JOINED, columns_of, shortened, styled, wrapped};
 
 /// What segments may lose that are left out so that a line fits the screen; beyond that the line
 /// wraps.

@@ -5,8 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::screen::tell;
+use strata_screen::tell;
 
 /// Progress of one stage.
 pub(super) struct Status {

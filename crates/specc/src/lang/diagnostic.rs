@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use strata_model::expr::Span;
+use strata_screen::{USUAL, has_colours, width_of_stderr};
 use strata_sim::platform::FaultKind;
-
-use crate::screen;
 
 /// The kinds of error, as shown in brackets: stable names to search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,7 +241,7 @@ impl CheckErrors {
     /// The text is the same on every machine: notes wrap at 80 columns.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
-        self.draw(colour, screen::USUAL)
+        self.draw(colour, USUAL)
     }
 
     fn draw(&self, colour: bool, width: usize) -> String {
@@ -271,7 +270,7 @@ impl CheckErrors {
     /// that has some, unless `NO_COLOR` is set.
     #[must_use]
     pub fn render_for_terminal(&self) -> String {
-        self.draw(screen::has_colours(), screen::width_of_stderr())
+        self.draw(has_colours(), width_of_stderr())
     }
 }
 

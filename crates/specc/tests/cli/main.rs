@@ -4,7 +4,6 @@
 mod busy;
 mod fitting;
 mod foreign;
-mod observing;
 mod screens;
 mod trusted;
 
@@ -87,9 +86,15 @@ fn project() -> tempfile::TempDir {
 #[test]
 fn without_arguments_it_shows_how_it_is_used() {
     let (_, err) = expect(2, &[], Path::new("."));
-    assert!(err.contains("Usage: specc"), "{err}");
+    assert!(err.contains("cargo strata new counting") && err.contains("docs/first-library.md"), "{err}");
     let (out, _) = expect(0, &["--help"], Path::new("."));
-    assert!(out.contains("130\ninterrupted."), "{out}");
+    assert!(out.contains("Make models:") && out.contains("130"), "{out}");
+    let (out, _) = expect(0, &["choose", "--help"], Path::new("."));
+    assert!(out.trim_end().ends_with("--pin sort=radix:8"), "{out}");
+    let (_, err) = expect(2, &["comet", "--on", "mpi", "-o", "here"], Path::new("."));
+    assert!(err.contains("`comet` now"), "{err}");
+    let (_, err) = expect(2, &["log", "logs", "--last", "1"], Path::new("."));
+    assert!(err.contains("`strata-job log` now"), "{err}");
     expect(2, &["calibrate", "x.spec", "--nodes", "0", "-o", "out"], Path::new("."));
     expect(2, &["calibrate", "x.spec", "--budget", "soon", "-o", "out"], Path::new("."));
     expect(2, &["sing"], Path::new("."));

@@ -4,26 +4,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use specc::cli::measuring::write;
 use strata_comet::suite::Kernel;
 use strata_model::codegen::toml_string;
-
-use crate::cli::failure::Failure;
-use crate::cli::measuring::write;
+use strata_screen::Failure;
 
 /// The spec files of these kernels.
 ///
 /// A spec is compiled in the package whose folder holds it. Where this program was built from a
 /// clone of Strata that still lies there, that is the benchmark's own package; otherwise specs and
 /// a package that depends on the benchmark are written into the output folder.
-pub(super) fn files(kernels: &[&Kernel], output: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("comet");
+pub(crate) fn files(kernels: &[&Kernel], output: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
     let specs = sources.join("specs");
     let same =
         |kernel: &&Kernel| fs::read_to_string(specs.join(file(kernel))).is_ok_and(|text| text == kernel.spec);
     if sources.join("Cargo.toml").is_file() && kernels.iter().all(same) {
         return Ok(kernels.iter().map(|kernel| specs.join(file(kernel))).collect());
     }
-    written(kernels, output, &dependency(&sources))
+    written(kernels, output, &dependency(sources))
 }
 
 fn file(kernel: &Kernel) -> String {
@@ -44,7 +43,7 @@ fn written(kernels: &[&Kernel], output: &Path, dependency: &str) -> Result<Vec<P
         fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, error))?;
     }
     let manifest = format!(
-        "# Written by `specc comet`: the package in which the benchmark's specs are compiled.\n[package]\n\
+        "# Written by `comet`: the package in which the benchmark's specs are compiled.\n[package]\n\
          name = \"comet-here\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n\
          [dependencies]\nstrata-comet = {{ {dependency} }}\n"
     );

@@ -12,23 +12,26 @@ use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// The columns where nothing tells how many there are.
-pub(crate) const USUAL: usize = 80;
+pub const USUAL: usize = 80;
 /// On fewer columns nothing would be readable.
 const LEAST: usize = 40;
 
 /// The columns of standard output.
-pub(crate) fn width() -> usize {
+#[must_use]
+pub fn width() -> usize {
     columns(std::io::stdout())
 }
 
 /// The columns of standard error.
-pub(crate) fn width_of_stderr() -> usize {
+#[must_use]
+pub fn width_of_stderr() -> usize {
     columns(std::io::stderr())
 }
 
 /// Whether standard error is a terminal with colours that are wanted (`NO_COLOR`, `CLICOLOR`,
 /// `TERM`).
-pub(crate) fn has_colours() -> bool {
+#[must_use]
+pub fn has_colours() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
 
@@ -41,7 +44,8 @@ fn columns(stream: impl AsFd) -> usize {
 
 /// Each line of `text` wrapped to `width` columns, what follows a wrap behind `indent` more than
 /// what its line begins with. Escape sequences take no columns.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+#[must_use]
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = Vec::new();
     for line in with_units(text).split('\n') {
         let own: String = line.chars().take_while(|c| *c == ' ').collect();
@@ -60,7 +64,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
 }
 
 /// A blank at which no line ends.
-pub(crate) const JOINED: char = '\u{a0}';
+pub const JOINED: char = '\u{a0}';
 
 /// Joins numbers to the units behind them.
 fn with_units(text: &str) -> String {
@@ -78,7 +82,8 @@ fn with_units(text: &str) -> String {
 }
 
 /// As [`wrapped`], but that a formula which fits no line is broken before its factors.
-pub(crate) fn wrapped_formula(text: &str, width: usize, indent: &str) -> String {
+#[must_use]
+pub fn wrapped_formula(text: &str, width: usize, indent: &str) -> String {
     let mut lines = Vec::new();
     for line in with_units(text).split('\n') {
         let mut filled = String::new();
@@ -107,12 +112,14 @@ pub(crate) fn wrapped_formula(text: &str, width: usize, indent: &str) -> String 
 }
 
 /// The columns that a text takes, escape sequences aside.
-pub(crate) fn columns_of(text: &str) -> usize {
+#[must_use]
+pub fn columns_of(text: &str) -> usize {
     textwrap::core::display_width(text)
 }
 
 /// A text that takes at most so many columns: `…` stands for the middle of a longer one.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= most {
         return text.to_owned();
@@ -123,12 +130,13 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 }
 
 /// A text in a style; what prints it leaves the style out where the terminal has none.
-pub(crate) fn styled(text: impl fmt::Display, style: Style) -> String {
+#[must_use]
+pub fn styled(text: impl fmt::Display, style: Style) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// Says a message on standard error, wrapped. Drawn diagnostics have been laid out already.
-pub(crate) fn say_wrapped(message: impl fmt::Display) {
+pub fn say_wrapped(message: impl fmt::Display) {
     let message = message.to_string();
     if message.contains(|c| ('─'..='╿').contains(&c)) {
         say!("{message}");
@@ -138,10 +146,10 @@ pub(crate) fn say_wrapped(message: impl fmt::Display) {
 }
 
 /// Says a message on standard error, wrapped; it takes the arguments of `format!`.
+#[macro_export]
 macro_rules! tell {
-    ($($message:tt)+) => { $crate::screen::say_wrapped(::core::format_args!($($message)+)) };
+    ($($message:tt)+) => { $crate::say_wrapped(::core::format_args!($($message)+)) };
 }
-pub(crate) use tell;
 
 #[cfg(test)]
 mod tests {

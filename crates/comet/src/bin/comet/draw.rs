@@ -9,7 +9,7 @@ const PIECES: RGBColor = RGBColor(213, 94, 0);
 const SIZE: (u32, u32) = (720, 480);
 
 /// A drawing of a kernel's curve on logarithmic axes; `None` where there is none.
-pub(super) fn curve(kernel: &KernelResult) -> Option<String> {
+pub(crate) fn curve(kernel: &KernelResult) -> Option<String> {
     let curve = kernel.curve.as_ref()?;
     let points: Vec<_> = kernel.line().filter(|p| p.size() > 0.0 && p.belief.median > 0.0).collect();
     let (first, last) = (points.first()?.size(), points.last()?.size());

@@ -1,4 +1,4 @@
-//! `specc comet` on the command line: what it refuses, and the forms in which it prints results.
+//! The program `comet`: what it refuses, and the forms in which it prints results.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -11,13 +11,12 @@ use strata_model::Samples;
 
 /// The exit status, and what is said.
 fn comet(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .arg("comet")
+    let output = Command::new(env!("CARGO_BIN_EXE_comet"))
         .args(arguments)
         .env("NO_COLOR", "1")
         .env("COLUMNS", "1000")
         .output()
-        .expect("specc starts");
+        .expect("comet starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
@@ -41,7 +40,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_built() {
     }
     assert_eq!(comet(&[]).0, Some(2), "no folder");
     let (status, _, told) = comet(&["--read", out]);
-    assert!(status == Some(3) && told.contains("`specc comet -o DIR` writes it"), "{status:?} {told}");
+    assert!(status == Some(3) && told.contains("`comet -o DIR` writes it"), "{status:?} {told}");
     fs::create_dir_all(out).unwrap();
     fs::write(Path::new(out).join("comet.json"), "{}").unwrap();
     let (status, _, told) = comet(&["--read", out]);
@@ -106,13 +105,13 @@ fn results_print_in_the_forms_of_other_benchmarks() {
 /// Ctrl-C keeps what was measured, and the same command goes on with it.
 #[cfg(unix)]
 #[test]
-#[ignore = "builds the benchmark: cargo test -p specc --test comet -- --ignored"]
+#[ignore = "builds the benchmark: cargo test -p strata-comet --features cli --test program -- --ignored"]
 fn an_interrupted_run_is_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let command = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
-        command.args(["comet", "--on", "threads", "--nodes", "2", "--kernels", "echo,barrier", "-o"]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_comet"));
+        command.args(["--on", "threads", "--nodes", "2", "--kernels", "echo,barrier", "-o"]);
         command.arg(&out).args(arguments).stdout(std::process::Stdio::null());
         command
     };

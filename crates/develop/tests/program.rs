@@ -1,6 +1,26 @@
-//! `specc log`, `specc trace` and `specc tuned`.
+//! The program `strata-job`: `log`, `trace` and `tuned`.
 
-use super::*;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Runs it, expects the status, and gives standard output and standard error.
+fn expect(status: i32, arguments: &[&str], folder: &Path) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_strata-job"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        // Messages that are looked for stand on one line.
+        .env("COLUMNS", "1000")
+        .output()
+        .expect("strata-job starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "strata-job {arguments:?}\n{out}\n{err}");
+    (out, err)
+}
 
 /// A folder with one file a node, `node-0000.log` and so on.
 fn node_files(ending: &str, texts: &[&str]) -> tempfile::TempDir {
@@ -117,11 +137,11 @@ fn what_a_tuner_found_is_shown_and_checked() {
     let text = fs::read_to_string(&file).expect("written");
     fs::write(&file, &text[..text.len() / 2]).expect("cut");
     let (_, err) = expect(1, &["tuned", "found.json"], folder.path());
-    assert!(err.starts_with("specc: found.json: it is cut short; "), "{err}");
+    assert!(err.starts_with("strata-job: found.json: it is cut short; "), "{err}");
     // Nor is the machine at fault for bytes that are no text.
     fs::write(&file, [text.as_bytes(), b"\xff\xfe"].concat()).expect("damaged");
     let (_, err) = expect(1, &["tuned", "found.json"], folder.path());
-    assert!(err.starts_with("specc: found.json: it is not what a tuner writes"), "{err}");
+    assert!(err.starts_with("strata-job: found.json: it is not what a tuner writes"), "{err}");
     let (_, err) = expect(3, &["tuned", "nowhere.json"], folder.path());
     assert!(err.contains("cannot read nowhere.json"), "{err}");
 }

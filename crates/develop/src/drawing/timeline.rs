@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strata_develop::trace::{Event, STATES, Trace, What};
+use crate::trace::{Event, STATES, Trace, What};
 
 /// Part of a node's time, in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
 }
 
 fn here() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fuzz")
 }
 
 fn in_folder(path: &Path) -> bool {
@@ -46,13 +46,11 @@ fn in_folder(path: &Path) -> bool {
         .is_some_and(|folder| folder == "platforms" || folder == "platform")
 }
 
-/// The files of the workspace whose names end so, in the order of their paths; in a package alone,
-/// those of its tests.
+/// The files of the workspace whose names end so, in the order of their paths.
 fn files(end: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = ["specs", "models", "examples", "crates"].map(|folder| root.join(folder));
-    let tests = here().with_file_name("pass");
-    let all = folders.iter().flat_map(|folder| walk(folder)).chain(walk(&tests));
+    let all = folders.iter().flat_map(|folder| walk(folder));
     let mut found: Vec<PathBuf> =
         all.filter(|path| path.as_os_str().to_string_lossy().ends_with(end)).collect();
     found.sort();
@@ -134,7 +132,7 @@ fn first(line: &str) -> &str {
 fn plans() -> Vec<String> {
     let specs =
         ["pass/design.spec", "pass/typed.spec", "emit/nest.spec", "run/small.spec", "refine/stencil.spec"];
-    let tests = here().with_file_name("");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/specc/tests");
     let planned = specs.iter().filter_map(|name| {
         let spec = load(name, &text(&tests.join(name))).unwrap();
         let (mut run, _) = plan(&spec, 4, 1, &Points::default()).ok()?;

@@ -5,15 +5,15 @@
 //! which the workspace keeps no file, those under `seeds/`. Inputs that once broke something stand
 //! under `regressions/<target>/` and are tried first, each time.
 //!
-//! Files are mutated for 2 s with a fixed seed; `cargo test -p specc --test fuzz -- --ignored` does
+//! Files are mutated for 2 s with a fixed seed; `cargo test -p strata-benches --test it fuzz -- --ignored` does
 //! it for a minute, on every core, with a new seed.
 //!
 //! An input that fails is made as small as it goes and written to `target/fuzz/`. So is the input
 //! of the moment, as `running-N`, for the case that it ends the process.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
 mod mutate;
 mod seeds;
+#[path = "../../../../crates/specc/tests/any_spec/mod.rs"]
 mod specs;
 mod targets;
 
@@ -150,7 +150,7 @@ fn report(failure: &Failure) -> String {
 }
 
 fn regressions() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/regressions")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fuzz/regressions")
 }
 
 /// What became of a target's inputs.

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use strata_comet::{Results, compare, machine_file, report};
+use strata_develop::drawing::{Flight, Timeline, perfetto};
 use strata_develop::log::{Log, MAX_TEXT, Standing};
 use strata_develop::trace::Trace;
 use strata_fit::{Elimination, FitOptions, Robust, Search, Weights, emit as rust};
@@ -21,10 +22,9 @@ use specc::competition::Competition;
 use specc::drive::On;
 use specc::fitting::{Overrides, fit};
 use specc::points::plan;
-use specc::trace::{Flight, Timeline, perfetto};
 use specc::{curves, lang, map};
 
-use crate::specs::try_everything;
+use super::specs::try_everything;
 
 /// A format.
 pub(crate) struct Target {

@@ -1,27 +1,23 @@
-//! `specc comet`: the communication benchmark, from its specs to the machine's parameters.
-
-pub(super) mod args;
-mod draw;
-mod source;
+//! The benchmark, from its specs to the machine's parameters.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use specc::cli::folder::Lock;
+use specc::cli::machine::{Watch, cores};
+use specc::cli::measuring::{self, Campaign, join, write};
+use specc::cli::{Features, Target, write_models};
+use specc::drive::{Interrupt, On};
+use specc::fitting::{self, Overrides};
+use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Kernel};
 use strata_comet::{Results, ResultsError, compare, machine_file, report};
 use strata_model::{Points, Samples, count};
+use strata_screen::{Failure, print, tell, width, wrapped};
 
-use super::args::{Features, Target};
-use super::failure::{Failure, print};
-use super::folder::Lock;
-use super::measuring::{self, Campaign, join, write};
-use super::{machine, specs, stages};
-use crate::drive::{Interrupt, On};
-use crate::fitting::{self, Overrides};
-use crate::lang::CheckedSpec;
-use crate::screen::{self, tell, wrapped};
-use args::{Comet, CometForm};
+use crate::args::{Comet, CometForm};
+use crate::{draw, source};
 
 /// The most timings of a point: enough for its 5 and 95 % quantiles.
 const MOST: usize = 100;
@@ -59,14 +55,17 @@ const NARROWER: f64 = 0.6;
 /// The narrowest goal beside that which was asked for.
 const NARROWEST: f64 = 0.1;
 
-/// `specc comet`.
-pub(super) fn comet(given: &Comet) -> Result<(), Failure> {
+/// Measures, or reads what was measured, and prints it.
+///
+/// # Errors
+/// What was given suits no kernel, a file is at fault, or measuring failed.
+pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
     let results = match (&given.read, &given.output) {
         (Some(folder), _) => read(folder)?,
         (None, Some(output)) => measure(given, output)?,
         (None, None) => return Err(Failure::Usage("name a folder, -o DIR".into())),
     };
-    let fits = |text: &str| wrapped(text.trim_end(), screen::width(), "  ");
+    let fits = |text: &str| wrapped(text.trim_end(), width(), "  ");
     let text = shown(&results, given.format);
     print(if given.format == CometForm::Table { fits(&text) } else { text.trim_end().to_owned() })?;
     if let Some(folder) = &given.compare {
@@ -132,7 +131,7 @@ fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, 
 }
 
 fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
-    let nodes = given.nodes.map_or_else(machine::cores, |nodes| nodes as usize);
+    let nodes = given.nodes.map_or_else(cores, |nodes| nodes as usize);
     let on: On = given.on.parse().map_err(Failure::Usage)?;
     let kernels = chosen(given, nodes, &on)?;
     let sizes = if given.sizes.is_empty() { suite::usual_sizes() } else { given.sizes.clone() };
@@ -141,7 +140,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         return Err(Failure::Usage("--sizes: these kernels have none of these sizes".into()));
     }
     let _lock = Lock::take(output)?;
-    let spec = specs::load(&source::files(&kernels, output)?)?;
+    let spec = load_paths(&source::files(&kernels, output)?)?;
     let target = Target {
         on: given.on.clone(),
         nodes: vec![nodes as u32],
@@ -154,7 +153,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         most: Some(MOST),
         program: None,
     };
-    let watch = machine::Watch::start();
+    let watch = Watch::start();
     let mut campaign = Campaign::new(&spec, &target, output)?;
     if given.resume {
         join(&mut points, &campaign.earlier());
@@ -301,5 +300,5 @@ fn keep(
     for failure in std::mem::take(&mut fitting.failures) {
         tell!("note: {failure}");
     }
-    stages::write(output, &fitting, samples, (&[], Vec::new()))
+    write_models(output, &fitting, samples, (&[], Vec::new()))
 }

@@ -1,60 +1,76 @@
-//! What `specc comet` takes.
+//! The command line.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Parser, ValueEnum};
+use specc::cli::values::{duration, node_count, percentage};
 
-use crate::cli::args::{duration, node_count, percentage};
-
-/// What `comet` takes.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct Comet {
+/// Measure how this machine communicates, by Ganapati's CoMet and what is expected today.
+///
+/// Prints for each kernel and size the median with its 95 % interval, start-up time and time per
+/// byte of each protocol, where protocols switch, n½ and r∞, and LogGP's parameters. In the output
+/// folder `comet.txt` is that report, `comet.json` holds it for programs, curves are SVG, and
+/// `here.toml` describes the machine for `specc --on sim:FILE`; the samples and models of all
+/// kernels lie there as after `specc calibrate`. A run that other programs disturbed is marked
+/// CONTAMINATED.
+///
+/// Results go to standard output, progress to standard error. Exit status: 0 done; 1 results are at
+/// fault; 2 wrong usage; 3 the machine failed (disk, cargo, mpirun); 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "comet", version, help_expected = true, max_term_width = 80, after_help = EXAMPLES)]
+pub(crate) struct Comet {
     /// On what: `threads`, `mpi` (started by `mpirun`, or by what `STRATA_MPIRUN` names), or a
     /// simulated machine, such as `sim:ipsc860` or `sim:FILE`, with options as in
     /// `sim:FILE,computing=measured`.
     #[arg(long, default_value = "threads")]
-    pub(in crate::cli) on: String,
+    pub(crate) on: String,
     /// The number of nodes; the number of cores where it is left out.
     #[arg(long, value_parser = node_count())]
-    pub(in crate::cli) nodes: Option<u32>,
+    pub(crate) nodes: Option<u32>,
     /// The folder to write to; made where it is missing.
     #[arg(short, long = "output", value_name = "DIR", required_unless_present = "read")]
-    pub(in crate::cli) output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// The kernels to measure, `echo,barrier`; `all` for all of them, the usual ones where it is
     /// left out.
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    pub(in crate::cli) kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G; from 1 to 256K where it is left out.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = size)]
-    pub(in crate::cli) sizes: Vec<i64>,
+    pub(crate) sizes: Vec<i64>,
     /// How long to measure at most, for example `60s`. Building comes on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
-    pub(in crate::cli) budget: Duration,
+    pub(crate) budget: Duration,
     /// End when the 95 % intervals of all medians are at most this wide on each side.
     #[arg(long, default_value = "5%", value_name = "PERCENT", value_parser = percentage)]
-    pub(in crate::cli) precision: f64,
+    pub(crate) precision: f64,
     /// Seed of the order of measuring.
     #[arg(long, default_value_t = 1)]
-    pub(in crate::cli) seed: u64,
+    pub(crate) seed: u64,
     /// Go on from the samples of an interrupted run in the output folder.
     #[arg(long)]
-    pub(in crate::cli) resume: bool,
+    pub(crate) resume: bool,
     /// Measure nothing: show the results in this folder.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "kernels", "sizes"])]
-    pub(in crate::cli) read: Option<PathBuf>,
+    pub(crate) read: Option<PathBuf>,
     /// Also compare with the results in this folder: which medians have changed significantly.
     #[arg(long, value_name = "DIR")]
-    pub(in crate::cli) compare: Option<PathBuf>,
+    pub(crate) compare: Option<PathBuf>,
     /// What to print: `table`, the columns of `osu` or of `imb` (Intel's), `csv`, `json` or
     /// `json-lines`.
     #[arg(long, default_value = "table", value_name = "FORM")]
-    pub(in crate::cli) format: CometForm,
+    pub(crate) format: CometForm,
 }
 
-/// How results of `comet` are printed.
+const EXAMPLES: &str = "Examples:
+  comet --on threads --nodes 2 -o comet-here
+  comet --on mpi --nodes 2 --kernels echo,allreduce -o comet-mpi
+  comet --read comet-mpi --format osu
+  comet --read NEW --compare OLD";
+
+/// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum CometForm {
+pub(crate) enum CometForm {
     /// For people.
     Table,
     /// As the OSU micro-benchmarks.
@@ -87,6 +103,12 @@ fn size(text: &str) -> Result<i64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Comet::command().debug_assert();
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -1,8 +1,8 @@
 //! What is on its way to each node, over time (Brewer 1994, Fig 7-7).
 
+use crate::trace::What;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use strata_develop::trace::What;
 
 use super::draw::{Area, COLUMNS, Failure, Panel, WIDTH, svg, words};
 use super::timeline::Timeline;
@@ -193,7 +193,7 @@ fn columns(levels: &[(u64, u64)], panel: &Panel) -> Vec<(u32, u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_develop::trace::Event;
+    use crate::trace::Event;
 
     #[test]
     fn each_column_shows_the_most_of_its_time() {

@@ -1,18 +1,16 @@
-//! Commands that look at what the nodes of a job have left: `log`, `trace` and `tuned`.
+//! What the commands print and write.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use strata_develop::FolderError;
+use strata_develop::drawing::{Timeline, perfetto};
 use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing};
 use strata_develop::trace::Trace;
 use strata_model::{Seconds, count, write_atomically};
+use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_tune::{TuneError, Tuner};
-
-use super::failure::{Failure, print};
-use crate::screen::{self, tell, wrapped};
-use crate::trace::{Timeline, perfetto};
 
 fn failure(error: FolderError) -> Failure {
     match error {
@@ -49,7 +47,7 @@ pub(super) fn log(folder: &Path, last: usize) -> Result<(), Failure> {
         let _ = writeln!(text, "of {missing} there is no log");
     }
     let _ = write!(text, "\n{}", Report(&Standing::of_logs(&logs)));
-    print(wrapped(text.trim(), screen::width(), "      "))
+    print(wrapped(text.trim(), width(), "      "))
 }
 
 /// Draws traces, or tells how long nodes were in each state.
@@ -80,7 +78,7 @@ pub(super) fn trace(
         write(file, &perfetto(&timeline))?;
     }
     if svg.or(flight).or(json).is_none() {
-        print(wrapped(summary(&timeline).trim_end(), screen::width(), "  "))?;
+        print(wrapped(summary(&timeline).trim_end(), width(), "  "))?;
     }
     Ok(())
 }
@@ -117,6 +115,6 @@ pub(super) fn tuned(file: &Path, json: bool, svg: Option<&Path>) -> Result<(), F
     match svg {
         Some(to) => write(to, &tuner.graph_svg()),
         None if json => print(report.json()),
-        None => print(wrapped(report.to_string().trim_end(), screen::width(), "  ")),
+        None => print(wrapped(report.to_string().trim_end(), width(), "  ")),
     }
 }

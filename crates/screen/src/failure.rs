@@ -6,11 +6,11 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::screen::tell;
+use crate::tell;
 
 /// Why a command failed; each kind has an exit status of its own.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub enum Failure {
     /// The spec, the samples or the fit is at fault: exit status 1.
     Fault(String),
     /// The command was used wrongly: exit status 2.
@@ -24,7 +24,10 @@ pub(super) enum Failure {
 /// Prints a result on standard output, without the styles in it where that is no terminal or has
 /// none (`NO_COLOR`, `CLICOLOR`, `TERM`). Whoever reads it may stop reading: `specc map … | head`
 /// is no failure.
-pub(super) fn print(text: impl fmt::Display) -> Result<(), Failure> {
+///
+/// # Errors
+/// Standard output cannot be written, for another reason.
+pub fn print(text: impl fmt::Display) -> Result<(), Failure> {
     match writeln!(anstream::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::Machine(format!("cannot write to standard output: {error}")))
@@ -35,12 +38,14 @@ pub(super) fn print(text: impl fmt::Display) -> Result<(), Failure> {
 
 impl Failure {
     /// A file that cannot be read or written.
-    pub(super) fn file(path: &Path, error: impl fmt::Display) -> Self {
+    #[must_use]
+    pub fn file(path: &Path, error: impl fmt::Display) -> Self {
         Self::Machine(format!("{}: {error}", path.display()))
     }
 
-    /// Says the message on standard error and gives the exit status.
-    pub(super) fn end(self) -> ExitCode {
+    /// Says the message of this program on standard error and gives the exit status.
+    #[must_use]
+    pub fn end(self, program: &str) -> ExitCode {
         let (status, message) = match self {
             Self::Fault(message) => (1, message),
             Self::Usage(message) => (2, message),
@@ -51,7 +56,7 @@ impl Failure {
         if message.contains('\n') {
             tell!("{}", message.trim_end());
         } else if !message.is_empty() {
-            tell!("specc: {message}");
+            tell!("{program}: {message}");
         }
         ExitCode::from(status)
     }

@@ -1,0 +1,19 @@
+//! The program `comet`, the communication benchmark.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod draw;
+mod measure;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match measure::comet(&args::Comet::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.end("comet"),
+    }
+}

@@ -1,0 +1,142 @@
+//! The manual: commands by what they are for, an example at the end of each, and where to begin.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory};
+use strata_screen::wrapped;
+
+use super::args::Cli;
+
+/// All commands by what they are for, in the order in which they are listed.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "advise"]),
+    ("Ask models", &["show", "map", "choose", "predict"]),
+    ("Exchange", &["export", "platform"]),
+];
+
+/// How each command is called, in lines.
+const EXAMPLES: [(&str, &str); 16] = [
+    (
+        "calibrate",
+        "specc calibrate specs/sort --on threads -o target/calibration
+specc calibrate sort.spec --on mpi --nodes 2,4,8 --budget 5m -o here
+specc calibrate sort.spec --resume --budget 2m -o here",
+    ),
+    ("check", "specc check specs"),
+    ("fmt", "specc fmt specs\nspecc fmt --check specs"),
+    ("emit", "specc emit sort.spec --nodes 4 -o program"),
+    ("profile", "specc profile sort.spec --on threads --nodes 4 --budget 60s -o measured"),
+    (
+        "fit",
+        "specc fit measured/samples.txt --spec sort.spec -o fitted
+specc fit runs.csv --time elapsed:ms --hold-out 20% -o fitted
+specc fit target/criterion --inputs n,width",
+    ),
+    ("regret", "specc regret sort.spec --models here/models.toml --budget 60s -o judged"),
+    ("advise", "specc advise here/models.toml sort --spec sort.spec --count 20 -o points.txt"),
+    ("show", "specc show here/models.toml\nspecc show here/models.toml Radix"),
+    ("map", "specc map here/models.toml sort --by keys width=32\nspecc map here/models.toml sort --grid"),
+    (
+        "choose",
+        "specc choose here/models.toml sort keys=4096 width=32 --explain
+specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
+    ),
+    ("predict", "specc predict here/models.toml Radix keys=4096 bits=8 width=32"),
+    (
+        "export",
+        "specc export here/models.toml --to c --prefix sort -o sort.h
+specc export threads/models.toml mpi/models.toml --to models -o models.rs",
+    ),
+    ("platform", "specc platform list\nspecc platform show cm5 --nodes 32"),
+    ("completions", "specc completions bash > ~/.local/share/bash-completion/completions/specc"),
+    ("man", "specc man -o ~/.local/share/man/man1"),
+];
+
+/// What is said where no command was given.
+pub(super) const BEGINNING: &str = "which command? `specc --help` lists them. To begin:
+  cargo strata new counting && cd counting && cargo strata calibrate --nodes 1
+      a library of three implementations with its spec, measured
+  specc calibrate specs/sort --on threads -o target/calibration
+      in a clone of Strata: when is which parallel sort faster?
+  docs/first-library.md in that clone, the guide's first page";
+
+/// The command line with its manual.
+pub(super) fn command() -> Command {
+    let mut command = Cli::command();
+    let commands = listed(&command);
+    for (name, examples) in EXAMPLES {
+        let text = format!("{}:\n{}", heading(examples), indented(examples));
+        command = command.mut_subcommand(name, |one| one.after_help(text));
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}\n\nBegin with:\n  \
+         cargo strata new counting && cd counting && cargo strata calibrate --nodes 1"
+    ))
+}
+
+fn heading(examples: &str) -> &str {
+    if examples.contains('\n') { "Examples" } else { "Example" }
+}
+
+fn indented(lines: &str) -> String {
+    lines.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The groups of commands, each with the first sentence of what it does.
+fn listed(command: &Command) -> String {
+    let mut text = String::new();
+    for (group, names) in GROUPS {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{group}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let line = format!("  {name:10} {}", about.map(ToString::to_string).unwrap_or_default());
+            let _ = writeln!(text, "{}", wrapped(&line, 80, "           "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_and_has_an_example() {
+        let command = command();
+        for one in command.get_subcommands() {
+            let name = one.get_name();
+            let groups = GROUPS.iter().filter(|(_, names)| names.contains(&name)).count();
+            assert_eq!(groups, usize::from(!one.is_hide_set()), "{name}");
+            let is_moved = ["comet", "log", "trace", "tuned"].contains(&name);
+            assert_eq!(
+                EXAMPLES.iter().filter(|(of, _)| *of == name).count(),
+                usize::from(!is_moved),
+                "{name}"
+            );
+        }
+        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 15);
+    }
+
+    #[test]
+    fn every_example_is_a_command() {
+        for line in EXAMPLES.iter().flat_map(|(_, examples)| examples.lines()) {
+            let words = line.split(" > ").next().expect("a command").split_whitespace();
+            if let Err(error) = command().try_get_matches_from(words) {
+                panic!("{line}\n{error}");
+            }
+            assert!(line.len() + 2 <= 80, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_list_of_commands_fits_the_screen() {
+        let text = command().render_long_help().to_string();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(
+            text.contains("Make models:\n  calibrate ") && text.contains("Exchange:\n  export"),
+            "{text}"
+        );
+    }
+}
