@@ -159,7 +159,9 @@ fn all_other_crates_forbid_it() {
         }
         let is_root = |file: &str| {
             let name = file.strip_prefix(&source).unwrap_or_default();
-            matches!(name, "/lib.rs" | "/main.rs") || name.starts_with("/bin/")
+            let program = name.strip_prefix("/bin/");
+            matches!(name, "/lib.rs" | "/main.rs")
+                || program.is_some_and(|file| !file.contains('/') || file.ends_with("/main.rs"))
         };
         let mut roots = sources.iter().filter(|(file, _)| is_root(file)).peekable();
         assert!(roots.peek().is_some(), "{source} has no root");
