@@ -358,7 +358,7 @@ fn fit_terms(
             term: design.terms[j].clone(),
             coefficient: regression.coefficients[j],
             std_error: regression.std_errors[j],
-            half_width: regression.t_quantile * regression.std_errors[j],
+            half_width: regression.t_quantile * regression.covariance[j][j].sqrt(),
             // In a model set, a relevant term is one that was kept.
             relevant: options.keep_all || regression.relevant[j],
         })

@@ -56,6 +56,7 @@ struct TermSummary<'a> {
     term: &'a str,
     coefficient: f64,
     std_error: f64,
+    clustered_std_error: Option<f64>,
     half_width: f64,
     relevant: bool,
 }
@@ -72,7 +73,9 @@ struct QuantilesSummary {
 /// and doubts, rank and condition of each fitted model; factored models have no fit and are left
 /// out. Libraries with the expected loss of their choices, `null` if it was not measured.
 ///
-/// A term is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
+/// `std_error` is the ordinary one: every sample counts as independent. `clustered_std_error` and
+/// `half_width` allow for samples of one point, which are not (`null` without a covariance). A term
+/// is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
 /// errors are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification
 /// samples inside their intervals (`coverage`) are `null` without such samples. Numbers are the
 /// shortest text that reads back equal (`null` for NaN and infinity).
@@ -110,10 +113,12 @@ fn summary(model: &Model) -> ModelSummary<'_> {
         terms: model
             .terms
             .iter()
-            .map(|t| TermSummary {
+            .enumerate()
+            .map(|(j, t)| TermSummary {
                 term: &t.term,
                 coefficient: t.coefficient,
                 std_error: t.std_error,
+                clustered_std_error: model.covariance.get(j).and_then(|row| Some(row.get(j)?.sqrt())),
                 half_width: t.half_width,
                 relevant: t.relevant && t.coefficient.abs() > t.half_width,
             })

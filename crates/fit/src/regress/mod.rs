@@ -58,7 +58,8 @@ pub(crate) struct Data<'a> {
 pub(crate) struct Regression {
     /// One a column; zero where dropped.
     pub(crate) coefficients: Vec<f64>,
-    /// Standard errors; zero where dropped.
+    /// Standard errors if every sample were independent of the others; zero where dropped. The
+    /// covariance allows for samples of one point, which are not.
     pub(crate) std_errors: Vec<f64>,
     /// Whether the interval of each coefficient excludes zero; with another elimination, whether
     /// the term was kept.

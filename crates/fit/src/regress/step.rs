@@ -38,6 +38,8 @@ pub(super) struct Step {
     sse: f64,
     /// As many independent samples would tell as much.
     pub(super) samples: f64,
+    /// What the variance of means is multiplied by since samples of one point depend on each other.
+    effect: f64,
     /// What (AᵀA)⁻¹ is multiplied by to get the covariance.
     pub(super) variance: f64,
     /// The weighted variance of one sample.
@@ -149,6 +151,7 @@ impl Step {
             shares,
             sse,
             samples,
+            effect,
             variance,
             noise,
             rounding,
@@ -230,7 +233,7 @@ impl Step {
         let by_interval = options.keep_all || options.elimination == Elimination::Confidence;
         for (k, (&j, ratio)) in self.active.iter().zip(self.ratios()).enumerate() {
             out.coefficients[j] = s.coefficients[k];
-            out.std_errors[j] = (self.variance * s.covariance[(k, k)]).sqrt();
+            out.std_errors[j] = (self.variance / self.effect * s.covariance[(k, k)]).sqrt();
             out.relevant[j] = if by_interval { ratio > 1.0 } else { s.coefficients[k] != 0.0 };
             for (l, &i) in self.active.iter().enumerate() {
                 out.covariance[j][i] = self.variance * s.covariance[(k, l)];

@@ -208,7 +208,7 @@ fn clustered(nulls: usize) -> (usize, usize, usize) {
         let r = super::fit(data, &FitOptions::default()).unwrap();
         kept += usize::from(r.relevant[2..].iter().any(|r| *r));
         dropped += usize::from(!r.relevant[1]);
-        covered += usize::from((r.coefficients[1] - 1.0).abs() <= r.t_quantile * r.std_errors[1]);
+        covered += usize::from((r.coefficients[1] - 1.0).abs() <= r.t_quantile * r.covariance[1][1].sqrt());
     }
     (kept, dropped, covered)
 }

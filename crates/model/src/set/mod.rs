@@ -256,9 +256,10 @@ pub struct Term {
     pub term: String,
     /// The coefficient, in seconds per unit of the term; 0 if the term was dropped.
     pub coefficient: f64,
-    /// Its standard error.
+    /// Its standard error, the ordinary one: every sample counts as independent of the others.
     pub std_error: f64,
-    /// Half the width of its confidence interval.
+    /// Half the width of its confidence interval, which allows for samples of one point: they
+    /// depend on each other.
     pub half_width: f64,
     /// Whether the term was kept.
     pub relevant: bool,
