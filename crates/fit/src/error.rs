@@ -1,4 +1,4 @@
-//! Why a model could not be fitted; each error names the model, the place and the way out.
+//! Why a model could not be fitted; each error names the model, the place and the remedy.
 
 use strata_model::count;
 use thiserror::Error;

@@ -20,7 +20,7 @@ pub const MAX_PIECES: usize = 4;
 pub struct FitOptions {
     /// Which error is minimised.
     pub mode: Mode,
-    /// What a relative error is relative to.
+    /// The times that relative errors refer to.
     pub weights: Weights,
     /// Whether a constant is a candidate term.
     pub constant: bool,
@@ -44,7 +44,7 @@ pub struct FitOptions {
     pub pieces: usize,
 }
 
-/// What a relative error is relative to.
+/// The times that relative errors refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// The measured time: Brewer (1994), eq 26. Noise of relative size s makes predictions too

@@ -161,7 +161,7 @@ pub enum ExportError {
         model: String,
         /// The line of the sample.
         line: usize,
-        /// What cannot be written.
+        /// The value that cannot be written.
         value: f64,
     },
 }

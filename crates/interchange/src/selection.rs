@@ -5,7 +5,7 @@ use std::str::FromStr;
 use strata_model::samples::Samples;
 use strata_model::{Seconds, did_you_mean, sha256_hex};
 
-/// What the user adds to the contents of a file.
+/// The user's additions to the contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// The metric to read, in s, if a file of Extra-P has several.

@@ -41,7 +41,7 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-/// What is to be run.
+/// The input of a run.
 pub(crate) struct Job<'a> {
     pub(crate) spec: SpecId,
     pub(crate) models: &'a [&'a dyn Profiled],
@@ -178,7 +178,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     }
 }
 
-/// What is measured in this run.
+/// The measurements of this run.
 pub(crate) struct Tasks<'a> {
     pub(crate) seed: u64,
     /// The values of the machine that the points depend on, by name.

@@ -292,8 +292,8 @@ impl Schedule {
         self.models.iter().map(|work| (work.begun, work.points.len(), cheapest(work))).collect()
     }
 
-    /// Seconds needed at most to time every point its maximum number of times, as far as prices are
-    /// known.
+    /// The most seconds that timing every point its maximum number of times may take, by the known
+    /// prices.
     pub(crate) fn remaining(&self) -> f64 {
         let of_point = |work: &Measuring, point: usize| {
             let more = self.rules.most.saturating_sub(work.points[point].priced as usize);

@@ -17,7 +17,7 @@ pub(crate) struct Settings {
     pub(crate) precision: Option<f64>,
     /// Timings after which a point is timed no more, if given.
     pub(crate) most: Option<usize>,
-    /// What to measure.
+    /// The plan to measure.
     pub(crate) plan: PathBuf,
     /// Resume the journal of an interrupted run.
     pub(crate) resume: bool,

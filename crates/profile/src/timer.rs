@@ -219,7 +219,7 @@ impl Timer {
             }
         }
         let total = (interval - self.overhead).max(0.0);
-        // Added to the timing of the parts before.
+        // The earlier parts of this timing are included.
         let before = self.outcome.take();
         let earlier = before.map_or((0.0, 0.0, false), |timing| {
             (timing.seconds * f64::from(self.executed), timing.interval, timing.preempted)

@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// What ranked the candidates where a choice has no prediction.
+/// The models that ranked the candidates, if a choice has no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     /// The nearest inputs that were measured.
@@ -123,7 +123,8 @@ pub struct Choice<R> {
     /// The gain for which the library's [`Incumbent`](crate::Incumbent) would be left, if it stayed
     /// although another candidate is predicted to be faster.
     pub kept: Option<f64>,
-    /// What ranked the candidates if there is neither prediction nor pin; `None`: their order.
+    /// The models that ranked the candidates if there is neither prediction nor pin; `None`: their
+    /// order.
     pub note: Option<Note>,
     /// How far the problem lies outside the measured range, 0 inside: see
     /// [`Domain::nearest`](crate::Domain::nearest).
@@ -137,7 +138,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
         self.rows.as_ref().iter().map(|row| (row.name, row.outcome))
     }
 
-    /// What ranked the candidates, if there is neither prediction nor pin.
+    /// The models that ranked the candidates, if there is neither prediction nor pin.
     #[must_use]
     pub fn reason(&self) -> Note {
         self.note.unwrap_or(Note::Other("the first that applies: no model covers this problem"))

@@ -94,7 +94,7 @@ pub fn interpolate<'k>(axes: impl Iterator<Item = (Option<f64>, &'k [f64])>, fac
     values[0]
 }
 
-/// The knots on either side of a value, and the share of the way between them.
+/// The knots on either side of a value, and its relative position between them.
 #[inline]
 fn place(value: f64, knots: &[f64]) -> Option<(usize, usize, f64)> {
     let (first, last) = (*knots.first()?, *knots.last()?);

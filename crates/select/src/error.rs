@@ -13,7 +13,7 @@ pub struct ChooseError<'p, R> {
     pub library: &'static str,
     /// The library's pin, if there is one.
     pub pin: Option<Pin<'p>>,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault<'p>,
     pub(crate) rows: R,
 }

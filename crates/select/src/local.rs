@@ -16,7 +16,7 @@ use crate::{
 /// The models by which a library chooses, and where they are from.
 #[derive(Clone, Copy)]
 pub struct Models<'a> {
-    /// What predicts the candidates, in the order of the library's tables.
+    /// The models of the candidates, in the order of the library's tables.
     pub source: &'a (dyn Source + Send + Sync),
     /// The file that they were read from; `None`: they are compiled in.
     pub file: Option<&'static str>,
@@ -26,7 +26,7 @@ pub struct Models<'a> {
 
 /// Models of this machine that were found outside the program.
 pub struct Found {
-    /// What predicts the candidates, in the order of the library's tables.
+    /// The models of the candidates, in the order of the library's tables.
     pub source: Box<dyn Source + Send + Sync>,
     /// The file that they were read from.
     pub file: String,

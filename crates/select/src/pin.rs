@@ -22,7 +22,7 @@ pub struct Pin<'a> {
     pub parameters: Parameters,
 }
 
-/// What is wrong with the text of a pin.
+/// A fault in the text of a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinError<'a> {
     /// The pin.

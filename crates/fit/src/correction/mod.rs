@@ -36,7 +36,7 @@ const KNOTS: usize = 12;
 const INPUT_KNOTS: usize = 6;
 const FACTORS: usize = 256;
 
-/// What the samples show about the values of the parameters.
+/// The findings of the samples about the values of the parameters.
 pub(crate) struct Outcome {
     /// The correction, if it is used.
     pub(crate) correction: Option<Corrected>,

@@ -150,8 +150,8 @@ impl Sets {
         differ.is_some_and(|(a, b)| a > b)
     }
 
-    /// The chosen candidates with every set of those from `next` on. `left`: the residual of Rx by
-    /// the chosen ones.
+    /// Visits every set that consists of the chosen candidates and of any from `next` on. `left`:
+    /// the residual of Rx by the chosen ones.
     fn visit(&mut self, next: usize, left: &DVector<f64>) {
         if next == self.columns.len() {
             if self.chosen.len() < self.least {

@@ -59,7 +59,7 @@ const REWEIGHTED: usize = 4;
 /// Weights that differ by less than this share choose the same terms.
 const SAME_WEIGHTS: f64 = 1e-6;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// The terms besides the constant.

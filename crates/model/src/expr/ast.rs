@@ -32,7 +32,7 @@ impl PartialEq for Expr {
     }
 }
 
-/// What an expression computes. Every value is an `f64`; truth is 1 or 0.
+/// The operation or value of an expression. Every value is an `f64`; truth is 1 or 0.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// A constant.

@@ -21,7 +21,7 @@ pub enum CompileError {
         name: String,
         /// The known names.
         known: Vec<String>,
-        /// Where the name stands.
+        /// The place of the name.
         span: Span,
     },
     /// A call of another model, which must be inlined first.
@@ -29,7 +29,7 @@ pub enum CompileError {
     ModelCall {
         /// The name of the called model.
         name: String,
-        /// Where the call stands.
+        /// The place of the call.
         span: Span,
     },
     /// There are more intermediate values than registers.

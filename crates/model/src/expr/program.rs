@@ -14,7 +14,7 @@ pub struct Program {
     pub(super) result: u16,
 }
 
-/// What one instruction does with registers `a` and `b`.
+/// The operation of one instruction on registers `a` and `b`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operator {
     Apply(super::op::Op),

@@ -18,7 +18,7 @@ impl Nodes {
     /// Any number.
     pub const ANY: Self = Self { min: 1, max: usize::MAX };
 
-    /// One number; any number for 0, which stands for an unknown number.
+    /// One number; any number for 0, which means unknown.
     #[must_use]
     pub fn known(nodes: usize) -> Self {
         if nodes == 0 { Self::ANY } else { Self { min: nodes, max: nodes } }

@@ -20,7 +20,7 @@ struct Played {
     schedule: Schedule,
     /// Seconds used.
     elapsed: f64,
-    /// What was timed, in order.
+    /// The timed points, in order.
     places: Vec<PointIndex>,
 }
 
