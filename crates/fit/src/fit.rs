@@ -413,7 +413,7 @@ fn held_out_variance(verify: &[Residual], mean_time: f64, options: &FitOptions) 
     if mean.is_finite() { (mean / MEAN_OF_NORMAL).powi(2) } else { 0.0 }
 }
 
-/// How many held-out samples lie in their predicted intervals of a new measurement.
+/// How many held-out samples lie in the intervals that the model predicts for them.
 fn covered(
     design: &Design,
     regression: &Regression,

@@ -88,7 +88,7 @@ fn arguments(terms: &[Expr]) -> Vec<Expr> {
     arguments
 }
 
-/// The samples to place knees by.
+/// The samples that determine the places of knees.
 struct Samples<'a> {
     part: &'a Part,
     /// Columns of the design matrix with a knee, and their terms.

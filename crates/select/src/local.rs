@@ -20,7 +20,7 @@ pub struct Models<'a> {
     pub source: &'a (dyn Source + Send + Sync),
     /// The file that they were read from; `None`: they are compiled in.
     pub file: Option<&'static str>,
-    /// Says that they are of another machine, if so: then they only rank the candidates.
+    /// A note that the models are of another machine, if so: they then only rank the candidates.
     pub note: Option<Note>,
 }
 

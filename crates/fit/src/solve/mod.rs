@@ -93,7 +93,7 @@ pub fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Solution, SolveError>
     let (m, n) = a.shape();
     let exponents: Vec<i32> = a.column_iter().map(|c| exponent(c.amax())).collect();
     let b_exponent = exponent(b.amax());
-    // Rows of zeros make a wide matrix square without another effect.
+    // Rows of zeros make a wide matrix square and do not change the solution.
     let rows = m.max(n);
     let mut scaled = DMatrix::zeros(rows, n);
     for (j, exponent) in exponents.iter().enumerate() {

@@ -413,8 +413,7 @@ fn one_sample_of_great_noise_excuses_no_error() {
 fn what_is_no_task_is_named() {
     let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let reason = |time: &dyn Fn(i32) -> f64| {
-        // Repeats of a point that agree exactly count as one sample: the times follow `x` too
-        // closely for several.
+        // Repeats of a point that agree exactly count as one sample; the times follow `x` closely.
         let row = |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, time(k), 1 + k % 12);
         let text = format!("M x\n{}", (0..24).map(row).collect::<String>());
         let m = try_fit(&text, &options).unwrap().model;

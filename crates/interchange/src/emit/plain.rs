@@ -88,7 +88,7 @@ pub(super) struct PlainModel {
     /// Two lines: how it was fitted, and where it is valid.
     pub(super) doc: [String; 2],
     pub(super) formula: Formula,
-    /// The calls of other models, the formula over their results, and its terms likewise.
+    /// The calls of other models; the formula and its terms read the results.
     pub(super) sites: Vec<Site>,
     pub(super) outer: Expr,
     pub(super) terms: Vec<Expr>,

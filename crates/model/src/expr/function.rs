@@ -61,7 +61,7 @@ macro_rules! functions {
             /// All of them, in the order in which messages list them.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// The value for one argument, or two: of more it is folded from the left.
+            /// The value for one argument or two; further arguments are folded from the left.
             #[inline(always)]
             pub(super) fn value(self, a: f64, b: f64) -> f64 {
                 match self {
