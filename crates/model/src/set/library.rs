@@ -162,7 +162,7 @@ impl LibraryModels {
 /// A candidate's verdict is the worst of the models of its time. No method allocates.
 impl Source for LibraryModels {
     fn domain(&self) -> Domain<'_> {
-        // As for inputs: candidates for any number do not count, unless all are.
+        // Candidates for any number of nodes do not count, unless all candidates are such.
         let nodes = self.candidates.iter().map(|candidate| candidate.formula.nodes);
         let limited = nodes.filter(|nodes| *nodes != Nodes::ANY).map(|nodes| (nodes.min, nodes.max));
         let nodes = limited.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
