@@ -112,7 +112,7 @@ mod tests {
     fn files_of_others_are_neither_in_the_way_nor_touched() {
         let folder = folder("others");
         let path = folder.join("models.toml");
-        // As a killed process of the same number leaves them, or another container writes them.
+        // Files that a killed process of the same number has left, or another container writes.
         let others: Vec<PathBuf> = (0..200)
             .map(|count| folder.join(format!(".models.toml.{}-{count}.tmp", std::process::id())))
             .collect();

@@ -40,8 +40,8 @@ const STRUCTURED: f64 = 2.0;
 pub(crate) struct Kept {
     /// Their indices, rising.
     pub(crate) rows: Vec<usize>,
-    /// Whether some of them do not belong to the majority because of the model, not of
-    /// disturbances.
+    /// Whether samples are outside the majority because the model misses them, without a
+    /// disturbance.
     pub(crate) misfits: bool,
 }
 

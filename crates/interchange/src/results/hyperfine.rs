@@ -54,8 +54,8 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
     }
 }
 
-/// The command with its numeric parameters replaced by their names, and those parameters;
-/// parameters that are text distinguish commands.
+/// The command with its numeric parameters replaced by their names, and those parameters.
+/// Parameters that are text distinguish commands.
 fn named<'a>(
     command: &str,
     parameters: impl Iterator<Item = (&'a str, &'a str)>,
