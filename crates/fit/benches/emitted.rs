@@ -1,4 +1,4 @@
-//! How long emitted Rust takes to predict: at most 20 ns, or selection is not worth its time.
+//! The time that emitted Rust takes to predict: at most 20 ns, so that selection costs little.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! What trust costs: a solve beside one plain QR of the same system, and a whole fit.
+//! The cost of an accurate solve beside one plain QR of the same system, and of a whole fit.
 
 use std::hint::black_box;
 
@@ -8,8 +8,8 @@ use strata_fit::solve::solve;
 use strata_fit::{FitOptions, fit_samples};
 use strata_model::Samples;
 
-/// Terms of a thousand sizes, with noise; the condition grows as `near` does: columns come within
-/// 10^-near of each other.
+/// Terms of sizes over a factor of a thousand, with noise; the condition grows with `near`: columns
+/// are within 10^-near of each other.
 fn system(near: i32) -> (DMatrix<f64>, DVector<f64>) {
     let wobble = |i: usize, j: usize| ((i * 7919 + j * 104_729) % 10007) as f64 / 10007.0 - 0.5;
     let share = 10f64.powi(-near);
@@ -18,7 +18,7 @@ fn system(near: i32) -> (DMatrix<f64>, DVector<f64>) {
     (a, b)
 }
 
-/// Householder's factorisation and one substitution, as any text has it.
+/// Householder's factorisation and one substitution, as in any textbook.
 fn plain(a: &DMatrix<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
     let qr = a.clone().qr();
     let mut y = b.clone();
@@ -36,7 +36,7 @@ fn solves(c: &mut Criterion) {
     }
 }
 
-/// Three terms named and two of them true, a hundred samples.
+/// Three named terms, two of them true, and a hundred samples.
 fn fits(c: &mut Criterion) {
     let mut text = String::from("M n n*log2(n) sqrt(n)\n");
     for i in 0..100usize {

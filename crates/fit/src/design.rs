@@ -1,8 +1,8 @@
 //! The design matrix: one value of each term at each sample.
 //!
 //! A term that is a column of the samples is taken from there; every other term is computed from
-//! the inputs, after the models it calls (hybrid terms) were put in its place. What cannot be a
-//! number in a fit is found here, with its place.
+//! the inputs, with the models that it calls (hybrid terms) inlined. Values that are not finite are
+//! found here, with their place.
 
 use nalgebra::{DMatrix, DVector};
 use strata_model::expr::{Expr, ExprKind, Function, Program, RESERVED, node_values};
@@ -15,7 +15,7 @@ use crate::{FitError, FitOptions, Lookup, Structure};
 /// Name of the constant term.
 pub(crate) const CONSTANT: &str = "1";
 
-/// What is fitted, as numbers.
+/// The numbers to fit.
 pub(crate) struct Design {
     /// Names of the terms, the constant first if it is a candidate.
     pub(crate) terms: Vec<String>,
@@ -39,13 +39,13 @@ pub(crate) struct Part {
     pub(crate) variances: Option<DVector<f64>>,
     /// Index of each in the rows of the samples.
     pub(crate) rows: Vec<usize>,
-    /// What terms are functions of, at each: the inputs, then the values of `RESERVED`.
+    /// The variables of the terms at each sample: the inputs, then the values of `RESERVED`.
     pub(crate) variables: Vec<Vec<f64>>,
-    /// The point of each: the same number where inputs, nodes and terms are the same.
+    /// The point of each sample: equal for equal inputs, nodes and terms.
     pub(crate) points: Vec<usize>,
 }
 
-/// Where the values of a term come from.
+/// The source of a term's values.
 enum Source {
     One,
     Column(usize),
@@ -152,7 +152,8 @@ pub(crate) fn build(
     if fit.rows.is_empty() {
         return Err(FitError::NoSamples { model: model(), verification: verify.rows.len() });
     }
-    // At a verification sample a term may overflow: then the model fails there, but it is a model.
+    // A term that overflows at a verification sample is a failure of the model there, not of the
+    // fit.
     for (i, &row) in fit.rows.iter().enumerate() {
         if let Some(j) = (0..terms.len()).find(|&j| !fit.matrix[(i, j)].is_finite()) {
             return Err(FitError::NotFinite {
@@ -167,8 +168,8 @@ pub(crate) fn build(
     Ok(Design { terms, fit, verify, inputs, nodes })
 }
 
-/// The places of terms in the number of nodes that one number of them makes a multiple of an
-/// earlier term: `keys*P` beside `keys` says something only where several numbers were measured.
+/// The indices of terms in the number of nodes that are multiples of an earlier term for one number
+/// of nodes: `keys*P` is independent of `keys` only if several numbers were measured.
 fn said_already(named: &[Expr], terms: &[String], matrix: &DMatrix<f64>) -> Vec<usize> {
     let of_nodes = |text: &String| {
         let term = named.iter().find(|term| term.to_string() == *text);
@@ -184,13 +185,13 @@ fn said_already(named: &[Expr], terms: &[String], matrix: &DMatrix<f64>) -> Vec<
     (0..terms.len()).filter(told).collect()
 }
 
-/// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else as its
-/// notes do, else `default`.
+/// The number of nodes of each sample: from its columns `P`, `logP` or `sqrtP`, else from its
+/// notes, else `default`.
 pub(crate) fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Vec<usize>, FitError> {
     const INVERSES: [fn(f64) -> f64; RESERVED.len()] = [|p| p, f64::exp2, |root| root * root];
     let noted = samples.rows.iter().map(|row| row.notes.nodes);
     let mut nodes: Vec<usize> = noted.map(|nodes| if nodes == 0 { default } else { nodes }).collect();
-    // From the last to the first: `P` itself has the last word.
+    // From the last to the first, so that `P` takes precedence.
     for (place, name) in RESERVED.iter().enumerate().rev() {
         let Some(column) = samples.columns.iter().position(|c| c.text == *name) else { continue };
         for (nodes, row) in nodes.iter_mut().zip(&samples.rows) {
@@ -206,8 +207,7 @@ pub(crate) fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Ve
     Ok(nodes)
 }
 
-/// Whether a column holds what its expression yields, but for the digits of a number written by
-/// hand.
+/// Whether a column has the value of its expression, except for digits that were rounded by hand.
 fn alike(held: f64, computed: f64, scale: f64) -> bool {
     const ROUNDING: f64 = 0.01;
     held.to_bits() == computed.to_bits()
@@ -215,8 +215,8 @@ fn alike(held: f64, computed: f64, scale: f64) -> bool {
         || (held - computed).abs() <= ROUNDING * held.abs().max(computed.abs()).max(1e-9 * scale)
 }
 
-/// A column named by an expression over other columns must hold its values: predictions compute the
-/// expression, whatever the column held.
+/// A column named by an expression over other columns must have its values: predictions compute the
+/// expression, not the column.
 fn check_columns(
     samples: &ModelSamples,
     terms: &[String],
@@ -276,7 +276,7 @@ pub(crate) fn compile(term: &Expr, inputs: &[String], lookup: &Lookup<'_>) -> Re
     Program::compile(&term, &variables).map_err(|e| e.to_string())
 }
 
-/// Puts the models that a term calls in its place.
+/// Inlines the models that a term calls.
 pub(crate) fn inline(term: &Expr, lookup: &Lookup<'_>) -> Result<Expr, String> {
     let kind = match &term.kind {
         ExprKind::Number(_) | ExprKind::Name(_) => return Ok(term.clone()),

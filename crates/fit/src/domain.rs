@@ -1,9 +1,9 @@
-//! Where a model is valid, and whether it predicts times everywhere there.
+//! Where a model is valid, and whether all its predictions there are times.
 //!
-//! The domain is the box of the measured ranges of the inputs, as far as the requirements hold and
-//! the samples reach: a point whose leverage is above that of every sample lies beyond them even
-//! inside the box. A sum of terms can turn negative between samples, so the box is tried at its
-//! corners and at points that fill it evenly.
+//! The domain is the box of the measured ranges of the inputs, limited by the requirements and by
+//! the samples: a point whose leverage is above that of every sample is beyond them even inside the
+//! box. A sum of terms can be negative between samples, so it is checked at the corners of the box
+//! and at points that fill it evenly.
 //!
 //! Source: Cook and Weisberg, *Residuals and Influence in Regression* (1982), §2.1 (leverage as the
 //! domain); Halton (1960) for the points.
@@ -19,16 +19,16 @@ use crate::{FitOptions, Lookup, Structure};
 
 /// Points that fill the box.
 const POINTS: u32 = 512;
-/// Corners are tried for up to so many inputs.
+/// Corners are tried for at most so many inputs.
 const MAX_CORNERS: usize = 10;
 const PRIMES: [u32; 25] =
     [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97];
 /// A range whose ends differ by this factor is sampled by its logarithm.
 const WIDE: f64 = 20.0;
-/// A sum whose parts cancel to less than this share of them is zero but for rounding.
+/// A sum whose parts cancel to less than this share of them is zero except for rounding.
 const CANCELLED: f64 = 1e-12;
 
-/// What the check needs of a fit.
+/// The parts of a fit that the check needs.
 pub(crate) struct Domain<'a> {
     pub(crate) inputs: &'a [Input],
     pub(crate) structure: &'a Structure,
@@ -40,12 +40,12 @@ pub(crate) struct Domain<'a> {
 }
 
 impl Domain<'_> {
-    /// Where the model predicts what is no time, in words; `None` if nowhere that was tried.
+    /// Where a prediction is not a time, as text; `None` if no such point was found.
     pub(crate) fn wrong(&self, lookup: &Lookup<'_>) -> Option<String> {
         let kept: Vec<usize> =
             (0..self.design.terms.len()).filter(|j| self.regression.coefficients[*j] != 0.0).collect();
         let c: Vec<f64> = kept.iter().map(|j| self.regression.coefficients[*j]).collect();
-        // At the samples that were fitted the terms are known whatever they are.
+        // At the fitted samples all terms are known.
         for (i, row) in self.design.fit.matrix.row_iter().enumerate() {
             let x: Vec<f64> = kept.iter().map(|j| row[*j]).collect();
             if self.design.fit.times[i] >= 0.0 && !is_time(&c, &x) {
@@ -53,8 +53,8 @@ impl Domain<'_> {
             }
         }
         let names = &self.structure.inputs;
-        // A term that is a column of its own, not a function of the inputs, is known at the samples
-        // only.
+        // A term that is a column of its own, not a function of the inputs, is known only at the
+        // samples.
         let program = |text: &String| {
             let expr = strata_model::expr::parse(text).ok()?;
             compile(&expr, names, lookup).ok()
@@ -89,10 +89,10 @@ impl Domain<'_> {
     }
 
     /// Whether a point has no more leverage than the samples. A prediction near zero or below
-    /// weighs as the least time.
+    /// counts as the least time.
     fn reached(&self, kept: &[usize], x: &[f64], predicted: f64, least: f64) -> bool {
         let noise = self.regression.noise_variance;
-        // Along one input every point of the range lies between samples.
+        // With one input every point of the range is between samples.
         if self.inputs.len() + usize::from(self.ranges_over_nodes()) < 2
             || self.leverage_limit <= 0.0
             || noise <= 0.0
@@ -152,14 +152,14 @@ impl Domain<'_> {
     }
 }
 
-/// Whether the sum of coefficients times terms is a time, or zero but for rounding.
+/// Whether the sum of coefficients times terms is a time, or zero except for rounding.
 fn is_time(c: &[f64], x: &[f64]) -> bool {
     let sum = dot(c, x);
     sum >= 0.0 && sum.is_finite()
         || sum.is_finite() && -sum <= CANCELLED * c.iter().zip(x).map(|(c, x)| (c * x).abs()).sum::<f64>()
 }
 
-/// The digits of k behind the point, in reverse order.
+/// The digits of k after the point, in reverse order.
 fn radical_inverse(mut k: u32, base: u32) -> f64 {
     let (mut value, mut unit) = (0.0, 1.0 / f64::from(base));
     while k > 0 {

@@ -1,13 +1,13 @@
-//! Why a model could not be fitted; each error names the model, the place and the way out.
+//! Why a model could not be fitted; each error names the model, the place and the remedy.
 
 use strata_model::count;
 use thiserror::Error;
 
-/// Why there is no model. A model that merely predicts badly is no error: it gets a verdict.
+/// Why there is no model. A model with bad predictions is not an error: it gets a verdict.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// The samples hold nothing to fit.
+    /// There are no samples to fit.
     #[error("model `{model}` has no samples to fit{}; profile it first", only_verification(*verification))]
     NoSamples {
         /// The model.
@@ -15,15 +15,15 @@ pub enum FitError {
         /// How many verification samples there are.
         verification: usize,
     },
-    /// The samples say in words that are not known how the model is to be fitted.
+    /// The samples' `fit` line has unknown words.
     #[error("model `{model}`: its line `fit` in the samples cannot be followed: {message}")]
     BadFitLine {
         /// The model.
         model: String,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// There are no more samples than independent terms.
+    /// There are too few samples for the independent terms.
     #[error(
         "model `{model}` has {} for {}; take at least {more} more at other inputs, or name fewer terms",
         count(*samples, "sample", "samples"),
@@ -34,12 +34,12 @@ pub enum FitError {
         model: String,
         /// How many samples there are.
         samples: usize,
-        /// How many terms they are to determine.
+        /// The number of terms.
         terms: usize,
-        /// How many more are needed at least.
+        /// How many more samples are needed at least.
         more: usize,
     },
-    /// No terms are named, and there are so few points that no curve is told from another.
+    /// No terms are named, and there are too few points to distinguish curves.
     #[error(
         "model `{model}` has samples at {points} points only, and no terms are named: a curve is told from 4 points or \
          more; measure at other values, or name the terms in a spec"
@@ -71,10 +71,10 @@ pub enum FitError {
         model: String,
         /// Line of the sample in its file.
         line: usize,
-        /// What stands for the time.
+        /// The value of the time.
         seconds: f64,
     },
-    /// A relative error cannot be formed, since the time is zero or less.
+    /// The time is zero or less, so it has no relative error.
     #[error(
         "model `{model}`, line {line}: the time is {seconds}, and a relative fit needs times above zero; measure it again or fit with absolute errors"
     )]
@@ -86,7 +86,7 @@ pub enum FitError {
         /// The time.
         seconds: f64,
     },
-    /// A variance is zero, negative or no number.
+    /// A variance is zero, negative or not a number.
     #[error(
         "model `{model}`, line {line}: the variance of the time is {value}, but must be above zero; take the sample out or leave the variances out"
     )]
@@ -105,10 +105,10 @@ pub enum FitError {
         model: String,
         /// The term or requirement, or the column that should be one.
         term: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
-    /// A column holds other values than the expression that it is named by.
+    /// A column differs from the expression that names it.
     #[error(
         "model `{model}`, line {line}: the column `{column}` holds {value}, but the expression is {computed} there; correct the values or the name of the column"
     )]
@@ -119,12 +119,12 @@ pub enum FitError {
         line: usize,
         /// The column.
         column: String,
-        /// What it holds.
+        /// Its value.
         value: f64,
-        /// What its expression yields.
+        /// The value of its expression.
         computed: f64,
     },
-    /// `P`, `logP` or `sqrtP` is not of a number of nodes.
+    /// `P`, `logP` or `sqrtP` does not belong to a whole number of nodes.
     #[error("model `{model}`, line {line}: {column} = {value} is of no whole number of nodes; correct it")]
     NotNodes {
         /// The model.
@@ -133,10 +133,10 @@ pub enum FitError {
         line: usize,
         /// The column.
         column: String,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// A term reads the number of nodes, which is not known.
+    /// A term reads the number of nodes, which is unknown.
     #[error(
         "model `{model}`: the term `{term}` reads the number of nodes, which neither a column `P` nor a line `platform` tells; add one"
     )]
@@ -172,14 +172,14 @@ pub enum FitError {
         /// The residual ratio that was reached.
         ratio: f64,
     },
-    /// An option makes no sense.
+    /// An option is out of range.
     #[error("{option} is {value}, but must be {expected}")]
     BadOption {
         /// The option.
         option: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Its allowed values.
         expected: &'static str,
     },
 }

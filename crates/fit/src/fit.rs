@@ -1,7 +1,7 @@
 //! From samples to a model: fit, verification, verdict.
 //!
-//! Source: Brewer (1994), §3.6.2 (fit) and §3.6.3 (verification against samples that the fit never
-//! saw; above 10 % mean relative error the model is not to be trusted).
+//! Source: Brewer (1994), §3.6.2 (fit) and §3.6.3 (verification against held-out samples; above 10
+//! % mean relative error the model is not to be trusted).
 
 use strata_model::expr::{Expr, parse};
 use strata_model::percent;
@@ -23,8 +23,8 @@ use crate::{FitError, FitOptions, Fitted, Lookup, Residual, Search, Structure};
 
 /// Fits one model to its samples.
 ///
-/// `lookup` finds earlier models for the terms that call them (hybrid models). Where no terms are
-/// named, or the model of those that are fails, terms may be searched for: see [`Search`].
+/// `lookup` finds earlier models for the terms that call them (hybrid models). If no terms are
+/// named, or the model of the named terms fails, terms may be searched for: see [`Search`].
 ///
 /// # Errors
 /// Samples that cannot be fitted at all, see [`FitError`]. A model that fits but is not to be
@@ -36,7 +36,7 @@ pub fn fit_model(
     lookup: &Lookup<'_>,
 ) -> Result<Fitted, FitError> {
     options.check()?;
-    // What was named with a correction goes before what a search may find: its terms may follow the
+    // Named terms with a correction take precedence over a search: found terms may follow the
     // measured values and be far off between them.
     if options.search == Search::WhenNeeded && !structure.parameters.is_empty() {
         let named = FitOptions { search: Search::Never, ..*options };
@@ -54,7 +54,7 @@ pub fn fit_model(
     Ok(if structure.parameters.is_empty() { candidate.fitted } else { candidate.judged(structure, options) })
 }
 
-/// At how many different points of the inputs there are samples to fit.
+/// The number of different points of the inputs with samples to fit.
 fn points_of_inputs(samples: &ModelSamples, structure: &Structure) -> usize {
     let is_input = |(_, column): &(usize, &Column)| structure.inputs.contains(&column.text);
     let places: Vec<usize> =
@@ -78,7 +78,7 @@ fn best_terms(
         Search::Never => false,
         Search::Always => true,
         Search::WhenNeeded => match &named {
-            // What may miss by more than is accepted; doubts of another kind are for people.
+            // The named terms may miss by more than is accepted; other doubts are for people.
             Ok(Candidate { fitted: Fitted { model, .. }, misses, .. }) => {
                 let may_miss = model.mre_verify.is_some_and(|error| error > options.accept);
                 let doubtful = model.verdict == Verdict::Doubtful && may_miss;
@@ -87,7 +87,7 @@ fn best_terms(
             Err(_) => nothing_named && !options.constant,
         },
     };
-    // What was named gives way only to what was compared with it.
+    // Named terms are replaced only after a comparison.
     if !wanted || named.is_err() && !nothing_named {
         return named;
     }
@@ -129,7 +129,7 @@ fn best_terms(
             );
             (searched, why)
         }
-        // Without terms there is a constant, or nothing.
+        // With no named terms the model is a constant, or there is no model.
         (Ok(searched), Ok(named))
             if size(&searched) >= size(&named) || failed(&searched) && !failed(&named) =>
         {
@@ -164,23 +164,23 @@ fn best_terms(
 /// A model of given terms.
 struct Candidate {
     fitted: Fitted,
-    /// The error with which each sample is predicted from those of all other points.
+    /// The error of each sample when predicted from those of all other points.
     left_out: Vec<f64>,
-    /// Whether it misses the samples that it was fitted to by more than is accepted and their noise
-    /// explains. The few that verify may not see a corner where it is off by a factor.
+    /// Whether its errors at the fitted samples exceed both the accepted error and their noise. The
+    /// few verification samples may miss a corner in which it is off by a factor.
     misses: bool,
     regression: Regression,
-    /// Where the model predicts what is no time, if anywhere.
+    /// Where a prediction is not a time, if anywhere.
     wrong: Option<String>,
 }
 
 impl Candidate {
-    /// The model with what the samples tell of the values of its parameters: a correction where that
-    /// chooses better, and how its errors differ between values.
+    /// The model with a correction, if that chooses better values of the parameters, and with the
+    /// differences of its errors between values.
     fn judged(self, structure: &Structure, options: &FitOptions) -> Fitted {
         let Self { mut fitted, mut regression, wrong, .. } = self;
         let model = &fitted.model;
-        // Of several numbers of nodes the values may differ; absolute errors are no factors.
+        // The values may differ between numbers of nodes; absolute errors are not factors.
         if model.nodes.fixed().is_none() || options.mode == Mode::Absolute {
             return fitted;
         }
@@ -205,7 +205,7 @@ impl Candidate {
             *z = (r.observed / r.predicted - 1.0) / corrected.error.max(f64::MIN_POSITIVE);
         }
         let judgement = verify::judge(&regression, &structure.inputs, fit, verify, &held_out, wrong, options);
-        // As of terms alone: held-out samples widen what the fit believes.
+        // As for terms alone: held-out samples widen the fit's variance.
         let scatter = held_out_variance(verify, model.mean_time, options);
         let variance = (corrected.error * model.mean_time).powi(2).max(scatter);
         if model.noise_variance > 0.0 {
@@ -228,18 +228,18 @@ impl Candidate {
         fitted
     }
 
-    /// Whether it predicts held-out samples better than another, beyond what their noise explains:
-    /// the mean difference of errors at the same samples is above zero at a confidence of 97.5 %.
-    /// Diebold and Mariano, *Comparing predictive accuracy* (1995), with Student's quantile for few
-    /// samples. Where none were held out and the named terms failed, or where those held out get no
-    /// worse and the named terms miss samples that were fitted, each of these is predicted from all
-    /// others.
+    /// Whether it predicts held-out samples better than another, beyond their noise: the mean
+    /// difference of errors at the same samples is above zero at a confidence of 97.5 %. Diebold
+    /// and Mariano, *Comparing predictive accuracy* (1995), with Student's quantile for few
+    /// samples. Fitted samples, each predicted from all others, are compared in two cases: none
+    /// were held out and the named terms failed; or those held out get no worse and the named terms
+    /// miss fitted samples.
     fn better(&self, named: &Self) -> bool {
         let verified = |c: &Self| {
             let verify = c.fitted.residuals.iter().filter(|r| r.verify && r.observed != 0.0);
             verify.map(|r| r.relative_error().abs()).collect::<Vec<f64>>()
         };
-        // The mean gain, and the least that is beyond chance.
+        // The mean gain, and the least significant gain.
         let gain = |ours: &[f64], theirs: &[f64]| {
             let gains: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| b.ln_1p() - a.ln_1p()).collect();
             let n = gains.len() as f64;
@@ -260,7 +260,7 @@ impl Candidate {
     }
 }
 
-/// Fits the terms of a structure, that were chosen from so many candidates, or are the candidates.
+/// Fits the terms of a structure, which were chosen from so many candidates, or are the candidates.
 fn fit_terms(
     samples: &ModelSamples,
     placed: &Placed,
@@ -310,7 +310,7 @@ fn fit_terms(
     let (fit_part, verify_part) = residuals.split_at(fitted);
     let mre_fit = match mre(fit_part) {
         Some(mre) => mre,
-        // Every time is zero: what little error there can be is absolute.
+        // If every time is zero, errors are absolute.
         None if fit_part.iter().all(|r| r.observed == 0.0) => 0.0,
         None => return Err(FitError::Overflow { model: model() }),
     };
@@ -330,9 +330,9 @@ fn fit_terms(
     let wrong = domain.wrong(lookup);
     let verify_noise: Vec<f64> = verify_part.iter().map(|r| r.noise).collect();
     let held_out = HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part));
-    // A model that verified badly is less sure than its fit believes: a new measurement scatters
-    // about it at least as those held out do. What lies beyond the samples is told by the ratio of
-    // leverage to noise, which stays.
+    // If a model verified badly, the fit underestimates its uncertainty: a new measurement scatters
+    // at least as much as those held out. The ratio of leverage to noise, which shows
+    // extrapolation, stays.
     let scatter = held_out_variance(verify_part, mean_time, options);
     if scatter > regression.noise_variance && regression.noise_variance > 0.0 {
         leverage_limit *= regression.noise_variance / scatter;
@@ -401,9 +401,9 @@ fn fit_terms(
     Ok(Candidate { fitted, left_out, misses, regression, wrong })
 }
 
-/// The variance of held-out samples about their predictions, in units of the mode as a model set
-/// has it; from the mean of absolute errors, which few outliers move little. Zero without such
-/// samples.
+/// The variance of held-out samples about their predictions, in the units of the mode as in a model
+/// set; from the mean of absolute errors, on which few outliers have little effect. Zero without
+/// such samples.
 fn held_out_variance(verify: &[Residual], mean_time: f64, options: &FitOptions) -> f64 {
     let size = |r: &Residual| {
         let unit = if options.mode == Mode::Relative { r.predicted.abs() / mean_time } else { 1.0 };
@@ -413,8 +413,7 @@ fn held_out_variance(verify: &[Residual], mean_time: f64, options: &FitOptions) 
     if mean.is_finite() { (mean / MEAN_OF_NORMAL).powi(2) } else { 0.0 }
 }
 
-/// How many held-out samples lie in the interval of a new measurement that the model predicts for
-/// them.
+/// How many held-out samples lie in the intervals that the model predicts for them.
 fn covered(
     design: &Design,
     regression: &Regression,
@@ -422,7 +421,7 @@ fn covered(
     mean_time: f64,
     options: &FitOptions,
 ) -> Option<(usize, usize)> {
-    // Samples that are met exactly leave intervals of nothing but rounding.
+    // If the fit is exact, intervals are only rounding.
     if verify.is_empty() || regression.standardised.iter().all(|z| *z == 0.0) {
         return None;
     }
@@ -443,17 +442,16 @@ fn covered(
 /// Fits every model of a samples file whose structure is that of its columns: columns that are
 /// names are inputs, and every column not in parentheses is a candidate term.
 ///
-/// One result a model, in the order of the file; one that cannot be fitted does not stop the
-/// others.
+/// One result for each model, in the order of the file; an error of one does not affect the others.
 #[must_use]
 pub fn fit_samples(samples: &Samples, options: &FitOptions) -> Vec<Result<Fitted, FitError>> {
     fit_columns(samples, &|_| Ok(*options), None)
 }
 
-/// [`fit_samples`] with options for each model, and where one column of each may hold the variances
-/// of its times, in s².
+/// [`fit_samples`] with options for each model; `variance` may name a column with the variances of
+/// the times, in s².
 ///
-/// `options` may fail in words; its model then has no fit.
+/// `options` may return an error as text; its model then has no fit.
 #[must_use]
 pub fn fit_columns(
     samples: &Samples,
@@ -508,7 +506,7 @@ fn residuals(
         .enumerate()
         .map(|(i, &row)| {
             let sample = &samples.rows[row];
-            // A dropped term takes no part, even where it is not finite.
+            // A dropped term takes no part, even if it is not finite.
             let used = (0..coefficients.len()).filter(|&j| coefficients[j] != 0.0);
             let (c, x): (Vec<f64>, Vec<f64>) = used.map(|j| (coefficients[j], part.matrix[(i, j)])).unzip();
             Residual {
@@ -524,7 +522,7 @@ fn residuals(
         .collect()
 }
 
-/// What the user should know about a fit that went through.
+/// The warnings of a successful fit.
 fn warnings(model: &str, design: &Design, regression: &Regression) -> Vec<String> {
     let mut warnings = Vec::new();
     let (far, all) = (regression.rejected.len(), design.fit.rows.len());
@@ -556,7 +554,7 @@ fn warnings(model: &str, design: &Design, regression: &Regression) -> Vec<String
     warnings
 }
 
-/// The measured range of every input, over the samples fitted and those for verification.
+/// The measured range of every input, over fitted and verification samples.
 fn ranges(samples: &ModelSamples, structure: &Structure, design: &Design) -> Vec<Input> {
     let range = |(name, &column): (&String, &usize)| {
         let values = || samples.rows.iter().map(|row| row.values[column]);

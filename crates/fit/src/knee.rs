@@ -1,9 +1,9 @@
 //! Hinges whose place is fitted: `knee(x)` in a term becomes `max(0, x - k)`.
 //!
-//! The place k of each argument is where the squared error of all terms together is least, first
-//! among the measured values, then between the nearest two. It is a parameter like a coefficient:
-//! its terms are judged as the best of as many candidates as there were places, it takes a degree
-//! of freedom, and the coefficients' covariance is that of the model linearised in the place too.
+//! The place k of each argument minimises the squared error of all terms together, first among the
+//! measured values, then between the nearest two. It counts as a parameter like a coefficient: its
+//! terms are judged as the best of as many candidates as there were places, it takes a degree of
+//! freedom, and the coefficients' covariance is that of the model linearised in the place too.
 //!
 //! Source: Hinkley, *Inference about the intersection in two-phase regression* (1969); Seber and
 //! Wild, *Nonlinear Regression* (1989), §2.1.2 and §9.3; Friedman, *Multivariate adaptive
@@ -19,17 +19,17 @@ use crate::regress::{Regression, inliers};
 use crate::stats::t_quantile;
 use crate::{FitError, FitOptions, Lookup, Structure};
 
-/// A piece between breakpoints holds at least so many measured values, so that none is there for
-/// one sample's sake: the least span of Friedman (1991), §3.8.
+/// The least number of measured values in a piece between breakpoints, so that no piece fits a
+/// single sample: the least span of Friedman (1991), §3.8.
 pub(crate) const LEAST_PIECE: usize = 3;
 /// Rounds in which each place is chosen given the others.
 const ROUNDS: usize = 3;
-/// Measured values that are tried as places at most.
+/// The most measured values that are tried as places.
 const TRIED: usize = 60;
-/// The 95 % quantile of χ² with one degree of freedom: places whose likelihood is that near are as
-/// good.
+/// The 95 % quantile of χ² with one degree of freedom: places within this likelihood ratio are
+/// equally good.
 const LIKELY: f64 = 3.84;
-/// Steps of each search between two values: they end within a ten-millionth of the gap.
+/// Steps of each search between two values: the result is within a ten-millionth of the gap.
 const STEPS: usize = 36;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
@@ -41,7 +41,7 @@ pub(crate) struct Placed {
     /// Its terms as they were named.
     named: Vec<Expr>,
     knees: Vec<Knee>,
-    /// Knees that could not be placed, in words.
+    /// Messages about knees without a place.
     pub(crate) unplaced: Vec<String>,
 }
 
@@ -49,13 +49,13 @@ pub(crate) struct Placed {
 struct Knee {
     argument: Expr,
     at: f64,
-    /// Places that the samples hardly tell from this one.
+    /// Places of nearly the same likelihood.
     likely: (f64, f64),
     /// From how many places it was chosen.
     tried: usize,
 }
 
-/// Puts hinges at given places in the place of knees.
+/// Replaces knees by hinges at given places.
 fn hinged(term: &Expr, arguments: &[Expr], places: &[f64]) -> Expr {
     term.replace_calls(KNEE, &|argument| {
         let text = argument.to_string();
@@ -88,7 +88,7 @@ fn arguments(terms: &[Expr]) -> Vec<Expr> {
     arguments
 }
 
-/// The samples to place knees by.
+/// The samples that determine the places of knees.
 struct Samples<'a> {
     part: &'a Part,
     /// Columns of the design matrix with a knee, and their terms.
@@ -115,7 +115,8 @@ impl Samples<'_> {
         matrix
     }
 
-    /// Rows that are fitted, weighted, each column of length one; those of nothing are left out.
+    /// The fitted rows, weighted, with each column scaled to length one; columns of zeros are left
+    /// out.
     fn weighted(&self, matrix: &DMatrix<f64>) -> DMatrix<f64> {
         let columns = matrix.column_iter().filter_map(|column| {
             let column = DVector::from_iterator(
@@ -128,7 +129,7 @@ impl Samples<'_> {
         DMatrix::from_columns(&columns.collect::<Vec<_>>())
     }
 
-    /// What the terms leave of the weighted times.
+    /// The residuals of the weighted times.
     fn residual(&self, places: &[f64]) -> Option<DVector<f64>> {
         let matrix = self.weighted(&self.matrix(places));
         let times = DVector::from_iterator(
@@ -149,7 +150,7 @@ impl Samples<'_> {
     }
 }
 
-/// Chooses the places of all knees. A structure without any is given back as it is.
+/// Chooses the places of all knees. A structure without knees is returned unchanged.
 pub(crate) fn place(
     samples: &ModelSamples,
     structure: &Structure,
@@ -219,7 +220,7 @@ pub(crate) fn place(
         weights,
     };
     if options.robust.is_some() {
-        // Hinges at several places are near enough to any one to tell who is far off.
+        // Hinges at three places approximate any place well enough to detect outliers.
         let quarters = [1, 2, 3].map(|quarter| {
             let at: Vec<f64> = tried.iter().map(|values| values[quarter * (values.len() - 1) / 4]).collect();
             problem.weighted(&problem.matrix(&at))
@@ -289,12 +290,12 @@ impl Placed {
         found
     }
 
-    /// From how many candidates a term was chosen, for the place of its knee.
+    /// The number of candidates for a term, because of the place of its knee.
     pub(crate) fn tried(&self, term: &str) -> usize {
         self.knees_of(term).into_iter().map(|knee| self.knees[knee].tried).max().unwrap_or(1)
     }
 
-    /// Takes into account that the places were estimated, and says where they are.
+    /// Adds the uncertainty of the places to the covariance, and reports the places.
     pub(crate) fn widen(
         &self,
         regression: &mut Regression,
@@ -352,8 +353,8 @@ impl Placed {
         let qr = DMatrix::from_columns(&columns).qr();
         let along = qr.q().tr_mul(&bends);
         let left = &bends - qr.q() * &along;
-        // The block of the inverse for the coefficients grows by what they share with the places. Of
-        // more coefficients than samples, which depend on each other, there is no such block.
+        // The coefficients' block of the inverse grows by their covariance with the places. With
+        // more coefficients than samples, which depend on each other, the block does not exist.
         let grown = (columns.len() <= part.rows.len())
             .then(|| left.tr_mul(&left).try_inverse().zip(qr.r().solve_upper_triangular(&along)))
             .flatten()
@@ -389,8 +390,8 @@ impl Placed {
     }
 }
 
-/// The place of least error about `at`, between its neighbours; a round number that does as well is
-/// more likely the truth.
+/// The place of least error about `at`, between its neighbours; a round number with the same error
+/// is more likely the truth.
 pub(crate) fn nearby(below: f64, at: f64, above: f64, error: &dyn Fn(f64) -> f64) -> f64 {
     let sides = [(below, at), (at, above)].map(|(low, high)| golden(low, high, error));
     let (found, least) = if sides[0].1 <= sides[1].1 { sides[0] } else { sides[1] };

@@ -2,14 +2,12 @@
 //!
 //! A sample is a measured time with the values of its terms. [`fit_model`] finds the coefficients
 //! that minimise the *relative* error (a microsecond matters in ten, not in a million), keeps the
-//! best set of terms in which each is worth its place, and judges the model by samples it has not
-//! seen. The result goes into a [model set](strata_model::set), from which [`emit`] makes Rust that
-//! a library compiles in.
+//! best set of terms, each of which is significant, and judges the model by held-out samples. The
+//! result goes into a [model set](strata_model::set), from which [`emit`] makes Rust code.
 //!
 //! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6)
-//! but for two defaults, see [`FitOptions`]; the numerics are in [`solve`]. A fit never ends in a
-//! silent model: what cannot be fitted is a [`FitError`], what should not be trusted has a verdict
-//! with its reason.
+//! except for two defaults, see [`FitOptions`]; the numerics are in [`solve`]. Samples that cannot
+//! be fitted are a [`FitError`]; a model that should not be trusted has a verdict with its reason.
 //!
 //! ```
 //! use strata_fit::{FitOptions, fit_samples};
@@ -47,29 +45,30 @@ pub use options::{Elimination, FitOptions, MAX_PIECES, PartError, Robust, Search
 use strata_model::Expr;
 use strata_model::set::Model;
 
-/// What a model may consist of.
+/// The parts of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Structure {
     /// The inputs, in the order of the model's arguments; each is a column of the samples.
     pub inputs: Vec<String>,
-    /// The candidate terms besides the constant. In them `knee(x)` stands for `max(0, x - k)` with
-    /// k to be fitted, one place for each x.
+    /// The candidate terms besides the constant. `knee(x)` in a term is `max(0, x - k)` with k to
+    /// be fitted, one place for each x.
     pub terms: Vec<Expr>,
-    /// What must hold of the inputs; kept with the model.
+    /// Conditions on the inputs; kept with the model.
     pub requires: Vec<Expr>,
     /// The number of nodes of the run, for samples without a column `P`, `logP` or `sqrtP`; 0 if
     /// unknown.
     pub nodes: usize,
-    /// The column that holds the variance of each sample's time, s², where it is known. Errors then
-    /// count in standard deviations of their sample, whatever the mode; the mode still says how a
-    /// new measurement scatters.
+    /// The column with the variance of each sample's time, s², if known. Errors then count in
+    /// standard deviations of their sample, in any mode; the mode still determines how a new
+    /// measurement scatters.
     pub variance: Option<String>,
-    /// The inputs that are parameters of candidates: a choice picks their values. Where the terms do
-    /// not tell these apart as well as the samples do, the model is corrected by a table. None where
-    /// other models call this one.
+    /// The inputs that are parameters of candidates, whose values a choice sets. If the samples
+    /// distinguish the values better than the terms do, a table corrects the model. Empty if other
+    /// models call this one.
     pub parameters: Vec<String>,
-    /// Whether terms in the number of nodes are for runs on several: where one number was measured,
-    /// those that are multiples of an earlier term then are no candidates, rather than dependent.
+    /// Whether terms in the number of nodes are for runs on several numbers. If one number was
+    /// measured, those that are multiples of an earlier term are then not candidates, instead of
+    /// dependent.
     pub several_nodes: bool,
 }
 
@@ -78,23 +77,23 @@ pub struct Structure {
 pub struct Callee {
     /// Its inputs.
     pub inputs: Vec<String>,
-    /// Its time in terms of the inputs, with all that it calls in its turn inlined.
+    /// Its time in terms of the inputs, with all calls inlined.
     pub body: Expr,
 }
 
 /// Finds an earlier model by name.
 pub type Lookup<'a> = dyn Fn(&str) -> Option<Callee> + 'a;
 
-/// A fitted model and what is worth telling about it.
+/// A fitted model with its residuals and messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// The model, ready for a model set.
     pub model: Model,
-    /// What the model says of every sample: those fitted first, then those for verification.
+    /// The prediction for every sample: fitted samples first, then verification samples.
     pub residuals: Vec<Residual>,
-    /// What the user should know: dependent terms, for instance.
+    /// Warnings, for example of dependent terms.
     pub warnings: Vec<String>,
-    /// What the fit found that needs no action: where knees lie.
+    /// Notes that need no action: the places of knees.
     pub notes: Vec<String>,
 }
 
@@ -111,14 +110,14 @@ pub struct Residual {
     pub observed: f64,
     /// The time predicted, s.
     pub predicted: f64,
-    /// The relative standard deviation of the sample's own noise; zero where nothing tells it.
+    /// The relative standard deviation of the sample's own noise; zero if unknown.
     pub noise: f64,
     /// The values of the inputs.
     pub inputs: Vec<f64>,
 }
 
 impl Residual {
-    /// (observed − predicted) / observed; infinite if nothing was observed.
+    /// (observed − predicted) / observed; infinite if the observed time is zero.
     #[must_use]
     pub fn relative_error(&self) -> f64 {
         if self.observed == self.predicted { 0.0 } else { (self.observed - self.predicted) / self.observed }

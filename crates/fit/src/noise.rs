@@ -1,9 +1,9 @@
-//! How much of an error is the machine's: what repeats of a point say of the noise in one sample.
+//! The machine's share of an error: the noise in one sample, from repeats of its point.
 //!
-//! A sample is the median of timings. Timings of one moment share what the machine did at that
-//! moment, so where moments are known the noise is told by medians of blocks of time, else by the
-//! interval that the harness noted. Points that were sampled more than once tell it best: they hold
-//! what changes between samples as well.
+//! A sample is the median of timings. Timings of one moment share the state of the machine. If
+//! moments are known, the noise is estimated from medians of blocks of time, else from the interval
+//! that the harness noted. Points that were sampled several times give the best estimate, because
+//! they include changes between samples.
 //!
 //! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (pure error);
 //! Künsch (1989) for blocks.
@@ -14,22 +14,21 @@ use strata_model::samples::{Notes, Sample, Timing};
 
 use crate::stats::t_quantile;
 
-/// Timings are cut into so many blocks of time at most.
+/// The most blocks of time into which timings are divided.
 const BLOCKS: usize = 8;
-/// Pairs of repeated points from which their scatter counts.
+/// The least number of pairs of repeated points for which their scatter is used.
 const LEAST_REPEATED: usize = 5;
-/// The harness notes the half width of a 95 % interval.
+/// The harness notes the half width of a 95 % interval: so many standard deviations.
 const HALF_WIDTH: f64 = 1.96;
 /// Few timings may agree by chance, or by a coarse clock.
 const LEAST_NOISE: f64 = 0.01;
-/// Samples of one point are apart in time; a simulated machine repeats them exactly.
+/// Samples of one point are taken at different times; a simulated machine repeats them exactly.
 const LEAST_OF_COPIES: f64 = 1e-3;
 /// Half the width of the interval of a median in standard deviations, see Conover (1999), §3.2, for
 /// intervals by ranks.
 const DEVIATIONS: f64 = 1.15;
 
-/// The relative standard deviation of the noise in each sample, by its place; zero where nothing
-/// tells.
+/// The relative standard deviation of the noise in each sample, by its index; zero if unknown.
 pub(crate) fn of_samples(rows: &[Sample], inputs: &[usize]) -> Vec<f64> {
     let each: Vec<f64> = rows.iter().map(|row| of_notes(&row.notes)).collect();
     let repeated = of_repeated(rows, inputs);
@@ -37,8 +36,8 @@ pub(crate) fn of_samples(rows: &[Sample], inputs: &[usize]) -> Vec<f64> {
 }
 
 /// The relative standard deviation of the noise in each sample whose timings are spread over the
-/// run, as those of sweeps are, or whose point was sampled again: where it is off, it was off all
-/// the time, and nothing else that ran is the reason. Infinite where that is not known.
+/// run, as those of sweeps are, or whose point was sampled again. A large error of such a sample
+/// lasted the whole run, so other programs are not its cause. Infinite if unknown.
 pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
     let moments = |row: &Sample| {
         let moments = row.notes.timings.iter().map(|timing| timing.moment);
@@ -56,15 +55,15 @@ pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
     rows.iter().zip(of_copies(rows)).map(|(row, copies)| steady(row).min(copies)).collect()
 }
 
-/// Whether nothing tells when samples were taken, and their times are not a simulated machine's:
+/// Whether the moments of the samples are unknown, and their times are not a simulated machine's:
 /// they come from elsewhere, and those of one point differ.
 pub(crate) fn moments_are_unknown(rows: &[&Sample]) -> bool {
     let elsewhere = |row: &&Sample| row.notes.at.is_empty() && row.notes.timings.is_empty();
     rows.iter().all(elsewhere) && of_copies(rows).iter().all(|noise| *noise > LEAST_OF_COPIES)
 }
 
-/// The relative standard deviation among the samples of each sample's point on as many nodes, wider
-/// for few of them as Student's intervals are; infinite for a single one.
+/// The relative standard deviation among the samples of each sample's point on the same number of
+/// nodes, wider for few of them as Student's intervals are; infinite for a single one.
 fn of_copies(rows: &[&Sample]) -> Vec<f64> {
     let place = |row: &Sample| {
         let values = row.values.iter().map(|value| value.to_bits());
@@ -87,7 +86,7 @@ fn of_copies(rows: &[&Sample]) -> Vec<f64> {
     places.iter().map(|place| noise[place.as_slice()].unwrap_or(f64::INFINITY)).collect()
 }
 
-/// What the notes of one sample tell.
+/// The noise from the notes of one sample.
 fn of_notes(notes: &Notes) -> f64 {
     blocks(&notes.timings).unwrap_or(notes.spread / HALF_WIDTH).clamp(0.0, 1e3)
 }
@@ -104,8 +103,8 @@ fn blocks(timings: &[Timing]) -> Option<f64> {
     let mut medians: Vec<f64> =
         timings.chunks(size).map(|block| median(block.iter().map(|t| t.seconds))).collect();
     medians.sort_by(f64::total_cmp);
-    // The interval of a median from ranks: what few blocks say, however far off, moves it no
-    // further than their rank.
+    // The interval of a median from ranks: a few blocks that are far off change it by no more than
+    // their rank.
     let count = medians.len() as f64;
     let rank = (0.5 * (count - 1.0) - 0.5 * DEVIATIONS * count.sqrt()).round().max(0.0) as usize;
     let width = medians[medians.len() - 1 - rank] - medians[rank];
@@ -119,8 +118,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The pooled relative standard deviation among samples of the same point on as many nodes; zero if
-/// too few were repeated.
+/// The pooled relative standard deviation among samples of the same point on the same number of
+/// nodes; zero if too few were repeated.
 fn of_repeated(rows: &[Sample], inputs: &[usize]) -> f64 {
     let mut groups: BTreeMap<Vec<u64>, Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.seconds > 0.0) {
@@ -147,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_slow_period_is_noise_however_many_timings_it_holds() {
-        // 40 timings at one speed, then 40 at another: the mean of 80 independent ones would claim
-        // 2 %.
+        // 40 timings at one speed, then 40 at another: as 80 independent timings they would give 2
+        // %.
         let two: Vec<(f64, f64)> = (0..80).map(|i| (if i < 40 { 1.0 } else { 1.4 }, f64::from(i))).collect();
         let noise = blocks(&timings(&two)).unwrap();
         assert!((0.05..0.2).contains(&noise), "{noise}");

@@ -1,5 +1,5 @@
-//! How to fit: what is minimised, which terms stay, and what happens when the named terms do not
-//! suffice.
+//! Options of a fit: the minimised error, the criterion for terms, and the search for further
+//! terms.
 
 use std::str::FromStr;
 
@@ -8,80 +8,81 @@ use strata_model::set::Mode;
 
 use crate::FitError;
 
-/// As many pieces as a piecewise model can have.
+/// The most pieces of a piecewise model.
 pub const MAX_PIECES: usize = 4;
 
 /// How to fit.
 ///
 /// The thesis's own method is `weights: Weights::Measured` with `elimination:
-/// Elimination::Confidence`. The defaults differ from it in these two, since they are nearer to the
-/// truth where it is known (`benches/figures/fit.md`).
+/// Elimination::Confidence`. The defaults differ in these two, because they are nearer to a known
+/// truth (`benches/figures/fit.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitOptions {
     /// Which error is minimised.
     pub mode: Mode,
-    /// What a relative error is relative to.
+    /// The times that relative errors refer to.
     pub weights: Weights,
     /// Whether a constant is a candidate term.
     pub constant: bool,
-    /// Whether irrelevant terms are kept all the same.
+    /// Whether irrelevant terms are kept.
     pub keep_all: bool,
-    /// The confidence of intervals, 0.95 unless told.
+    /// The confidence of intervals, 0.95 by default.
     pub confidence: f64,
-    /// The greatest mean relative error of verification that is accepted, 0.1 unless told.
+    /// The greatest accepted mean relative error of verification, 0.1 by default.
     pub accept: f64,
-    /// By what a term is judged irrelevant.
+    /// The criterion by which a term is irrelevant.
     pub elimination: Elimination,
-    /// How outliers lose their weight; `None`: they do not. With [`Weights::Measured`] none is left
-    /// out: that is the thesis's fit.
+    /// How outliers lose weight; `None`: they do not. With [`Weights::Measured`] none is left out,
+    /// as in the thesis's fit.
     pub robust: Option<Robust>,
     /// Whether coefficients must not be negative, since a cost cannot be.
     pub nonnegative: bool,
-    /// When terms are searched for that nobody named.
+    /// When terms are searched for besides the named ones.
     pub search: Search,
     /// The most pieces that the search may cut the range of an input into, 1 to [`MAX_PIECES`]; 1:
     /// no breakpoints.
     pub pieces: usize,
 }
 
-/// What a relative error is relative to.
+/// The times that relative errors refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// The measured time: Brewer (1994), eq 26. Noise of relative size s makes predictions too
-    /// small by about 2 s², since samples that happened to be fast weigh more than those that
-    /// happened to be slow.
+    /// small by about 2 s², since samples that happened to be fast weigh more than slow ones.
     Measured,
-    /// The predicted time, found by fitting again until it stands still: free of that bias. Carroll
+    /// The predicted time, found by repeated fitting until it converges: free of that bias. Carroll
     /// and Ruppert, *Transformation and Weighting in Regression* (1988), §2.3.
     #[default]
     Predicted,
 }
 
-/// By what a term is judged irrelevant.
+/// The criterion by which a term is irrelevant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elimination {
-    /// It is not in the best of all sets of terms, where each term pays as much as one gains whose
-    /// interval just reaches zero, at a confidence that holds for all terms together: Miller
-    /// (2002), Bonferroni.
+    /// The term is not in the best of all sets of terms. Each term of a set costs the gain of a
+    /// term whose interval just reaches zero, at a confidence that holds for all terms together:
+    /// Miller (2002), Bonferroni.
     #[default]
     BestSubset,
-    /// Its confidence interval includes zero; one after the other is dropped: Brewer (1994),
-    /// §3.6.2. Each term that has no part in the cost stays with a chance of 1 − confidence at
-    /// least, and more where terms are alike.
+    /// Its confidence interval includes zero; one term after the other is dropped: Brewer (1994),
+    /// §3.6.2. Each irrelevant term stays with a probability of at least 1 − confidence, and more
+    /// if terms are similar.
     Confidence,
-    /// The corrected information criterion of Akaike falls without it: Hurvich and Tsai (1989).
+    /// The corrected information criterion of Akaike falls without the term: Hurvich and Tsai
+    /// (1989).
     Aicc,
-    /// The error of each sample predicted from all others falls without it: Allen (1974), PRESS.
+    /// The error of each sample predicted from all others falls without the term: Allen (1974),
+    /// PRESS.
     LeaveOneOut,
 }
 
-/// How outliers lose their weight; of the last two M-estimation by iterated weights, scaled by the
+/// How outliers lose weight; the last two are M-estimation by iterated weights, scaled by the
 /// median absolute residual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Robust {
-    /// Samples that the fit of the others excludes are left out, and the rest is fitted as without:
-    /// where nothing is excluded it is the same fit. Intervals still cover those left out. Yohai
-    /// (1987); Hadi and Simonoff (1993).
+    /// Samples that the fit of the others excludes are left out, and the rest is fitted; with no
+    /// such samples it is the plain fit. Intervals still cover those left out. Yohai (1987); Hadi
+    /// and Simonoff (1993).
     Reject,
     /// Beyond 1.345 standard deviations the weight falls as one over the residual: Huber (1964).
     Huber,
@@ -89,14 +90,14 @@ pub enum Robust {
     Bisquare,
 }
 
-/// When terms are searched for that nobody named.
+/// When terms are searched for besides the named ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Search {
     /// Never: a model without terms is its constant.
     Never,
-    /// Where no terms are named, or those that are fail verification or may miss by more than is
-    /// accepted; as with `Always`, what is found replaces them only if it predicts the samples that
-    /// were held out better beyond noise.
+    /// If no terms are named, or the named ones fail verification or may miss by more than is
+    /// accepted. As with `Always`, found terms replace them only if they predict the held-out
+    /// samples better beyond noise.
     #[default]
     WhenNeeded,
     /// Always.
@@ -122,7 +123,7 @@ impl Default for FitOptions {
 }
 
 impl FitOptions {
-    /// Refuses what makes no sense.
+    /// Refuses options out of range.
     pub(crate) fn check(&self) -> Result<(), FitError> {
         let bad = |option, value, expected| Err(FitError::BadOption { option, value, expected });
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
@@ -138,14 +139,14 @@ impl FitOptions {
     }
 }
 
-/// What is wrong with a part of a `fit` statement.
+/// An error in a part of a `fit` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartError {
-    /// Which of its words is at fault, from 0.
+    /// The index of the wrong word.
     pub word: usize,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What could stand there.
+    /// The words that are allowed there.
     pub expected: Vec<&'static str>,
 }
 
@@ -169,13 +170,13 @@ const SEARCH: [(&str, Search); 3] =
 const PARTS: [&str; 7] = ["relative", "absolute", "robust", "nonnegative", "weights", "eliminate", "search"];
 
 impl FitOptions {
-    /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust
+    /// Applies one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust
     /// reject|huber|bisquare|none`, `weights measured|predicted`, `eliminate
-    /// interval|aicc|leave-one-out`, `search [never|when-needed|always]` (the word alone means
-    /// always). Gives what the part is about, so that a caller sees when something is said twice.
+    /// interval|aicc|leave-one-out`, `search [never|when-needed|always]` (`search` alone means
+    /// always). Returns the option that was set, so that a caller can refuse a second part for it.
     ///
     /// # Errors
-    /// A word that is not known, is missing, or is one too many.
+    /// A word that is unknown, missing, or superfluous.
     pub fn set(&mut self, words: &[&str]) -> Result<&'static str, PartError> {
         let fail = |word, message: String, expected: &[&'static str]| {
             Err(PartError { word, message, expected: expected.to_vec() })
@@ -239,9 +240,8 @@ impl FitOptions {
         Ok(about)
     }
 
-    /// What a spec says of them, in the words of [`set`](Self::set), with `accept` and `confidence`
-    /// as fractions; empty where it is what goes without saying. [`read`](Self::read) reads it
-    /// back.
+    /// The options in a spec's words, those of [`set`](Self::set), with `accept` and `confidence`
+    /// as fractions; empty for the defaults. [`read`](Self::read) reads it back.
     #[must_use]
     pub fn to_text(&self) -> String {
         let usual = Self::default();
@@ -273,10 +273,10 @@ impl FitOptions {
         parts.join(", ")
     }
 
-    /// Reads what [`to_text`](Self::to_text) wrote.
+    /// Reads the output of [`to_text`](Self::to_text).
     ///
     /// # Errors
-    /// What is wrong with the text, in words.
+    /// A message about the error in the text.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut options = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -339,7 +339,7 @@ impl FromStr for Elimination {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // The word of the command line, which a spec has for the width of intervals.
+        // The command line's word; a spec uses it for the width of intervals.
         if text == "confidence" {
             Ok(Self::Confidence)
         } else {

@@ -1,5 +1,5 @@
-//! Samples of one point are not independent: where its memory lies and what ran beside it hold for
-//! all of them.
+//! Samples of one point are not independent: they share the place of its memory and the other
+//! programs that ran.
 //!
 //! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (repeats and lack
 //! of fit); Cook and Weisberg, *Residuals and Influence in Regression* (1982), §3.6 (deleting
@@ -19,11 +19,11 @@ pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
     rows.map(&mut number).collect()
 }
 
-/// By how much the variance of a fit of such samples exceeds that of as many independent ones: the
-/// mean square of the residuals between points over that of all residuals, at least 1. Kish,
-/// *Survey Sampling* (1965), §8.2.
+/// The factor by which the variance of a fit of such samples exceeds that of as many independent
+/// ones: the mean square of the residuals between points over that of all residuals, at least 1.
+/// Kish, *Survey Sampling* (1965), §8.2.
 ///
-/// `along`: the rows of one point are multiples of each other, by these.
+/// `along`: the rows of one point are multiples of each other, with these factors.
 pub(crate) fn design_effect(residuals: &[f64], along: &[f64], groups: &[usize], rank: usize) -> f64 {
     let count = groups.iter().max().map_or(0, |most| most + 1);
     let Some(between) = count.checked_sub(rank).filter(|b| *b > 0 && count < groups.len()) else {
@@ -40,7 +40,7 @@ pub(crate) fn design_effect(residuals: &[f64], along: &[f64], groups: &[usize], 
     if effect.is_finite() { effect.max(1.0) } else { 1.0 }
 }
 
-/// By how much each sample is off where it and all others of its point take no part in the fit.
+/// The error of each sample if it and all others of its point take no part in the fit.
 ///
 /// Rows of one point are multiples of each other, so its block of the hat matrix is c wwᵀ and
 /// (I − c wwᵀ)⁻¹ r = r + c w (wᵀr)/(1 − c wᵀw).

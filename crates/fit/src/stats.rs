@@ -20,7 +20,7 @@ pub fn t_quantile(confidence: f64, freedom: usize) -> Option<f64> {
     quantile.is_finite().then_some(quantile)
 }
 
-/// The share of the distribution that lies within ± `quantile`: what [`t_quantile`] was asked for.
+/// The inverse of [`t_quantile`]: the share of the distribution within ± `quantile`.
 pub fn confidence(quantile: f64, freedom: usize) -> Option<f64> {
     if !(quantile.is_finite() && quantile > 0.0) || freedom == 0 {
         return None;

@@ -1,18 +1,17 @@
-//! What speaks for and against a fitted model: held-out errors, intervals, and structure in the
+//! The evidence for and against a fitted model: held-out errors, intervals, and structure in the
 //! residuals.
 //!
-//! The mean relative error of samples that the fit never saw decides between verified and failed
-//! (Brewer §3.6.3), but only the part of it that is the model's own: the noise of the samples,
-//! which their repeats tell, is taken out, and what is left is verified if its 95 % interval lies
-//! within what is accepted and failed if it lies above. Between them the model is as good as these
-//! samples can tell.
+//! The mean relative error of held-out samples decides between verified and failed (Brewer §3.6.3),
+//! but only the model's own part of it: the noise of the samples, known from their repeats, is
+//! taken out. The model is verified if the 95 % interval of the rest lies within the accepted
+//! error, and failed if it lies above. Otherwise the model is as good as these samples can show.
 //!
-//! A model may pass and still be wrong in a way that shows: residuals that follow an input, errors
-//! that change with the predicted time, one sample that decides alone. Each is asked for at one
-//! chance in a thousand, and only where the errors are large enough to matter: above a tenth of
-//! what is accepted. It makes the model doubtful where held-out samples do not exclude that, for a
-//! third of the input's values or of the times, the model is off by more than is accepted. Else the
-//! reason of a verified model tells it: a term is missing, or intervals are too narrow.
+//! A model may pass with a visible error: residuals that follow an input, errors that change with
+//! the predicted time, one sample that decides alone. Each is tested at one chance in a thousand,
+//! and only if the errors matter: above a tenth of the accepted error. The model is doubtful unless
+//! held-out samples exclude that, for a third of the input's values or of the times, the model is
+//! off by more than is accepted. If they exclude it, the reason of the verified model mentions the
+//! finding: a term is missing, or intervals are too narrow.
 //!
 //! Source: Wald and Wolfowitz (1940) for runs; Breusch and Pagan (1979), in the form of Koenker
 //! (1981); Cook (1977).
@@ -31,34 +30,34 @@ use strata_model::percent;
 const NORMAL: f64 = 3.09;
 /// A χ² variable of one degree of freedom is above this with the same chance.
 const CHI_SQUARE: f64 = 10.83;
-/// The chance that a sample lies as far from the fit of the others by accident, among all samples.
+/// The probability that any of all samples is as far from the fit of the others by chance.
 const CHANCE: f64 = 1e-3;
 /// The mean of the absolute value of a standard normal variable.
 pub(crate) const MEAN_OF_NORMAL: f64 = 0.797_884_560_802_865_4;
 /// Resamples of the bootstrap.
 const RESAMPLED: usize = 600;
-/// A held-out sample this many standard deviations of the fit off was taken at another speed, where
-/// others were.
+/// A held-out sample that is off by this many standard deviations of the fit was taken at another
+/// speed, if other samples were.
 const SPOILED: f64 = 4.0;
-/// A held-out sample with so many times the middle one's noise, or of this one where that is less,
-/// tells nothing of the model.
+/// A held-out sample with so many times the median noise, or so many times its own value if that is
+/// less, is not used.
 const NOISY: f64 = 3.0;
 const QUIET: f64 = 0.03;
-/// No prediction is less sure than this many times itself.
+/// The greatest relative uncertainty of a prediction.
 const LIMIT: f64 = 1e3;
-/// A third of the samples with so many times the mean error stands out.
+/// A third of the samples with so many times the mean error is mentioned.
 const STANDS_OUT: f64 = 1.25;
-/// Tasks below these times may be nothing, or too short for the timer, s.
+/// Tasks below these times may be empty, or too short for the timer, s.
 const NOTHING: f64 = 5e-9;
 const COARSE: f64 = 1e-5;
 /// An input varies if its greatest value is this many times its least.
 const VARIES: f64 = 8.0;
-/// Fewer groups than this show no runs.
+/// With fewer groups, runs are not significant.
 const LEAST_GROUPS: usize = 10;
 /// A sample with this distance of Cook moves the model by as much as all the noise does.
 const COOK: f64 = 1.0;
 
-/// What is known of the held-out samples.
+/// The evidence of the held-out samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldOut {
     pub(crate) mre: Option<f64>,
@@ -71,9 +70,9 @@ pub(crate) struct HeldOut {
     /// not explain: a model that predicts a tenth of the time is ten times uncertain, though its
     /// relative error is below one.
     pub(crate) deviation: f64,
-    /// How many lie as far off as the samples that the fit left out, as if something else ran.
+    /// How many are as far off as the samples that the fit left out.
     pub(crate) spoiled: usize,
-    /// How many are so much noisier than the others that they tell nothing of the model.
+    /// How many are too noisy to be used.
     pub(crate) noisy: usize,
 }
 
@@ -85,7 +84,7 @@ pub(crate) struct Own {
     pub(crate) high: f64,
 }
 
-/// A verdict with its reason in words.
+/// A verdict with its reason as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
@@ -93,7 +92,7 @@ pub(crate) struct Judgement {
     pub(crate) doubts: Vec<String>,
 }
 
-/// Quantiles of the relative error, each the least error that at least the share has; `None`
+/// Quantiles of the relative error, each the least error that is not exceeded by that share; `None`
 /// without finite errors.
 pub(crate) fn quantiles(residuals: &[Residual]) -> Option<Quantiles> {
     let with_time = residuals.iter().filter(|r| r.observed != 0.0);
@@ -106,7 +105,7 @@ pub(crate) fn quantiles(residuals: &[Residual]) -> Option<Quantiles> {
     Some(Quantiles { p50: at(0.5), p90: at(0.9), p95: at(0.95), max: at(1.0) })
 }
 
-/// The verdict on a model. `wrong`: where in its domain it predicts what is no time, if anywhere.
+/// The verdict on a model. `wrong`: where in its domain a prediction is not a time, if anywhere.
 pub(crate) fn judge(
     regression: &Regression,
     inputs: &[String],
@@ -193,8 +192,8 @@ pub(crate) fn judge(
     let verdict = match () {
         () if !doubts.is_empty() => Verdict::Doubtful,
         () if own.high <= options.accept && mre <= options.accept => Verdict::Verified,
-        // The noise must be what hides the answer: a large own error of few samples is not told by
-        // a quieter machine.
+        // Noise must be the reason: a quieter machine does not reduce a large own error of few
+        // samples.
         () if held_out.noise >= own.at && own.at <= options.accept => Verdict::WithinNoise,
         () => Verdict::Doubtful,
     };
@@ -221,7 +220,7 @@ pub(crate) fn judge(
     Judgement { verdict, reason, doubts }
 }
 
-/// A task that was optimised away, or that the timer cannot see.
+/// A message about a task that was optimised away, or is too short for the timer.
 fn resolution(fit: &[Residual], options: &FitOptions) -> Option<String> {
     let mut times: Vec<f64> = fit.iter().map(|r| r.observed).filter(|t| *t > 0.0).collect();
     times.sort_by(f64::total_cmp);
@@ -240,8 +239,8 @@ fn resolution(fit: &[Residual], options: &FitOptions) -> Option<String> {
     let steps = times.windows(2).map(|w| w[1] - w[0]).filter(|step| *step > 1e-6 * middle);
     let step = steps.fold(f64::INFINITY, f64::min);
     let whole = |t: &f64| (t / step - (t / step).round()).abs() < 0.01;
-    // Where the model predicts all times exactly, the steps are those of the task, as on a simulated
-    // machine, and not those of the timer.
+    // If the model predicts all times exactly, the steps belong to the task, as on a simulated
+    // machine, not to the timer.
     let exact = fit.iter().all(|r| (r.observed - r.predicted).abs() < 0.01 * step);
     let coarse = middle < COARSE
         && step.is_finite()
@@ -256,7 +255,7 @@ fn resolution(fit: &[Residual], options: &FitOptions) -> Option<String> {
     })
 }
 
-/// Where the error is largest, if it stands out: thirds of each input's values.
+/// Where the error is largest, if one third of an input's values stands out.
 fn misses(inputs: &[String], verify: &[Residual]) -> Option<String> {
     let size = |part: &[&Residual]| sum(part.iter().map(|r| r.relative_error().abs())) / part.len() as f64;
     let all: Vec<&Residual> = verify.iter().collect();
@@ -285,8 +284,8 @@ fn misses(inputs: &[String], verify: &[Residual]) -> Option<String> {
 }
 
 impl HeldOut {
-    /// What the held-out samples tell. `noise`: the relative standard deviation of the noise in
-    /// each of them.
+    /// The evidence of the held-out samples. `noise`: the relative standard deviation of the noise
+    /// in each of them.
     pub(crate) fn new(
         regression: &Regression,
         fit: &[Residual],
@@ -305,14 +304,14 @@ impl HeldOut {
         if points.is_empty() || points.iter().any(|p| !p.0.is_finite()) {
             return held_out;
         }
-        // One such sample would otherwise excuse the errors of all others.
+        // One such sample would otherwise hide the errors of all others.
         points.sort_by(|a, b| a.1.total_cmp(&b.1));
         let limit = NOISY * points[points.len() / 2].1.max(QUIET);
         let telling = points.partition_point(|p| p.1 <= limit);
         held_out.noisy = points.len() - telling;
         points.truncate(telling);
-        // Where samples that were fitted had to be left out, so had as many of these, if they are
-        // as far off.
+        // If the fit left out samples, the same share of these may be disturbed, if they are as far
+        // off.
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let left: Vec<&Residual> = fit
             .iter()
@@ -374,14 +373,15 @@ fn matters(fit: &[Residual], options: &FitOptions) -> bool {
     size.is_finite() && size > options.accept / 10.0
 }
 
-/// What shows in the residuals.
+/// Structure in the residuals.
 struct Structure {
     note: String,
-    /// Where the model may be off by more than is accepted because of it.
+    /// Where the model may therefore be off by more than is accepted.
     doubt: Option<String>,
 }
 
-/// What shows in the residuals of the fitted samples, and what the held-out samples say of it.
+/// The structure in the residuals of the fitted samples, and the evidence of the held-out samples
+/// on it.
 fn structure(
     regression: &Regression,
     inputs: &[String],
@@ -419,8 +419,8 @@ struct Third {
     to: f64,
 }
 
-/// The held-out samples in thirds of `value`, of which neighbours share one where they are not
-/// divisible; none where there are no samples.
+/// The held-out samples in thirds of `value`; neighbouring thirds share one if the number is not
+/// divisible. Empty without samples.
 fn thirds(verify: &[Residual], value: impl Fn(&Residual) -> f64) -> impl DoubleEndedIterator<Item = Third> {
     let mut sorted: Vec<(f64, (f64, f64))> = verify
         .iter()
@@ -438,9 +438,9 @@ fn thirds(verify: &[Residual], value: impl Fn(&Residual) -> f64) -> impl DoubleE
     starts.into_iter().filter_map(of)
 }
 
-/// Whether the scatter of the fitted samples changes with the predicted time, and what the held-out
-/// samples say of the third of these times that scatters most. Pooled intervals are too narrow
-/// there; that the model is off by more than is accepted does not follow.
+/// Whether the scatter of the fitted samples changes with the predicted time, and the evidence of
+/// the held-out samples in the third of these times with the most scatter. Pooled intervals are too
+/// narrow there, which does not imply that the model is off by more than is accepted.
 fn uneven(
     regression: &Regression,
     fit: &[Residual],
@@ -470,8 +470,8 @@ fn uneven(
     Some(Structure { note: format!("intervals are too narrow {place}"), doubt })
 }
 
-/// A sample that moves the model by as much as all the noise does, and what the held-out samples
-/// say of the times about it.
+/// A sample that moves the model by as much as all the noise does, and the evidence of the held-out
+/// samples at times about it.
 fn decides_alone(
     regression: &Regression,
     fit: &[Residual],
@@ -483,8 +483,8 @@ fn decides_alone(
         let h = regression.leverages[i];
         regression.standardised[i].powi(2) * h / (rank * (1.0 - h).max(1e-9).powi(2))
     };
-    // One of few samples has such a distance easily; it must also lie where the others do not
-    // expect it.
+    // One of few samples easily has such a distance; it must also be where the others do not
+    // predict it.
     let freedom = fit.len().saturating_sub(regression.rank + 1);
     let limit = t_quantile(1.0 - CHANCE / fit.len() as f64, freedom).unwrap_or(f64::INFINITY);
     let alone = |i: usize| {
@@ -496,7 +496,7 @@ fn decides_alone(
     if cook(worst) <= COOK || fit.len() < LEAST_GROUPS || !alone(worst) {
         return None;
     }
-    // A model that goes through its sample whatever its time has an infinite distance.
+    // A model that passes through a sample of any time has an infinite distance there.
     let distance = if cook(worst) < LIMIT { format!("{:.1}", cook(worst)) } else { "above 1000".into() };
     let line = fit[worst].line;
     let note =
@@ -507,13 +507,13 @@ fn decides_alone(
     Some(Structure { doubt: (!is_verified).then(|| note.clone()), note })
 }
 
-/// The number of runs of one sign along an input and the number expected, if they are too few to be
+/// The number of runs of one sign along an input and the expected number, if they are too few for
 /// noise.
 fn runs(fit: &[Residual], standardised: &[f64], input: usize) -> Option<(usize, f64)> {
     let mut pairs: Vec<(f64, f64)> =
         fit.iter().zip(standardised).map(|(r, z)| (r.inputs[input], *z)).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Samples of one value have no order among them.
+    // Samples of one value have no order.
     let groups = pairs.chunk_by(|a, b| a.0 == b.0).map(|group| sum(group.iter().map(|p| p.1)));
     let signs: Vec<bool> = groups.filter(|mean| *mean != 0.0).map(|mean| mean > 0.0).collect();
     let n = signs.len() as f64;
@@ -529,7 +529,7 @@ fn runs(fit: &[Residual], standardised: &[f64], input: usize) -> Option<(usize, 
 }
 
 /// Whether squared residuals grow (`true`) or fall with the logarithm of the predicted time; `None`
-/// where they do not depend on it.
+/// if they do not depend on it.
 fn spread_changes(fit: &[Residual], standardised: &[f64]) -> Option<bool> {
     let pairs: Vec<(f64, f64)> = fit
         .iter()

@@ -1,5 +1,5 @@
-//! What repeated use costs in memory: nothing that stays, and the same again each time. Emitted
-//! Rust takes none at all.
+//! The memory of repeated use: no growth, and the same number of requests each time. Emitted Rust
+//! allocates nothing.
 
 // A program of its own, as its allocator is that of the whole program.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Requests of each of some rounds after the first, and the bytes that all of them left behind.
+/// The requests of each of some rounds after the first, and the bytes that are still allocated.
 fn rounds<T>(mut work: impl FnMut() -> T) -> (Vec<usize>, isize) {
     drop(work());
     let held = HELD.get();

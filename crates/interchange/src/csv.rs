@@ -1,8 +1,8 @@
 //! CSV: a header row with the names, then one row a measurement.
 //!
-//! One column holds the measured times: the one that was named with its unit, or `time` or
-//! `seconds`, in s. A column of texts says of which model a row is. All others are inputs. Cells
-//! are separated by commas, or by semicolons or tabs where the header has no comma.
+//! One column holds the measured times: the one named with its unit, or `time` or `seconds`, in s.
+//! A column of text has the model of each row. All others are inputs. Cells are separated by
+//! commas, or by semicolons or tabs if the header has no comma.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::{HoldOut, Selection};
 /// A cell, or the name of a column, and its position in the text.
 type Cell<'a> = (usize, &'a str);
 
-/// What a column is.
+/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Input,
@@ -67,7 +67,7 @@ pub(crate) fn read(
 fn table<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<(Vec<Cell<'a>>, Vec<Vec<Cell<'a>>>)> {
     let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let delimiter = [b',', b';', b'\t'].into_iter().find(|d| head.as_bytes().contains(d)).unwrap_or(b',');
-    // The csv crate splits the records; the cells are cut from the text again to know their
+    // The csv crate splits the records; the cells are then found again in the text, for their
     // positions.
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
@@ -123,7 +123,7 @@ fn check_header(names: &[Cell<'_>], problems: &mut Problems<'_>) {
     }
 }
 
-/// What each column is, as the user said, or by what stands in it; `None` if that cannot be told.
+/// The role of each column, from the user or from its contents; `None` if it is unclear.
 fn roles(
     names: &[Cell<'_>],
     rows: &[Vec<Cell<'_>>],
@@ -241,7 +241,7 @@ fn roles(
     problems.is_empty().then_some(roles)
 }
 
-/// Whether a column of this name holds what was computed from the same runs as the time.
+/// Whether a column of this name holds a statistic of the same runs as the time.
 fn is_statistic(name: &str) -> bool {
     const STATISTICS: [&str; 26] = [
         "mean",
@@ -275,7 +275,7 @@ fn is_statistic(name: &str) -> bool {
     STATISTICS.contains(&name.as_str())
 }
 
-/// The column of times where none was named.
+/// The column of times if none was named.
 fn default_time<'a>(names: &[Cell<'a>], problems: &mut Problems<'_>) -> Option<&'a str> {
     let is_time = |name: &str| name.eq_ignore_ascii_case("time") || name.eq_ignore_ascii_case("seconds");
     let times: Vec<Cell<'_>> = names.iter().copied().filter(|(_, name)| is_time(name)).collect();
@@ -288,7 +288,7 @@ fn default_time<'a>(names: &[Cell<'a>], problems: &mut Problems<'_>) -> Option<&
             ),
         ),
         [] => {
-            // Only the example of the message is guessed.
+            // The guess is only the example in a message.
             let unit = |name: &str| {
                 let end = name.rsplit(|c: char| !c.is_alphanumeric()).find(|piece| !piece.is_empty())?;
                 ["ns", "us", "µs", "ms", "s"].contains(&end).then(|| end.to_owned())
@@ -313,7 +313,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a row says.
+/// The contents of a row.
 struct Row<'a> {
     point: Vec<f64>,
     value: f64,
@@ -379,7 +379,7 @@ fn row<'a>(
 /// quotes.
 fn cells(text: &str, start: usize, delimiter: u8, count: usize) -> Vec<Cell<'_>> {
     let bytes = text.as_bytes();
-    // After empty lines, a record's position is that of the preceding line end.
+    // After empty lines, the position of a record is that of the preceding line end.
     let mut at = start.min(bytes.len());
     while bytes.get(at).is_some_and(|b| matches!(b, b'\n' | b'\r')) {
         at += 1;

@@ -1,4 +1,4 @@
-//! The content common to all formats: measurements of metrics of call paths over parameters.
+//! The content common to all formats: measured metrics of call paths over parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,14 +65,14 @@ impl Texts {
     }
 }
 
-/// Parts of names of metrics that are counted.
+/// Parts of the names of metrics that are counts, not times.
 const NO_TIMES: [&str; 7] = ["byte", "visit", "flop", "call", "count", "instruction", "energy"];
 
-/// A measurement that took longer than a century is something else.
+/// Seconds of a century: a greater measurement is not a time.
 const CENTURY: f64 = 3.2e9;
 
 impl Experiment {
-    /// The measurements of one metric as samples, a model a call path.
+    /// The measurements of one metric as samples, one model for each call path.
     pub(crate) fn samples(
         self,
         selection: &Selection,
@@ -119,7 +119,7 @@ impl Experiment {
             }
             let place = *places[m.path].get_or_insert_with(|| {
                 let name = name(&mut names, "call path", &self.paths.texts[m.path]);
-                // Benchmarks of one file may differ in their inputs.
+                // Benchmarks of one file may have different inputs.
                 let own: Vec<bool> = m.point.iter().map(|value| !value.is_nan()).collect();
                 let columns = columns.iter().zip(&own).filter(|(_, own)| **own).map(|(c, _)| c.clone());
                 models.push(ModelSamples {
@@ -187,7 +187,7 @@ impl Experiment {
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
-    /// The last number that was put behind a name.
+    /// The last number that was appended to a name.
     counts: BTreeMap<String, usize>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The present form has `parameters`, a list of names, and `measurements`: call path → metric →
 //! list of `point` and `values`. The older form numbers everything: `parameters`, `callpaths`,
-//! `metrics` and `coordinates` are lists with `id` and `name`, and every measurement names a
-//! coordinate, a call path and a metric by their numbers.
+//! `metrics` and `coordinates` are lists with `id` and `name`, and every measurement refers to a
+//! coordinate, a call path and a metric by number.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-/// The present form. Numbers stay text, so that each keeps its position.
+/// The present form. Numbers stay text, so their positions are known.
 #[derive(Deserialize)]
 struct Present<'a> {
     parameters: Vec<String>,

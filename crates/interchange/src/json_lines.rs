@@ -2,8 +2,8 @@
 //! `{"params":{"n":16},"callpath":"main","metric":"time","value":1.5}`.
 //!
 //! Call path and metric may be omitted, and a value may be a list of repetitions. Every line has
-//! the parameters of the first. Ours may also contain `"verify":true`, which Extra-P ignores: a
-//! held-out sample. Lines of TaLPas are the same with `parameters`, and `;` between the fields.
+//! the parameters of the first. Ours may also contain `"verify":true` for a held-out sample, which
+//! Extra-P ignores. Lines of TaLPas have `parameters` instead, and `;` between the fields.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ pub(crate) fn or_json(text: &str) -> Format {
     }
 }
 
-/// TaLPas' lines with commas between their fields, byte for byte as long.
+/// TaLPas' lines with commas between their fields, with the same length in bytes.
 pub(crate) fn with_commas(text: &str) -> Cow<'_, str> {
     if !text.contains(';') {
         return Cow::Borrowed(text);
@@ -131,7 +131,7 @@ pub enum ExportError {
     /// There is no such model, or no model at all.
     #[error("there is no model `{wanted}`{}; there is {}", did_you_mean(wanted, there.iter().map(String::as_str)), if there.is_empty() { "none".into() } else { there.join(", ") })]
     NoModel {
-        /// The model that was asked for.
+        /// The requested model.
         wanted: String,
         /// The existing models.
         there: Vec<String>,
@@ -161,7 +161,7 @@ pub enum ExportError {
         model: String,
         /// The line of the sample.
         line: usize,
-        /// What cannot be written.
+        /// The value that cannot be written.
         value: f64,
     },
 }

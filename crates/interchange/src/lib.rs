@@ -4,11 +4,10 @@
 //! terms are named, so the fit searches for terms. Every repetition is a sample. [`json_lines`]
 //! writes what Extra-P reads.
 //!
-//! Nothing is guessed: a missing value, one that is not a number, or a negative time is an error
+//! No value is guessed: a missing value, one that is not a number, or a negative time is an error
 //! with its place and a remedy.
 //!
-//! Sources: the formats are those of Extra-P 4.2 (`docs/file-formats.md` there); CSV is RFC 4180
-//! with a header row.
+//! Sources: Extra-P 4.2 (`docs/file-formats.md` there); RFC 4180 for CSV, with a header row.
 //!
 //! ```
 //! use strata_interchange::{Format, Selection, read};
@@ -118,7 +117,7 @@ impl Format {
         }
     }
 
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Strata => "Strata",
@@ -186,17 +185,17 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Reads samples in any [`Format`]; `format` if it is known, otherwise it is
-/// [detected](Format::detect).
+/// Reads samples in any [`Format`]; `format` if it is known, otherwise the
+/// [detected](Format::detect) one.
 ///
 /// `file_name` names the file in messages, and its stem the model of a CSV file.
 ///
 /// # Errors
 /// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS) kinds of them: text that
 /// is not UTF-8, an empty file, text that does not follow the format, a missing value, a value that
-/// is not a finite number, a negative time; also a file with several metrics, or columns that could
-/// be the time or name the model, of which `selection` names none, and a selection that does not
-/// suit the file.
+/// is not a finite number, a negative time. Also a file with several metrics, or with several
+/// columns that could be the time or the model, if `selection` names none of them; and a selection
+/// that does not suit the file.
 pub fn read(
     bytes: &[u8],
     file_name: &str,
@@ -233,7 +232,7 @@ pub fn read(
     imported(experiment, format, selection, problems)
 }
 
-/// The samples of what was read, or all problems.
+/// The imported samples, or all problems.
 fn imported(
     experiment: Option<Experiment>,
     format: Format,
@@ -253,11 +252,10 @@ fn imported(
     }
 }
 
-/// Reads the folder that criterion keeps, such as `target/criterion`: of each benchmark the last
-/// run.
+/// Reads criterion's folder, such as `target/criterion`: the last run of each benchmark.
 ///
 /// # Errors
-/// In words: a folder or file that cannot be read, or that holds no results of criterion.
+/// A message: a folder or file cannot be read, or has no results of criterion.
 pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, String> {
     let experiment = results::criterion_folder(folder, selection)?;
     let problems = Problems::new("criterion", "");
@@ -265,7 +263,7 @@ pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, 
         .map_err(|errors| format!("{}: {errors}", folder.display()))
 }
 
-/// An option that says nothing of a file of this format, and why.
+/// An option that does not apply to files of this format, and why.
 fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'static str)> {
     let Selection { metric, time, hold_out, model_column, inputs, set } = selection;
     let of_columns = "it names a column of CSV";

@@ -94,8 +94,7 @@ fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.bytes().filter(|b| *b == b'\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// The byte at a line and a column in bytes, both from one; the end of the text where there are
-/// fewer.
+/// The byte at a line and a column in bytes, both from one; the end of the text if it is shorter.
 pub(crate) fn byte_of(text: &str, line: usize, column: usize) -> usize {
     let start = Lines::new(text).starts.get(line.saturating_sub(1)).copied().unwrap_or(text.len());
     let mut at = start.saturating_add(column.saturating_sub(1)).min(text.len());

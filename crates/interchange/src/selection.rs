@@ -1,25 +1,25 @@
-//! Which part of a file is read, and as what.
+//! Which part of a file is read, and how.
 
 use std::str::FromStr;
 
 use strata_model::samples::Samples;
 use strata_model::{Seconds, did_you_mean, sha256_hex};
 
-/// What the user says of a file that the file does not say itself.
+/// The user's additions to the contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
-    /// The metric, where a file of Extra-P has several; in s.
+    /// The metric to read, in s, if a file of Extra-P has several.
     pub metric: Option<String>,
     /// The column of a CSV file that holds the times, or the metric, with its unit.
     pub time: Option<TimeColumn>,
-    /// Which samples are held out for verification; as the file says where this is `None`.
+    /// Which samples are held out for verification; if `None`, as in the file.
     pub hold_out: Option<HoldOut>,
     /// The column of a CSV file whose cells name the model of their row.
     pub model_column: Option<String>,
-    /// The columns of a CSV file that are inputs; of results of benchmark programs, the names of
-    /// the numbers in a benchmark's name that have none, in their order.
+    /// The columns of a CSV file that are inputs; for results of benchmark programs, names for the
+    /// unnamed numbers in a benchmark's name, in order.
     pub inputs: Option<Vec<String>>,
-    /// Inputs that the file does not have, each with the value that holds for all of it.
+    /// Inputs that the file does not have, each with its value for the whole file.
     pub set: Vec<(String, f64)>,
 }
 
@@ -53,8 +53,8 @@ impl FromStr for TimeColumn {
 /// Which samples are held out for verification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HoldOut {
-    /// This share of the points of each model, above 0 and below 1. All samples of a point go
-    /// together, because they share what disturbed that point.
+    /// This share of the points of each model, above 0 and below 1. All samples of a point are held
+    /// out together, because they share the disturbances of that point.
     Share(f64),
     /// The rows whose cell of this column is 1, not 0.
     Column(String),
@@ -79,8 +79,9 @@ impl FromStr for HoldOut {
 
 /// Marks a share of the points of each model as held out.
 ///
-/// Which points these are depends on their values alone, not on the order of the file: those whose
-/// hashes are least. A regular step through the file could meet the step of a loop.
+/// The points with the least hashes are held out. A hash depends on the point's values alone, not
+/// on the order of the file: a regular step through the file could coincide with the step of a
+/// loop.
 pub(crate) fn hold_out(samples: &mut Samples, share: f64) {
     for model in &mut samples.models {
         let hash = |values: &[f64]| sha256_hex(format!("{values:?}").as_bytes());
@@ -135,7 +136,7 @@ mod tests {
         for row in rows {
             assert!(rows.iter().all(|r| r.values != row.values || r.verify == row.verify));
         }
-        // Not those of one value of an input only.
+        // Several values of each input are held out.
         for input in 0..2 {
             let mut held: Vec<f64> = rows.iter().filter(|r| r.verify).map(|r| r.values[input]).collect();
             held.sort_by(f64::total_cmp);

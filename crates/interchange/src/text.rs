@@ -66,8 +66,8 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
 }
 
 impl Reader {
-    /// Refuses a region with fewer lines than points: it cannot be told which one is missing, and
-    /// the others would stand at wrong points.
+    /// Refuses a region with fewer lines than points: the missing point is unknown, and the others
+    /// would have wrong points.
     fn check_complete(&self, problems: &mut Problems<'_>) {
         if (1..self.points.len()).contains(&self.next) {
             let region = self.experiment.paths.text(self.path);

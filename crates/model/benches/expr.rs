@@ -1,5 +1,4 @@
-//! How long a model of ten terms takes to evaluate: at most 20 ns, or selection is not worth its
-//! time.
+//! The time to evaluate a model of ten terms: at most 20 ns, so that selection costs little.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Files that are either whole or not there.
+//! Files that are either whole or absent.
 //!
 //! A calibration that is interrupted, or a disk that fills up, must not leave half a model set
 //! behind under its final name.
@@ -8,16 +8,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Writes a file by way of a temporary one beside it, which takes its name only when everything is
-/// on the disk.
+/// Writes a temporary file beside the target, and renames it when all of it is on the disk.
 ///
-/// Readers see the old content or the new one, never a part. The temporary file is removed again if
-/// anything fails; one that a killed process has left, or that another process writes at the same
-/// moment, is left alone. A symbolic link stays one: the file that it names is replaced. What is no
-/// file, as a pipe, a terminal or `/dev/null`, is written to and never replaced.
+/// Readers see the old content or the new one, never a part. On failure the temporary file is
+/// removed; those of other processes, also of killed ones, stay. A symbolic link stays one: the
+/// file that it names is replaced. A pipe, a terminal or `/dev/null` is written to and never
+/// replaced.
 ///
 /// # Errors
-/// Whatever `write` or the file system says, with the path in front; the kind is kept
+///
+/// Errors of `write` or of the file system, with the path in front and the same kind
 /// (`StorageFull`, `PermissionDenied`, …).
 pub fn write_atomically<F>(path: impl AsRef<Path>, write: F) -> io::Result<()>
 where
@@ -26,7 +26,7 @@ where
     let path = path.as_ref();
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
-    // Fails where nothing is there yet, and for a link to nothing.
+    // Fails if the file does not exist, and for a link to a missing file.
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&real).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return write_through(&real, write).map_err(named);
@@ -34,14 +34,13 @@ where
     let (temporary, file) = create_beside(&real).map_err(named)?;
     let result = fill(file, write).and_then(|()| fs::rename(&temporary, &real));
     if result.is_err() {
-        // The first error is the one to report: a file that cannot be removed either tells nothing
-        // new.
+        // The first error is reported: a failure to remove the file adds nothing to it.
         let _ = fs::remove_file(&temporary);
     }
     result.map_err(named)
 }
 
-/// Into a device or a pipe, which a rename would replace by a file.
+/// Writes to a device or a pipe, which a rename would replace by a file.
 fn write_through(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut device = BufWriter::new(File::options().write(true).open(path)?);
     write(&mut device)?;
@@ -56,9 +55,9 @@ fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io:
 
 /// A new file in the same folder, so that the rename stays inside one file system.
 ///
-/// The number of the process makes names unlike, but does not suffice: in containers that share a
-/// folder processes may have the same number, and a killed one leaves its file. So a name that is
-/// taken is passed over, and only what was created here is renamed or removed.
+/// The process number alone does not make names unique: in containers that share a folder,
+/// processes may have the same number, and a killed process leaves its file. A name that exists is
+/// therefore skipped, and only a file created here is renamed or removed.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = path
@@ -77,7 +76,7 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// After so many taken names the folder itself is at fault.
+/// With so many names taken the folder itself is at fault.
 const MAX_TAKEN: u32 = 1 << 16;
 
 #[cfg(test)]
@@ -113,7 +112,7 @@ mod tests {
     fn files_of_others_are_neither_in_the_way_nor_touched() {
         let folder = folder("others");
         let path = folder.join("models.toml");
-        // As a killed process of the same number has left them, or another container writes them.
+        // Files that a killed process of the same number has left, or another container writes.
         let others: Vec<PathBuf> = (0..200)
             .map(|count| folder.join(format!(".models.toml.{}-{count}.tmp", std::process::id())))
             .collect();
@@ -138,7 +137,7 @@ mod tests {
         );
     }
 
-    /// A pipe stands for every device: to try it on `/dev/null` would replace that if it failed.
+    /// A pipe stands for every device: a failing test would replace `/dev/null`.
     #[cfg(unix)]
     #[test]
     fn links_and_pipes_stay_what_they_are() {

@@ -1,5 +1,5 @@
-//! What emitters of program text share: names, numbers and comments that cannot break the text
-//! around them.
+//! Shared helpers of emitters of program text: names, numbers and comments that cannot break the
+//! surrounding text.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ const KEYWORDS: &str = " abstract as async await become box break const continue
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct super \
     trait true try type typeof union unsafe unsized use virtual where while yield ";
 
-/// Names given so far in one scope.
+/// The names taken in one scope.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     taken: BTreeSet<String>,
@@ -21,7 +21,7 @@ impl Scope {
         Self { taken: taken.iter().map(|&name| name.to_owned()).collect() }
     }
 
-    /// A name made from `wanted`, free together with each of its `suffixes`, all of which are then
+    /// A name made from `wanted`. It and its forms with each of `suffixes` were free, and are then
     /// taken.
     pub fn claim(&mut self, wanted: &str, suffixes: &[&str]) -> String {
         let mut name = wanted.to_owned();
@@ -54,7 +54,7 @@ pub fn snake(name: &str) -> String {
         }
         out.push(if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' });
     }
-    // A name of `_` alone or one that begins with a digit is none; one that begins with `_` would
+    // `_` alone, and a name that begins with a digit, are no names; one that begins with `_` would
     // look unused.
     let out = out.trim_start_matches('_');
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Models of one library from a file: the one that a program names, or what is installed.
+//! Models of one library from a file: the file that a program names, or an installed one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
 /// The models of one library from a file, in the order of the program's candidates.
 #[derive(Debug)]
 pub struct FileModels {
-    /// Where they were measured, if the file says so.
+    /// Where the models were measured, if the file has the platform.
     pub platform: Option<Platform>,
     /// The hash of the model set.
     pub digest: String,
-    /// The file, as messages name it.
+    /// The file's name in messages.
     pub file: String,
     models: LibraryModels,
     /// The index in the file of each of the program's candidates; `None` for one that could not be
@@ -30,8 +30,9 @@ impl FileModels {
     /// The models of a table's library in a file.
     ///
     /// # Errors
-    /// In words that follow the file's name: it cannot be read, has no such library, or one of
-    /// another version of the spec, with other inputs, candidates or parameters than the table.
+    ///
+    /// A text that follows the file's name: the file cannot be read, has no such library, or has
+    /// one of another version of the spec, with other inputs, candidates or parameters.
     pub fn read(table: &Table, path: &Path) -> Result<Self, String> {
         Self::of(table, path, &Set::read(path)?)
     }
@@ -49,7 +50,7 @@ impl FileModels {
                 return Err(format!("its candidate `{}` is not one of this program", candidate.name));
             };
             let theirs = candidate.parameters.iter();
-            // Ends hold numbers of the measured machine, which may differ.
+            // Ends hold numbers of the measured machine, so they may differ.
             let range = |min, max, ends| if ends { (0, 0, true) } else { (min, max, false) };
             let theirs = theirs
                 .map(|p| (p.name.as_str(), range(p.min, p.max, !p.is_constant()), p.step, p.root.is_some()));
@@ -71,7 +72,7 @@ impl FileModels {
         })
     }
 
-    /// Why they do not hold here: they are of another machine, transport or number of nodes.
+    /// Why the models do not hold here: another machine, transport or number of nodes.
     #[must_use]
     pub fn difference(&self, here: &Platform) -> Option<String> {
         let platform = self.platform.as_ref()?;
@@ -90,7 +91,7 @@ impl FileModels {
 /// A file that was read.
 struct Set {
     set: ModelSet,
-    /// Resolved, or why it cannot be: a library that differs is the better reason.
+    /// The resolved set, or the error. A library that differs is reported first.
     resolved: Result<Resolved, String>,
 }
 
@@ -102,7 +103,7 @@ impl Set {
         Ok(Self { set, resolved })
     }
 
-    /// The same, but each process reads a file once: copies alone are ten libraries.
+    /// As `read`, but a process reads each file once: copies alone are ten libraries.
     fn read_once(path: &Path) -> Arc<Result<Self, String>> {
         type Read = BTreeMap<PathBuf, Arc<Result<Set, String>>>;
         static READ: Mutex<Read> = Mutex::new(BTreeMap::new());
@@ -168,15 +169,15 @@ impl Source for FileModels {
     }
 }
 
-/// Lets what this process chooses by itself ([`strata_select::choose`]: local sorts, copies, a
-/// user's own library) go by models of this machine, where there are some: those of the file in
-/// `STRATA_MODELS`, else what `specc calibrate --install` has put into the user's cache folder.
+/// Lets [`strata_select::choose`] (local sorts, copies, a user's own library) use models of this
+/// machine, if there are any: those of the file in `STRATA_MODELS`, else those that `specc
+/// calibrate --install` has put into the user's cache folder.
 ///
-/// Such a choice cannot fail by them: a file that cannot be read, or is of another machine, is
-/// reported once on standard error, and the models that are compiled in decide. Call it before the
-/// first choice; `strata-runtime` does so when a job starts.
+/// Such a choice cannot fail because of a file: one that cannot be read, or is of another machine,
+/// is reported once on standard error, and the compiled-in models decide. Call it before the first
+/// choice; `strata-runtime` does so when a job starts.
 pub fn find_installed() {
-    // After the first choice it is too late, and models that are found would be a surprise.
+    // After the first choice the models stay as they are.
     let _ = find_models_by(find);
 }
 
@@ -202,7 +203,7 @@ fn found(
     let read = |path: &Path| -> Result<Found, String> {
         let set = Set::read_once(path);
         let models = FileModels::of(table, path, set.as_ref().as_ref().map_err(String::clone)?)?;
-        // A choice without nodes is for programs on any transport.
+        // A choice without nodes occurs in programs on any transport.
         let transport = models.platform.as_ref().map_or(&here.transport, |platform| &platform.transport);
         match models.difference(&Platform { transport: transport.clone(), ..here.clone() }) {
             None => Ok(Found { file: models.file.clone(), source: Box::new(models) }),
@@ -214,7 +215,7 @@ fn found(
     match read(&path) {
         Ok(found) => Some(found),
         Err(reason) => {
-            // The same line for all libraries of a file, so that it is said once.
+            // The same line for all libraries of a file, so that it is printed once.
             say_once(format!(
                 "strata: {}: {}; what one node chooses goes by the models that are compiled in: make others \
                  with `specc calibrate SPEC --install`",
@@ -226,8 +227,8 @@ fn found(
     }
 }
 
-/// The first and the last line of a message, which name the place and the fault, as one line that
-/// a terminal can show whatever the file holds.
+/// The first and the last line of a message, which have the place and the fault, as one line that a
+/// terminal can show, with any contents of the file.
 #[must_use]
 pub fn in_one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -282,11 +283,11 @@ mod tests {
         };
         let name = Some(good.display().to_string());
         assert_eq!(of(&good, none), name);
-        // A file for other libraries says nothing of this one.
+        // A file of other libraries has no effect on this one.
         let other = file("other.toml", "strata-models = 1\n");
         assert_eq!((of(&other, none), of(&other, &|| Some(good.clone()))), (None, name.clone()));
         assert_eq!(found(&TABLE, &there(), None, &|| Some(good.clone())).map(|found| found.file), name);
-        // On another transport it holds, too; on another machine it does not.
+        // The models also hold on another transport; not on another machine.
         let mpi = Platform { transport: "mpi".to_owned(), ..there() };
         assert!(found(&TABLE, &mpi, Some(&good), none).is_some());
         let elsewhere = Platform { cpu: "Abacus".to_owned(), ..there() };

@@ -1,4 +1,4 @@
-//! The hash by which specs, samples and model sets name each other.
+//! The hash by which specs, samples and model sets refer to each other.
 
 /// The SHA-256 digest of `bytes` in lower-case hexadecimal, 64 characters.
 #[must_use]

@@ -1,8 +1,8 @@
-//! Where the models of a machine are kept for all programs of its user.
+//! The folder of a machine's models, for all programs of its user.
 //!
-//! A library has a folder for each machine and transport, in it a file for each range of numbers of
-//! nodes: `4.toml`, `1-4.toml`. So that programs on several numbers of nodes find each their own,
-//! what is installed for one number leaves that for others alone.
+//! A library has one folder for each machine and transport, with one file for each range of numbers
+//! of nodes: `4.toml`, `1-4.toml`. Installing models for one number leaves those for others
+//! unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ pub enum InstallError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// No program would read the models; why.
+    /// No program would read the models; the reason.
     #[error("these models cannot be installed: {0}")]
     Unused(String),
 }
@@ -38,7 +38,7 @@ pub fn cache_folder() -> Option<PathBuf> {
     Some(cache.join("strata"))
 }
 
-/// The way from the cache to the folder of a library's models for this machine and transport.
+/// The path from the cache to the folder of a library's models for this machine and transport.
 fn below(platform: &Platform, library: &str) -> PathBuf {
     let machine = Platform { nodes: 0, transport: String::new(), ..platform.clone() };
     let machine = sha256_hex(machine.to_string().as_bytes());
@@ -46,7 +46,7 @@ fn below(platform: &Platform, library: &str) -> PathBuf {
     Path::new(&machine[..16]).join(transport).join(library)
 }
 
-/// Whether models can be installed, asked before the time for measuring them is spent.
+/// Whether models can be installed; call it before measuring.
 ///
 /// # Errors
 /// There is no cache folder, or it cannot be written.
@@ -59,12 +59,12 @@ pub fn can_install() -> Result<(), InstallError> {
     tried.map_err(|source| InstallError::Folder { folder, source })
 }
 
-/// Puts the models of each library of the set where programs of this user on that machine find
-/// them; the files.
+/// Installs the models of each library of the set for programs of this user on that machine;
+/// returns the files.
 ///
 /// # Errors
-/// As [`can_install`]; the set has no library or does not say where it was measured, or it is of a
-/// simulated machine, whose results depend on nothing that is installed.
+/// As [`can_install`]; the set has no library or no platform, or its machine is simulated:
+/// simulations do not depend on installed files.
 pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     let unused = |why: &str| InstallError::Unused(why.to_owned());
     let platform =
@@ -92,9 +92,9 @@ pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     Ok(files)
 }
 
-/// The installed file of a library's models for this machine, transport and number of nodes: of
-/// those that cover the number the one with the smallest range, else the nearest; `None` where none
-/// is installed.
+/// The installed file of a library's models for this machine, transport and number of nodes: of the
+/// files that cover the number the one with the smallest range, else the nearest; `None` if none is
+/// installed.
 #[must_use]
 pub fn installed_models(platform: &Platform, library: &str) -> Option<PathBuf> {
     let folder = cache_folder()?.join(below(platform, library));

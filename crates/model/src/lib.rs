@@ -1,22 +1,22 @@
 //! The contract that Strata's crates share.
 //!
 //! A model predicts the time of an operation from its inputs; a selector evaluates the models of
-//! several implementations and takes the fastest. This crate holds what both sides of that sentence
-//! must agree on, and nothing else:
+//! several implementations and takes the fastest. This crate has the formats and types that models
+//! and selectors share:
 //!
 //! - [`expr`]: the expression language of terms and factored models (parse, print, evaluate, emit
 //!   as Rust);
-//! - [`samples`]: the text format in which measurements are kept;
-//! - [`plan`]: the text format of what is to be measured;
-//! - [`set`]: model sets, the TOML format in which fitted models are kept, and their evaluation;
-//! - [`platform`]: which machine something was measured on;
-//! - [`codegen`]: what emitters of program text share.
+//! - [`samples`]: the text format of measurements;
+//! - [`plan`]: the text format of points to measure;
+//! - [`set`]: model sets, the TOML format of fitted models, and their evaluation;
+//! - [`platform`]: the measured machine;
+//! - [`codegen`]: shared helpers of emitters of program text.
 //!
-//! Times, predictions and the choice among candidates are `strata-select`'s, the crate that
-//! applications link; [`LibraryModels`] is a source of models for it.
+//! Times, predictions and the choice among candidates are in `strata-select`, which applications
+//! link; [`LibraryModels`] is a source of models for it.
 //!
-//! There is no input or output here except the text formats, [`write_atomically`] and the folder of
-//! installed models.
+//! The only input and output are the text formats, [`write_atomically`] and the folder of installed
+//! models.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! What messages share: names that were refused, and numbers of things.
+//! Shared parts of messages: refused names, and counts.
 
 use strata_select::closest;
 
-/// The end of a message that refuses `name`: `` (did you mean `keys`?)`` where one of `known`
-/// resembles it, otherwise nothing.
+/// The end of a message that refuses `name`: `` (did you mean `keys`?)`` if one of `known`
+/// resembles it, otherwise empty.
 ///
 /// ```
 /// use strata_model::did_you_mean;

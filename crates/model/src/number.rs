@@ -1,4 +1,4 @@
-//! One way to write a number, shared by expressions and samples.
+//! The text of a number, shared by expressions and samples.
 
 /// The shortest text that reads back as exactly `value`: `4`, `0.5`, `1e-7`, `1e16`, `-2.5`, `inf`,
 /// `NaN`.

@@ -1,4 +1,4 @@
-//! Plans: what is to be measured, as text. `specc` computes a plan, the profiling program follows
+//! Plans: the points to measure, as text. `specc` computes a plan, the profiling program follows
 //! it.
 //!
 //! ```text
@@ -12,14 +12,14 @@
 //! ```
 //!
 //! A row is the model's name, the iteration variables (outermost first; `-` for a model without
-//! loops), the values named by `let`, and the columns of the sample that the point gives; `@` marks
-//! points for verification, as in [samples](crate::samples). A line `run` begins the points of a
-//! number of nodes; where the spec's loops or values read the machine, it says by which numbers
-//! they were computed, as in `run nodes=4 seed=1 cache2=2097152`. The hash in the first line is
-//! that of all that follows it, so that nobody measures what was cut short or edited by hand.
+//! loops), the values named by `let`, and the columns of the point's sample; `@` marks points for
+//! verification, as in [samples](crate::samples). A line `run` begins the points of a number of
+//! nodes. If the spec's loops or values read the machine, it has the numbers used, as in `run
+//! nodes=4 seed=1 cache2=2097152`. The hash in the first line covers the rest of the file, so a
+//! truncated or edited plan is refused.
 //!
-//! A list of [`Points`] is the same format with less in it: rows end after the iteration variables,
-//! and neither hash nor other lines are needed. `#` begins a comment.
+//! A list of [`Points`] is a subset of the format: rows end after the iteration variables, and
+//! neither hash nor other lines are needed. `#` begins a comment.
 
 mod parse;
 mod points;
@@ -37,27 +37,27 @@ pub const VERSION: u32 = 1;
 /// Everything that a profiling program is to measure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The text of the spec that it was computed from.
+    /// The spec that it was computed from.
     pub spec: SpecId,
-    /// What each number of nodes measures, each number once.
+    /// The runs, one for each number of nodes.
     pub runs: Vec<Run>,
 }
 
-/// What is measured on one number of nodes.
+/// The measurements on one number of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// The number of nodes.
     pub nodes: usize,
-    /// Settled the verification points; settles the order of measuring.
+    /// The seed of the verification points and of the order of measuring.
     pub seed: u64,
-    /// What the points are true for besides: names of [`MACHINE`](crate::platform::MACHINE) that
-    /// the spec's loops and values read, with their numbers.
+    /// The names of [`MACHINE`](crate::platform::MACHINE) that the spec's loops and values read,
+    /// with the numbers for which the points were computed.
     pub machine: Vec<(String, f64)>,
     /// The models in the order of the spec.
     pub models: Vec<ModelPlan>,
 }
 
-/// What is measured of one model.
+/// The measurements of one model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelPlan {
     /// The model's name.
@@ -68,7 +68,7 @@ pub struct ModelPlan {
     pub bound: Vec<String>,
     /// The columns of its samples.
     pub columns: Vec<Column>,
-    /// How its samples are to be fitted, in the words of the spec; empty for the usual way.
+    /// How its samples are to be fitted, as in the spec; empty for the defaults.
     pub fit: String,
     /// The least number of timings of a point.
     pub repeat: u32,
@@ -84,7 +84,7 @@ pub struct ModelPlan {
 /// One point of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanPoint {
-    /// It verifies the fit and takes no part in it.
+    /// Whether the point is for verification and takes no part in the fit.
     pub verify: bool,
     /// The iteration variables.
     pub at: Vec<i64>,
@@ -94,7 +94,7 @@ pub struct PlanPoint {
     pub values: Vec<f64>,
 }
 
-/// A line that is wrong.
+/// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct PlanError {
@@ -102,12 +102,12 @@ pub struct PlanError {
     pub file: String,
     /// The line, from one.
     pub line: usize,
-    /// What is wrong and what to do about it.
+    /// The error and its remedy.
     pub message: String,
 }
 
 impl Plan {
-    /// What is measured on this number of nodes.
+    /// The run on this number of nodes.
     #[must_use]
     pub fn run(&self, nodes: usize) -> Option<&Run> {
         self.runs.iter().find(|run| run.nodes == nodes)

@@ -1,4 +1,4 @@
-//! Which machine something was measured on: models are true there and nowhere else.
+//! The measured machine: models hold only there.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,23 +6,23 @@ use std::str::FromStr;
 use strata_select::Machine;
 use strata_select::machine::word;
 
-/// Names in a spec that stand for the machine: in terms for that of the samples, in loops and
-/// values for that on which is measured. They are the bytes of its caches as one core sees them,
-/// and its number of hardware threads.
+/// Names in a spec that stand for properties of the machine: in terms of the machine of the
+/// samples, in loops and values of the measuring machine. They are the bytes of the caches that one
+/// core sees, and the number of hardware threads.
 pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
 
-/// The one of [`MACHINE`] that is the number of hardware threads.
+/// The name in [`MACHINE`] for the number of hardware threads.
 pub const CORES: &str = "cores";
 
 /// A requirement of a library's candidate in a spec: that nodes are processes with memories of their
 /// own ([`Platform::has_processes`]).
 pub const PROCESSES: &str = "processes";
 
-/// What identifies a machine and the way it is used. Two sets of models with equal platforms may be
-/// exchanged.
+/// The identity of a machine and the way it is used. Two sets of models with equal platforms are
+/// interchangeable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    /// How the nodes talk: `threads`, `mpi`, or `sim:` and the name of a simulated machine.
+    /// How the nodes communicate: `threads`, `mpi`, or `sim:` and the name of a simulated machine.
     pub transport: String,
     /// The number of nodes of the run.
     pub nodes: usize,
@@ -46,7 +46,7 @@ impl Platform {
         Self { transport: transport.to_owned(), nodes, cpu, cores, cache, os, arch }
     }
 
-    /// The machine alone.
+    /// The machine without transport and nodes.
     #[must_use]
     pub fn host(&self) -> Machine {
         let Self { cpu, cores, cache, os, arch, .. } = self.clone();
@@ -65,9 +65,9 @@ impl Platform {
         self.transport == "mpi"
     }
 
-    /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, of the last one
-    /// where the machine has fewer, or the number of cores; `None` where that is not known, as on a
-    /// simulated machine.
+    /// The value of a name of [`MACHINE`]: bytes of a cache that one core sees (of the last one if
+    /// the machine has fewer), or the number of cores; `None` if unknown, as on a simulated
+    /// machine.
     #[must_use]
     pub fn machine(&self, name: &str) -> Option<f64> {
         if self.is_simulated() || name == "cores" {
@@ -90,14 +90,15 @@ impl Platform {
         (1..=level).rev().find_map(|level| self.cache.split_whitespace().find_map(|entry| size(level, entry)))
     }
 
-    /// What a name of [`MACHINE`] is where something is measured on this platform: as
-    /// [`Platform::machine`], but that each node of a simulated machine has a processor of its own.
+    /// The value of a name of [`MACHINE`] when measuring on this platform: as
+    /// [`Platform::machine`], except that each node of a simulated machine has a processor of its
+    /// own.
     #[must_use]
     pub fn machine_number(&self, name: &str) -> Option<f64> {
         if self.is_simulated() && name == "cores" { Some(self.nodes as f64) } else { self.machine(name) }
     }
 
-    /// Names the first thing in which `other` differs, for a message; `None` if the platforms are
+    /// The first property in which `other` differs, for a message; `None` if the platforms are
     /// equal.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
@@ -122,15 +123,15 @@ impl fmt::Display for Platform {
     }
 }
 
-/// What is wrong with the text of a platform.
+/// An error in the text of a platform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{message} (at character {column} of the platform; it looks like `threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K\" os=linux arch=x86_64`)"
 )]
 pub struct PlatformError {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// Where, in characters from one.
+    /// The place, in characters from one.
     pub column: usize,
 }
 
@@ -184,7 +185,7 @@ impl FromStr for Platform {
 
 const KEYS: [&str; 6] = ["nodes", "cores", "cpu", "cache", "os", "arch"];
 
-/// What is still to be read, and how many characters are behind it.
+/// The text that is still to be read, and the number of characters read.
 struct Rest<'a> {
     text: &'a str,
     chars: usize,

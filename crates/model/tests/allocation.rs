@@ -1,4 +1,4 @@
-//! Choosing must not allocate: it happens inside the user's innermost calls.
+//! Choosing must not allocate: it runs inside the user's innermost calls.
 
 #![allow(
     unsafe_code,
@@ -19,7 +19,7 @@ thread_local! {
 }
 
 fn count() {
-    // Nothing to count in a thread that is ending.
+    // A thread that is ending does not count.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 

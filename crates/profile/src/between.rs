@@ -1,8 +1,8 @@
 //! Other work between two timings, so that a call is timed as a program makes it.
 //!
-//! A program does something else between two calls of a library, and the threads of a pool go to
-//! sleep meanwhile. Timings that follow each other at once keep a pool awake, and then promise a
-//! parallel task less time than it takes. So every node computes for a while before a timing.
+//! A program does other work between two calls of a library, and the threads of a pool go to sleep
+//! meanwhile. Timings that follow each other at once keep a pool awake and underestimate a parallel
+//! task. Every node therefore computes for a while before a timing.
 
 use strata_runtime::Node;
 
@@ -15,8 +15,8 @@ pub(crate) const SECONDS: f64 = 300e-6;
 /// Steps of arithmetic between two readings of the clock, about 1 µs.
 const STRETCH: usize = 1000;
 
-/// The other work of one node: arithmetic in registers, so that caches stay as timings of other
-/// points leave them.
+/// The other work of one node: arithmetic in registers, which leaves the caches as timings of other
+/// points left them.
 pub(crate) struct OtherWork {
     seconds: f64,
     state: u64,

@@ -1,9 +1,9 @@
-//! The same call made otherwise, at a few points of each model: at once after another call, and on
-//! the same data again. So a run tells how much a call between other work on fresh data differs
-//! from what a benchmark in a loop would show.
+//! Compares a call between other work on fresh data with two variants, at a few points of each
+//! model: at once after another call, and on the same data again. The ratios show how far a
+//! benchmark in a loop would differ.
 //!
-//! The calls are timed right after a timing of the same point, so that slow periods of the machine
-//! fall on both, and use a small share of the budget.
+//! The variants are timed right after a timing of the same point, so that slow periods of the
+//! machine affect both. They use a small share of the budget.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,33 @@ use strata_model::samples::Ratio;
 use super::schedule::PointIndex;
 use super::stats::{median, relative_half_width};
 
-/// How a call is made that is timed.
+/// How a timed call is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// After other work, on fresh data.
     BetweenOtherWork,
     /// At once after another call, on fresh data.
     Hot,
-    /// At once after so many others on the same data.
+    /// At once after so many other calls on the same data.
     Replayed(u32),
 }
 
-/// Points of each model that are compared.
+/// Points of each model at which calls are compared.
 const POINTS: usize = 6;
 
-/// Times that each is: of so many the interval of the median leaves out two on either side, such as
-/// those of a pool whose threads had to wait for a core.
+/// Timings of each variant: with so many, the interval of the median excludes two on either side,
+/// such as those of a pool whose threads had to wait for a core.
 const TIMES: usize = 15;
 
 /// The share of the budget that comparing may use.
 const SHARE: f64 = 0.03;
 
-/// Calls on the same data before one is timed, and the seconds that they may take: a branch
-/// predictor learns short data within a few.
+/// The most calls on the same data before a timed one, and the most seconds that they may take: a
+/// branch predictor learns short data within a few calls.
 const MOST_REPLAYS: f64 = 8.0;
 const REPLAYING: f64 = 1e-3;
 
-/// A timing to compare with.
+/// A timing that takes part in a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared {
     pub(crate) seconds: f64,
@@ -58,7 +58,7 @@ struct Ratios {
     replayed: Vec<f64>,
 }
 
-/// What is to be timed next, and what it is compared with.
+/// The variant to time next, and the timing that it is compared with.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     place: PointIndex,
@@ -90,13 +90,13 @@ impl Comparing {
         }
     }
 
-    /// What to time now, if anything, in place of what the schedule wants.
+    /// The variant to time now, if any, before the next timing of the schedule.
     pub(crate) fn next(&self) -> Option<(PointIndex, Call)> {
         self.waiting.map(|waiting| (waiting.place, waiting.call))
     }
 
-    /// Notes a timing that the schedule wanted: where the point is compared, the same call made
-    /// otherwise comes next. `is_hot`: it followed another call at once.
+    /// Notes a timing of the schedule: if its point takes part in comparisons, a variant of the
+    /// same call is next. `is_hot`: the call followed another one at once.
     pub(crate) fn scheduled(&mut self, place: PointIndex, is_hot: bool, timing: Compared) {
         self.waiting = None;
         if !timing.clean || (is_hot && !timing.replayable) {
@@ -105,7 +105,7 @@ impl Comparing {
         let points = &mut self.points[place.model];
         let known = points.get(&place.point).map(|ratios| ratios.taken);
         let more = known.map_or(points.len() < POINTS, |taken| taken < TIMES);
-        // A timing each and the calls before it.
+        // One timing of each variant and the calls before it.
         let once = 3.0 * timing.cost + if timing.replayable { timing.cost + REPLAYING } else { 0.0 };
         let all = once * TIMES as f64;
         if !more || once > self.left || (known.is_none() && all > self.allowance) {
@@ -116,7 +116,7 @@ impl Comparing {
         self.waiting = Some(Waiting { place, call, with: timing });
     }
 
-    /// Notes the timing of what [`next`](Self::next) wanted, which took `spent` seconds of the
+    /// Notes the timing that [`next`](Self::next) asked for, which took `spent` seconds of the
     /// budget.
     pub(crate) fn compared(&mut self, timing: Compared, spent: f64) {
         self.left -= spent;
@@ -134,11 +134,12 @@ impl Comparing {
         }
     }
 
-    /// The ratios of a point to the same call hot, and of that to the same data again.
+    /// The ratio of a point's time to the same call hot, and of the hot call to the same data
+    /// again.
     pub(crate) fn ratios(&self, place: PointIndex) -> [Option<Ratio>; 2] {
         let Some(ratios) = self.points[place.model].get(&place.point) else { return [None; 2] };
         [&ratios.hot, &ratios.replayed].map(|all| {
-            // One has no spread.
+            // A single ratio has no spread.
             (all.len() > 1)
                 .then(|| Ratio { median: short(median(all)), spread: short(relative_half_width(all)) })
         })

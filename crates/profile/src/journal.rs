@@ -1,13 +1,12 @@
 //! The samples on disk: a journal during the run, the samples file at its end.
 //!
-//! Each new timing may change the result for its point, so the journal (`<output>.partial`) holds
-//! single timings with their times, each flushed at once: an interruption loses at most one. It is
-//! a samples file like any other. At the end the points are written in order (models as in the
-//! spec, fit points before verification points, loop order), each with its timings, and renamed to
-//! the output in one step. A run that is interrupted by a signal orders its journal the same way.
-//! Either file can be resumed; a sample whose single timings were not kept is replaced by timings
-//! with its median and spread.
-//! kept stands for timings with its median and spread.
+//! Each new timing may change the result of its point, so the journal (`<output>.partial`) holds
+//! single timings with their times, each flushed at once: an interruption loses at most one. The
+//! journal is a samples file like any other. At the end the points are written in order (models as
+//! in the spec, fit points before verification points, loop order), each with its timings, and
+//! renamed to the output in one step. A run interrupted by a signal orders its journal the same
+//! way. Either file can be resumed; a sample without its single timings is replaced by timings with
+//! its median and spread.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -35,7 +34,7 @@ pub(crate) struct Journal {
     earlier: Ratios,
 }
 
-/// How points of an earlier run compare with the same call made otherwise.
+/// Comparisons of points of an earlier run with variants of the call.
 type Ratios = BTreeMap<(usize, usize), [Option<Ratio>; 2]>;
 
 /// The lines of the samples file before a model's samples.
@@ -93,7 +92,7 @@ impl Journal {
     }
 
     /// Writes the results in order, to the output if the run is complete, otherwise in place of the
-    /// journal; returns where.
+    /// journal; returns the path.
     pub(crate) fn finish(
         self,
         plans: &[ModelPlan],
@@ -140,7 +139,7 @@ fn sample(point: &Point, summary: Summary) -> Sample {
 }
 
 fn begin(path: &Path, platform: &Platform, spec: &SpecId, plans: &[ModelPlan]) -> io::Result<File> {
-    // The file may be all that is left of another run.
+    // The file may be the only copy of another run's samples.
     if path.exists() {
         let mut old = path.as_os_str().to_owned();
         old.push(".old");
@@ -174,7 +173,7 @@ fn resume(
     })?;
     let samples = partial.samples;
     if samples.spec.is_none() && samples.models.is_empty() {
-        // Cut off in its header: nothing had been measured.
+        // The file ends within its header: it has no measurements.
         std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
         return begin(path, platform, &job.spec, plans).map_err(|error| machine(path, &error));
     }
@@ -199,7 +198,7 @@ fn resume(
     let complete =
         plans.iter().all(|plan| samples.model(&plan.name).is_some_and(|m| m.columns == plan.columns));
     if !complete {
-        // The header was cut off; rows that follow it keep their meaning.
+        // The header is incomplete; rows that follow it keep their meaning.
         if samples.models.iter().all(|model| model.rows.is_empty()) {
             std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
             return begin(path, platform, &job.spec, plans).map_err(|error| machine(path, &error));
@@ -227,9 +226,9 @@ struct Sharing {
     turn: usize,
 }
 
-/// Gives the journal's timings to their points. Several points may be the same (verification points
-/// are drawn with replacement); they share the timings evenly. Returns how
-/// many samples were used and how many were not.
+/// Assigns the journal's timings to their points. Several points may be equal (verification points
+/// are drawn with replacement); they share the timings evenly. Returns how many samples were used
+/// and how many were not.
 fn restore(
     samples: &Samples,
     plans: &[ModelPlan],
@@ -258,7 +257,8 @@ fn restore(
             if hot.is_some() || replayed.is_some() {
                 earlier.insert((place.model, place.point), [*hot, *replayed]);
             }
-            // A note without a number of repeats was not written by us: it counts as one timing.
+            // A note without a number of repeats comes from another program: it counts as one
+            // timing.
             let single = *repeats <= 1;
             if !single {
                 schedule.lose(place, *preempted);

@@ -9,8 +9,8 @@
 //! §3.4. Timings of all points alternate, so that slow periods of the machine affect all of them
 //! and can be corrected (`speed`).
 //!
-//! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and
-//! nodes that disagreed would deadlock.
+//! Node 0 alone decides which point is timed next and broadcasts it: clocks differ between nodes,
+//! and nodes with different decisions would deadlock.
 
 #![forbid(unsafe_code)]
 
@@ -84,8 +84,8 @@ pub struct Bench {
     pub scratch: Scratch,
     /// Random numbers, different on every node and in every timing.
     pub random: Random,
-    /// The `seed` of each setup, different on every node and in every repetition; the same where
-    /// a call is timed on the same data again.
+    /// The `seed` of each setup, different on every node and in every repetition; equal if a call
+    /// is timed on the same data again.
     pub seeds: Random,
 }
 
@@ -99,7 +99,7 @@ pub fn main(spec: &str, sha256: &str, models: &[&dyn Profiled]) -> ExitCode {
     let settings = match settings::parse(std::env::args_os().skip(1)) {
         Ok(Request::Run(settings)) => settings,
         Ok(Request::Help) => {
-            // Whoever reads it may have gone, as with `--help | head -1`.
+            // The reader may have closed the pipe, as with `--help | head -1`.
             let _unread = writeln!(std::io::stdout(), "{}", settings::HELP);
             return ExitCode::SUCCESS;
         }

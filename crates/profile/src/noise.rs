@@ -1,4 +1,4 @@
-//! Simulated noise, to compare two ways of measuring: sweeps, and each point's timings in a row.
+//! Simulated noise, to compare two orders of measuring: sweeps, and each point's timings in a row.
 //!
 //! `cargo test -p strata-profile --lib noise -- --nocapture` prints the table of README.md.
 
@@ -13,7 +13,7 @@ use super::stats::median;
 /// A disturbance of timings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Noise {
-    /// 1 %, which all the others include.
+    /// 1 %, which every other kind includes.
     Quiet,
     /// 5 %.
     Gaussian,
@@ -167,7 +167,7 @@ fn sweeps_beat_timings_in_a_row() {
         let [mean_before, mean, worst_before, worst] = compare(noise, 7.0);
         println!("{:12} {mean_before:14.2} {worst_before:6.1} {mean:17.2} {worst:6.1}", format!("{noise:?}"));
         let (most, most_worst) = match noise {
-            // Slow periods are what sweeps are for.
+            // Sweeps are made for slow periods.
             Noise::TwoSpeeds | Noise::Halves | Noise::Drift => (0.1, 0.2),
             Noise::Load => (0.4, 0.8),
             Noise::Preempted => (0.8, 1.0),

@@ -1,8 +1,8 @@
 //! The order in which the points of a model are visited.
 //!
-//! First come the ends of the loop nest, then steps of the golden ratio, so that wherever the
-//! budget stops the run, the points measured cover the space; verification points are interleaved.
-//! The order depends on the plan alone, so all nodes compute the same one.
+//! The ends of the loop nest are first, then steps of the golden ratio. At any end of the budget
+//! the measured points cover the space. Verification points are interleaved. The order depends on
+//! the plan alone, so all nodes compute the same one.
 
 use std::collections::BTreeSet;
 
@@ -59,8 +59,8 @@ pub(crate) fn spread(count: usize, offset: f64) -> Vec<usize> {
     order
 }
 
-/// Merges two lists such that every prefix of the result contains each in proportion. `first`
-/// begins.
+/// Merges two lists such that every prefix of the result contains both in proportion. `first` has
+/// the first element.
 fn interleave(first: &[usize], second: &[usize]) -> Vec<usize> {
     let mut order = Vec::with_capacity(first.len() + second.len());
     let (mut a, mut b) = (0, 0);
@@ -94,8 +94,8 @@ mod tests {
             let mut all = order.clone();
             all.sort_unstable();
             prop_assert_eq!(all, (0..count).collect::<Vec<_>>());
-            // After a third of the points, no gap is wider than a fifth of the range (small counts
-            // aside).
+            // After a third of the points, no gap is wider than a fifth of the range (except with
+            // small counts).
             if count >= 30 {
                 let mut early: Vec<_> = order[..count / 3].to_vec();
                 early.sort_unstable();

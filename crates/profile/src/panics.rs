@@ -1,4 +1,4 @@
-//! The place at which code of a spec panicked: only the panic hook knows it, not the payload.
+//! The place at which code of a spec panicked: the panic hook has it, the payload does not.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

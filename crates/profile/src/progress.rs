@@ -21,13 +21,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of one of several `part`s the time that it takes is not announced.
+    /// The estimated time of a run that is one of several `part`s is not announced.
     pub(crate) fn new(machine: bool, part: bool, interrupt: Interrupt) -> Self {
         Self { machine, last: 0.0, announced: part, interrupt }
     }
 
-    /// Reports the progress after this many seconds of the budget, and once, when every point has
-    /// been timed and so its price is known, the time that the run will take at most.
+    /// Reports the progress after so many seconds of the budget. When every point has been timed
+    /// once, and its price is known, also reports once the longest time that the run will take.
     pub(crate) fn tell(&mut self, schedule: &Schedule, elapsed: f64, budget: f64, model: &str) {
         let (begun, points) = schedule.begun();
         let more = schedule.remaining();

@@ -21,9 +21,9 @@ use super::taking::{Taken, Taking};
 use super::timer::{Clock, NodeClock};
 use super::{Failure, Profiled};
 
-/// Sufficient relative half width of a median where no budget was given.
+/// The relative half width of a median that suffices if no budget was given.
 const GOAL: f64 = 0.05;
-/// The same where a budget was given: the run may use all of it.
+/// The same if a budget was given: the run may use all of it.
 const GOAL_WITH_BUDGET: f64 = 0.005;
 
 /// Timings of each point while there is time: below six, no interval of the median reaches 95 %.
@@ -41,7 +41,7 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-/// What is to be run.
+/// The input of a run.
 pub(crate) struct Job<'a> {
     pub(crate) spec: SpecId,
     pub(crate) models: &'a [&'a dyn Profiled],
@@ -49,7 +49,7 @@ pub(crate) struct Job<'a> {
     pub(crate) interrupt: Interrupt,
     /// Creates each node's clock.
     pub(crate) clock: fn() -> Box<dyn Clock>,
-    /// Seconds of other work before a timing on a real machine; `None` where a test's clock would
+    /// Seconds of other work before a timing on a real machine; `None` if the clock of a test does
     /// not see it.
     pub(crate) between: Option<f64>,
 }
@@ -76,7 +76,7 @@ enum Order {
 }
 
 impl Order {
-    /// In four words: on a simulated machine their number takes time.
+    /// As four words: on a simulated machine their number costs time.
     fn encode(self) -> [i64; 4] {
         match self {
             Self::Time { place, count, call } => {
@@ -150,7 +150,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
             }
             Err(Refusal::Machine(error)) => return Err(error),
         };
-    // Whether node 0 could begin; other nodes report nothing.
+    // Whether node 0 could begin; other nodes report no error.
     if Order::End(Outcome::Done).agree(node) == Order::End(Outcome::Fault) {
         return Ok(Outcome::Fault);
     }
@@ -178,13 +178,13 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     }
 }
 
-/// What is measured in this run.
+/// The measurements of this run.
 pub(crate) struct Tasks<'a> {
     pub(crate) seed: u64,
-    /// What the points are true for: words of the machine with their numbers.
+    /// The values of the machine that the points depend on, by name.
     machine: Vec<(String, f64)>,
     pub(crate) plans: Vec<ModelPlan>,
-    /// How each of them is timed.
+    /// How each model is timed.
     pub(crate) models: Vec<&'a dyn Profiled>,
 }
 
@@ -230,7 +230,7 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
     Ok(Tasks { seed: run.seed, machine: run.machine, plans: run.models, models })
 }
 
-/// Why the points of a plan are not those of this machine, where the spec lets them depend on it.
+/// Why a plan's points are not those of this machine, if the spec lets them depend on it.
 fn another_machine(planned: &[(String, f64)], platform: &Platform) -> Option<String> {
     let (name, value) = planned.iter().find(|(name, value)| platform.machine_number(name) != Some(*value))?;
     let here = platform.machine_number(name).map_or("does not tell it".to_owned(), |v| format!("has {v}"));
@@ -279,14 +279,14 @@ struct Director<'a> {
     plans: &'a [ModelPlan],
     schedule: Schedule,
     counts: Vec<Vec<u32>>,
-    /// Calls made otherwise; not where time is simulated, nor in a part of a greater run, whose
-    /// samples nobody keeps.
+    /// Comparisons with variants of a call; `None` if time is simulated, and in a part of a greater
+    /// run, whose samples are discarded.
     comparing: Option<Comparing>,
     journal: Journal,
     progress: Progress,
     budget: f64,
-    /// Where time is simulated: the real time at which the run began, as the budget is in real
-    /// time. The order of timings follows simulated time, so that it does not depend on this host's
+    /// If time is simulated, the real time at which the run began, because the budget is in real
+    /// time. The order of timings follows simulated time, so it does not depend on this host's
     /// speed.
     began: Option<Instant>,
     /// The share of the budget spent when the last timing ended.

@@ -8,9 +8,9 @@
 //! because it looks uncertain: such timings share one period of the machine, and agree with each
 //! other better than with the true time.
 //!
-//! In the first sweep the model that has used the least time goes next, so that a costly model
-//! cannot starve a cheap one. A point is begun only if the remaining budget pays it and the repeats
-//! of all points begun: a short budget gives fewer points, not worse ones.
+//! In the first sweep the model that has used the least time is next, so that a costly model cannot
+//! starve a cheap one. A point is begun only if the remaining budget suffices for it and for the
+//! repeats of all points begun: a short budget gives fewer points, not worse ones.
 //!
 //! This module does not read a clock: the caller states how much time has passed. Only node 0
 //! decides.
@@ -26,8 +26,8 @@ use strata_model::samples::Timing;
 use crate::speed::{Level, levels};
 use work::{Measuring, Timings};
 
-/// Timings that every point gets, budget permitting, before costly points get fewer than cheap
-/// ones: the lower quartile of five tolerates one disturbed timing.
+/// Timings of every point, budget permitting, before costly points get fewer than cheap ones: the
+/// lower quartile of five tolerates one disturbed timing.
 const FAIR_TIMINGS: f64 = 5.0;
 
 /// Points of each model that are timed before any model gets all of its own.
@@ -43,13 +43,14 @@ pub(crate) struct Rules {
     pub(crate) least: usize,
     /// Timings in this run after which a point is timed no more.
     pub(crate) most: usize,
-    /// Whether to exclude preempted timings; pointless where nodes outnumber cores and all are.
+    /// Whether to exclude preempted timings; false if nodes outnumber cores, because all are
+    /// preempted.
     pub(crate) discard: bool,
     /// Seed of the order within sweeps.
     pub(crate) seed: u64,
 }
 
-/// What scheduling needs to know of a model.
+/// The properties of a model that scheduling needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     /// The indices of its points in the order in which they are begun.
@@ -150,8 +151,8 @@ impl Schedule {
     /// How many timings a point is due by the end of the run.
     fn due(&self, work: &Measuring, point: usize, pace: f64) -> f64 {
         let (price, most) = (work.price(point), (self.rules.most + work.points[point].restored) as f64);
-        // At a slow pace only the repeats are due; as it rises all points reach a fair number
-        // together.
+        // At a slow pace only the repeats are due; as the pace rises, all points reach a fair
+        // number together.
         let fair = pace.min(1.0) * FAIR_TIMINGS;
         let more = if price > 0.0 { (pace - 1.0).max(0.0) / price.sqrt() } else { most };
         (fair + more).max(work.repeat as f64).min(most)
@@ -194,7 +195,7 @@ impl Schedule {
     }
 
     /// Records a timing that took `spent` seconds with its setup and cleanup, and `price` seconds
-    /// of the budget. The two differ where time is simulated.
+    /// of the budget. The two differ if time is simulated.
     pub(crate) fn record(
         &mut self,
         place: PointIndex,
@@ -291,8 +292,8 @@ impl Schedule {
         self.models.iter().map(|work| (work.begun, work.points.len(), cheapest(work))).collect()
     }
 
-    /// Seconds needed at most to time every point its maximum number of times, as far as prices are
-    /// known.
+    /// The most seconds that timing every point its maximum number of times may take, by the known
+    /// prices.
     pub(crate) fn remaining(&self) -> f64 {
         let of_point = |work: &Measuring, point: usize| {
             let more = self.rules.most.saturating_sub(work.points[point].priced as usize);

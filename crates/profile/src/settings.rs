@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use strata_model::Seconds;
 
-/// Budget in seconds where none is given.
+/// Budget in seconds if none is given.
 pub(crate) const DEFAULT_BUDGET: f64 = 60.0;
 
 /// The settings given by the user (or by `specc profile`).
@@ -17,15 +17,15 @@ pub(crate) struct Settings {
     pub(crate) precision: Option<f64>,
     /// Timings after which a point is timed no more, if given.
     pub(crate) most: Option<usize>,
-    /// What to measure.
+    /// The plan to measure.
     pub(crate) plan: PathBuf,
     /// Resume the journal of an interrupted run.
     pub(crate) resume: bool,
     /// Report progress as lines for a program on stdout, instead of sentences on stderr.
     pub(crate) machine: bool,
-    /// End when standard input does.
+    /// End at the end of standard input.
     pub(crate) end_with_stdin: bool,
-    /// One of several runs into the same file: nothing is said of what the others measure.
+    /// One of several runs into the same file: do not report what the others measure.
     pub(crate) part: bool,
 }
 

@@ -1,12 +1,12 @@
 //! Handling of Ctrl-C without losing results: the signal only sets a flag, and the run ends after
-//! the current timing, or without it where that takes long, as simulating a large problem does.
+//! the current timing, or at once if that takes long, as when a large problem is simulated.
 //!
 //! The signals are blocked in every thread and one thread waits for them, which needs no handler
 //! and so no unsafe code. A second signal ends the program at once; the journal on disk is complete
 //! even then.
 //!
-//! A process that is killed sends no signal to its children. Its children therefore read from a
-//! pipe on standard input, of which it holds the other end, and exit at end of file.
+//! A process that is killed sends no signal to its children. The children therefore read from a
+//! pipe on standard input, whose other end the process holds, and exit at end of file.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Interrupt {
         }
     }
 
-    /// Signals are not watched on this system; an interrupted run still keeps its journal.
+    /// On this system signals are not handled; an interrupted run still keeps its journal.
     #[cfg(not(unix))]
     pub(crate) fn watch(&self) {}
 }

@@ -1,18 +1,17 @@
 //! Estimates what the points of a run cost, and how fast the machine was at each moment.
 //!
-//! A shared machine has slow periods: its clock rate falls, another program takes half of a cache,
-//! a core is lent away. They affect the timings of *all* points at that moment. So each timing is
-//! divided by its point's usual time, and the ratios of its neighbours in time (other points only)
-//! estimate how slow the machine was; the timing is divided by that. Timings at moments where the
-//! neighbours disagree, such as the beginning of a slow period, get less weight.
+//! A shared machine has slow periods: its clock rate falls, another program uses half of a cache, a
+//! core is lent away. They affect the timings of *all* points at that moment. Each timing is
+//! divided by its point's usual time. The ratios of its neighbours in time (other points only)
+//! estimate how slow the machine was, and the timing is divided by that. Timings at moments where
+//! the neighbours disagree, such as the beginning of a slow period, get less weight.
 //!
-//! A point's time is then the lower quartile of its corrected timings (the second least of five),
-//! since most disturbances make a timing longer. It is a quartile, not the least or the second
-//! least, so that points of many and of few timings are shifted alike: a factor common to all
-//! points affects no choice.
+//! A point's time is the lower quartile of its corrected timings (the second least of five), since
+//! most disturbances make a timing longer. A quartile, unlike the least or the second least, shifts
+//! points of many and of few timings alike, and a factor common to all points affects no choice.
 //!
 //! Bulej et al., *Duet Benchmarking* (ICPE 2020), time a reference beside each program for the same
-//! purpose. Here the other points are the reference, which costs no time.
+//! purpose. Here the other points are the reference, at no cost.
 
 use strata_model::samples::Timing;
 
@@ -27,7 +26,7 @@ const LEAST_NEIGHBOURS: usize = 4;
 /// Alternating estimates of the points' times and of the machine's speed.
 const ROUNDS: usize = 5;
 
-/// A point of at least this many timings counts as unaffected by slow periods if its half width is
+/// A point of at least so many timings counts as unaffected by slow periods if its half width is
 /// below this share of the corrected one.
 const LEAST_UNTOUCHED: usize = 4;
 const UNTOUCHED: f64 = 0.25;
@@ -58,14 +57,14 @@ struct Entry {
 /// The time of each point, from the timings of all; `None` for a point without any.
 ///
 /// A point with a timing that is not a positive number does not contribute to the speed. Its time
-/// is the lower quartile of its uncorrected timings, where NaN counts as the longest.
+/// is the lower quartile of its uncorrected timings, with NaN as the longest.
 pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
     let mut entries = entries(points);
     for _ in 0..ROUNDS {
         let (slow, spread) = neighbours(&entries, points.len());
         // A factor common to all timings cannot be distinguished from the points' times.
         let base = quantile(&slow, LEVEL);
-        // Neighbours that agree by chance must not give a timing all the weight.
+        // Neighbours that agree by chance must not give one timing all the weight.
         let softening = 2.0 * quantile(&spread, 0.5);
         let mut change = 0.0_f64;
         for ((entry, slow), spread) in entries.iter_mut().zip(slow).zip(spread) {
@@ -81,7 +80,7 @@ pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
     let level = |(timings, adjusted): (&Vec<Timing>, &mut Vec<(f64, f64)>)| {
         let raw: Vec<f64> = timings.iter().map(|timing| timing.seconds).collect();
         let mut plain: Vec<f64> = adjusted.iter().map(|(seconds, _)| *seconds).collect();
-        // A time that slow periods do not affect, such as one computed by the task, stays
+        // A time that slow periods do not affect, such as one that the task computes, stays
         // uncorrected.
         let untouched = raw.len() >= LEAST_UNTOUCHED
             && relative_half_width(&raw) < UNTOUCHED * relative_half_width(&plain);
@@ -235,7 +234,7 @@ mod tests {
             prop_assert!((weighted_quantile(&mut weighted, at) - quantile(&values, at)).abs() < 1e-9);
         }
 
-        /// For any timings, a factor common to all of them is a factor of all times.
+        /// A factor common to all timings becomes a factor of all times.
         #[test]
         fn the_unit_of_time_does_not_matter(
             seconds in prop::collection::vec(prop::collection::vec(0.5..2.0f64, 1..6), 1..12),

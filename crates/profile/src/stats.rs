@@ -38,8 +38,8 @@ pub(crate) fn sorted_quantile(sorted: &[f64], at: f64) -> f64 {
 
 /// Half the width of the 95 % interval of the median, relative to the median.
 ///
-/// The interval runs between the order statistics ⌊(n − 1.96√n)/2⌋ and ⌈1 + (n + 1.96√n)/2⌉; up to
-/// five timings cannot reach 95 %, so for them it is their whole range. It is infinite for one
+/// The interval runs between the order statistics ⌊(n − 1.96√n)/2⌋ and ⌈1 + (n + 1.96√n)/2⌉. Up to
+/// five timings cannot reach 95 %: their interval is their whole range. It is infinite for one
 /// timing, and zero for equal timings, including zeros.
 ///
 /// # Source
@@ -63,7 +63,7 @@ pub fn relative_half_width(timings: &[f64]) -> f64 {
 }
 
 /// Timings with the given median and relative half width: they represent a sample of an earlier run
-/// of which only those two were kept.
+/// without its single timings.
 #[must_use]
 pub(crate) fn stand_ins(median: f64, relative_half_width: f64, count: u32) -> Vec<f64> {
     let count = count.max(1) as usize;

@@ -59,7 +59,7 @@ pub struct Random {
     generator: ChaCha8Rng,
     /// Whether a number was drawn.
     drawn: bool,
-    /// Where [`Random::any`] repeats its first number: that number, once drawn.
+    /// `Some` if [`Random::any`] repeats its first number; that number, once drawn.
     repeated: Option<Option<u64>>,
 }
 
@@ -76,7 +76,7 @@ impl Random {
         Self { generator, drawn: false, repeated: None }
     }
 
-    /// The same stream, of which [`any`](Self::any) gives the first number again and again.
+    /// The same stream, whose [`any`](Self::any) repeats the first number.
     pub(crate) fn repeating(self) -> Self {
         Self { repeated: Some(None), ..self }
     }

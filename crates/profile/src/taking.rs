@@ -1,5 +1,5 @@
-//! Taking one timing: other work before it, what is called before it, and repetitions of a short
-//! task, agreed among all nodes.
+//! Taking one timing: other work before it, calls before it, and repetitions of a short task,
+//! agreed among all nodes.
 
 use strata_model::plan::ModelPlan;
 use strata_runtime::{Node, Op};
@@ -12,11 +12,11 @@ use super::schedule::PointIndex;
 use super::timer::{Clock, Timer, Timing};
 use super::{Bench, Failure, Point, Random, Scratch};
 
-/// A task that is measured hot and takes less than this is called once untimed before: what keeps
-/// a pool of threads awake costs tens of microseconds.
+/// A task that is measured hot and takes less than this is called once, untimed, before the timing:
+/// waking a pool of threads costs tens of microseconds.
 const HOT: f64 = 5e-3;
 
-/// One timing, and what it took.
+/// One timing, and its cost.
 pub(crate) struct Taken {
     pub(crate) timing: Timing,
     /// How often it executed the task.
@@ -32,7 +32,7 @@ pub(crate) struct Taking<'a> {
     work: &'a Tasks<'a>,
     bench: Bench,
     other: Option<OtherWork>,
-    /// How many were taken; each has random numbers of its own.
+    /// How many timings were taken; each has random numbers of its own.
     timings: u64,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Taking<'a> {
             let cost = began.map_or(0.0, |began| clock.now(node) - began);
             let more = self.bench.timer.raise(count, timing.interval);
             match more {
-                // Simulated time is exact, and may not advance while a task is repeated.
+                // Without comparisons no clock is read: a reading may take simulated time.
                 Some(more) if call == Call::BetweenOtherWork && !plan.once && !node.is_simulated() => {
                     (count, before) = (more, 0);
                     stream = self.stream(node);
@@ -105,7 +105,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// A number for random numbers that no timing has had.
+    /// The number of a random stream that no other timing has.
     fn stream(&mut self, node: &Node) -> u64 {
         let stream = self.timings * node.size() as u64 + node.rank() as u64;
         self.timings += 1;

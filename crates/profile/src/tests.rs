@@ -221,7 +221,7 @@ fn an_error_of_the_code_ends_the_job_too() {
 
 #[test]
 fn a_torn_journal_is_gone_on_with() {
-    // Cut off within the last timing, or within its sample: then that is lost.
+    // The file ends within the last timing, or within its sample, which is then lost.
     for (torn, kept) in [(9, 12), (30, 11)] {
         let scratch = Scratch::new();
         let broken = Model {
@@ -287,7 +287,7 @@ fn medians_of_an_earlier_run_are_not_measured_again() {
     assert_eq!(read(&scratch.output), before);
 }
 
-/// Lines of plans and samples begin with such words, too.
+/// Lines of plans and samples begin with such words too.
 #[test]
 fn a_model_may_be_called_like_a_word_of_the_files() {
     for name in ["platform", "spec", "model", "fit", "run"] {
@@ -297,7 +297,7 @@ fn a_model_may_be_called_like_a_word_of_the_files() {
         let measured = read(&scratch.output);
         assert_eq!(measured.models[0].name, name);
         assert_eq!(fit_points(&measured.models[0]), [1, 2, 4, 8, 16, 32, 64]);
-        // What was measured is gone on with.
+        // The run continues from the measured points.
         std::fs::rename(&scratch.output, scratch.partial()).unwrap();
         let again = model(name, 64);
         let settings = Settings { resume: true, ..scratch.settings() };
@@ -324,7 +324,7 @@ fn a_plan_with_more_points_adds_to_what_was_measured() {
         follow(nodes, &[&more, &same], Settings { resume: true, ..scratch.settings() }, "ab").unwrap();
         let second = read(&scratch.output);
         assert_eq!(fit_points(&second.models[0]), [3, 50, 7]);
-        // The others are timed now and then beside the new one, but do not repeat their three
+        // The other points are timed now and then beside the new one, but do not repeat their three
         // timings.
         let timed = (more.timings.load(Ordering::Relaxed), same.timings.load(Ordering::Relaxed));
         assert!((3..3 * 7).contains(&timed.0) && timed.1 < 3 * 8, "{timed:?}");
@@ -428,8 +428,8 @@ fn a_file_that_cannot_be_written_is_named() {
     assert!(error.contains("folder.txt.partial"), "{error}");
 }
 
-/// As generated code runs a task whose setup is made for each repetition. A setup takes a thousand
-/// times as long as the task here, so that not all of them are made at once.
+/// As generated code runs a task with a setup for each repetition. A setup takes a thousand times
+/// as long as the task here, so they are not all made at once.
 #[test]
 fn repetitions_have_setups_of_their_own_made_in_parts() {
     #[derive(Default)]
@@ -547,7 +547,7 @@ fn short_tasks_are_repeated_unless_once() {
     }
 }
 
-/// The machine runs at half its speed from some moment on.
+/// The machine runs at half its speed from this moment on.
 fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
     thread_local! {
         static FROM: Cell<f64> = const { Cell::new(0.0) };
@@ -677,7 +677,7 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
     }
 }
 
-/// Another program takes every second time slice; a task that waits by itself is timed as it is.
+/// Another program takes every second time slice; a task that waits by itself is timed unchanged.
 #[test]
 fn long_tasks_of_one_node_take_the_processors_time() {
     thread_local! {
@@ -694,7 +694,7 @@ fn long_tasks_of_one_node_take_the_processors_time() {
             Some(Usage { preempted, waited, processor: TIME.get() / 2.0, others: OTHERS.get() })
         }
     }
-    // With threads of its own the time that it waits for a core is theirs.
+    // If it has threads of its own, they use the time for which it waits for a core.
     for (nodes, waits, others, seconds) in
         [(1, 0, 0.0, 1.0), (1, 1, 0.0, 2.0), (2, 0, 0.0, 2.0), (1, 0, 0.1, 1.0), (1, 0, 1.0, 2.0)]
     {
@@ -726,8 +726,8 @@ impl Clock for Ticking {
     }
 }
 
-/// A task that takes 4 ms if others worked before it, 2 ms if it was just called, and 1 ms if that
-/// was on the same data.
+/// A task that takes 4 ms after other work, 2 ms right after a call, and 1 ms right after a call on
+/// the same data.
 struct Pool {
     calls: AtomicUsize,
 }
@@ -801,7 +801,7 @@ fn a_timing_follows_other_work_and_is_compared_with_calls_made_otherwise() {
         assert_eq!((hot.points, hot.of, replayed.of), (6, 6, 6));
         // At most 8 timings a point, at 6 points each with two hot calls and two replayed ones.
         assert!(calls <= 8 * 8 + 6 * 8 * 4, "{calls}");
-        // What was compared is kept where it is not compared again.
+        // A resumed run keeps the comparisons of the first run.
         std::fs::rename(&scratch.output, scratch.partial()).unwrap();
         let settings = Settings { resume: true, part: true, ..scratch.settings() };
         assert_eq!(pool(nodes, false, settings).0.hot(), Some(hot));
@@ -822,7 +822,7 @@ fn a_hot_task_follows_a_call_of_itself() {
 #[test]
 fn other_work_counts_as_time_of_the_budget() {
     let scratch = Scratch::new();
-    // Steady timings end early, so the budget is one that does not suffice for seven of each point.
+    // Steady timings end early; this budget is too short for seven timings of each point.
     let settings = Settings { budget: Some(0.2), part: true, ..scratch.settings() };
     let (model, calls) = pool(1, false, settings);
     let moments = model.rows.iter().flat_map(|row| row.notes.timings.iter().map(|timing| timing.moment));
@@ -830,12 +830,12 @@ fn other_work_counts_as_time_of_the_budget() {
     moments.sort_by(f64::total_cmp);
     assert_eq!(moments.len(), calls, "a part compares nothing");
     assert!(moments.windows(2).all(|pair| pair[1] - pair[0] > 4.25e-3), "{moments:?}");
-    // Calibrating a clock that ticks at each reading has taken some of it.
+    // Calibrating a clock that ticks at each reading has used some of the budget.
     let most = ((0.2 - moments[0]) / (4e-3 + 3e-4)) as usize;
     assert!(calls <= most + 1 && calls > most * 3 / 4, "{calls} of {most}");
 }
 
-/// Nodes of real time, of which nothing is known but that they end.
+/// Nodes of real time, of which only the end is checked.
 #[test]
 fn calls_between_other_work_are_measured_on_threads() {
     for nodes in [1, 2, 3] {

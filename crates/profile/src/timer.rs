@@ -1,16 +1,14 @@
 //! START and STOP (Brewer Fig 3-5): one timing of one task on one node.
-//!
 //! The timer's own cost, measured at the start of the run, is subtracted. A task shorter than a
-//! hundred ticks of the clock is repeated inside one timing, `count` times, so that the error of
-//! reading the clock is below 1 %. What the system tells of the thread, read outside the timed
-//! interval, shows whether the node was preempted.
+//! hundred ticks of the clock is repeated `count` times inside one timing, so that the error of
+//! reading the clock is below 1 %. The system's counters of the thread, read outside the timed
+//! interval, show whether the node was preempted.
 //!
-//! A task of one node that lasts several time slices is always preempted where others use its
-//! core: its time is the processor's (Brewer section 3.4.2), unless it waits by itself.
+//! A task of one node that lasts several time slices is always preempted if others use its core:
+//! its time is then the processor's (Brewer section 3.4.2), unless the task waits by itself.
 //!
-//! What the system tells of the node's thread tells nothing of a task that works with threads of
-//! its own: they may take that thread's core, or work on while it waits for one. Such a task is
-//! timed as it is.
+//! The counters of the node's thread do not describe a task with threads of its own: they may take
+//! that thread's core, or work on while it waits for one. Such a task is timed by the clock alone.
 
 use strata_runtime::{Node, usual_cost};
 
@@ -20,15 +18,16 @@ const LEAST_TICKS: f64 = 100.0;
 /// Most repetitions inside one timing; otherwise an empty task would be repeated forever.
 const MAX_COUNT: u32 = 1 << 20;
 
-/// A timing of this many seconds is likely to be preempted now and then, which then does not
-/// exclude it.
+/// A timing of so many seconds is probably preempted now and then, so preemption does not exclude
+/// it.
 const TIME_SLICE: f64 = 0.1;
 
-/// The share of a timing that other threads of the process must have had a processor for before the
-/// task counts as one of several threads, and the seconds that reading this is wrong by.
+/// The share of a timing for which other threads of the process must have had a processor before
+/// the task counts as one of several threads; and the error in seconds of that reading.
 const SEVERAL_THREADS: (f64, f64) = (0.1, 5e-6);
 
-/// Seconds that setups for fresh repetitions may take before those are timed; then come more.
+/// Seconds that setups for fresh repetitions may take before those repetitions are timed; further
+/// setups follow.
 const MAX_PREPARING: f64 = 2e-3;
 
 /// Least seconds of one execution that count as a task: the repeating loop alone takes one or two
@@ -40,28 +39,29 @@ pub trait Clock: Send {
     /// Seconds since some fixed moment.
     fn now(&mut self, node: &Node) -> f64;
 
-    /// What the system tells of this node's thread; `None` where it tells nothing.
+    /// The system's counters of this node's thread; `None` if it has none.
     fn usage(&mut self, node: &Node) -> Option<Usage> {
         let _ = node;
         None
     }
 }
 
-/// What the system tells of a node's thread.
+/// The system's counters of a node's thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// How often it was preempted so far.
     pub preempted: i64,
     /// How often it has waited by itself, as for a lock or a device.
     pub waited: i64,
-    /// Seconds that it has had a processor.
+    /// Seconds for which it has had a processor.
     pub processor: f64,
-    /// Seconds that the other threads of its process have had one, all together.
+    /// Seconds for which the other threads of its process have had a processor, in sum.
     pub others: f64,
 }
 
 impl Usage {
-    /// Whether other threads took part in what a single node did for so long since `before`.
+    /// Whether other threads took part in the work of a single node since `before`, `interval`
+    /// seconds ago.
     fn shows_threads(&self, before: &Self, interval: f64) -> bool {
         let (share, error) = SEVERAL_THREADS;
         self.others - before.others > share * interval + error
@@ -91,11 +91,11 @@ pub struct Timer {
     count: u32,
     began: f64,
     usage: Option<Usage>,
-    /// Executions that this timing has had, all together.
+    /// Executions in this timing, in sum.
     executed: u32,
     /// When setups for fresh repetitions began.
     preparing: f64,
-    /// Whether setups are made as long as they take little time; else all at once.
+    /// Whether setups are made only as long as they take little time; else all at once.
     in_parts: bool,
     outcome: Option<Timing>,
 }
@@ -142,8 +142,8 @@ impl Timer {
             last = now;
         }
         ticks.sort_by(f64::total_cmp);
-        // The least step seen. Reading the clock may take longer than its resolution, which then
-        // does not matter.
+        // The least step seen. If reading the clock takes longer than its resolution, the
+        // resolution does not matter.
         self.tick = ticks.first().copied().unwrap_or(0.0);
         self.overhead = usual_cost(|| {
             let began = self.clock.now(node);
@@ -173,17 +173,17 @@ impl Timer {
         self.count
     }
 
-    /// Whether repetitions are left that need a setup each. Nodes agree, as each has its own count
-    /// of what it has executed only where it is alone.
+    /// Whether repetitions are left that need a setup each. Nodes agree on this, since only a
+    /// single node may use its own count of executions.
     pub fn again(&mut self, node: &Node) -> bool {
         self.in_parts = node.size() == 1 && !node.is_simulated();
         self.preparing = if self.in_parts { self.clock.now(node) } else { 0.0 };
         self.executed < self.count
     }
 
-    /// Whether one more setup is wanted after `made` of them: until there is one for each
-    /// repetition, or those that are made have taken two milliseconds, so that large setups of
-    /// short tasks do not fill the memory.
+    /// Whether one more setup is needed after `made` of them: until there is one for each
+    /// repetition, or the existing ones have taken two milliseconds, so that large setups of short
+    /// tasks do not fill the memory.
     pub fn wants(&mut self, made: usize, node: &Node) -> bool {
         let left = (self.count - self.executed) as usize;
         made < left && (made == 0 || !self.in_parts || self.clock.now(node) - self.preparing < MAX_PREPARING)
@@ -204,7 +204,7 @@ impl Timer {
         self.stop_after(self.count as usize, node);
     }
 
-    /// STOP after so many executions, which may be a part of this timing's.
+    /// STOP after so many executions, which may be a part of this timing's executions.
     pub fn stop_after(&mut self, executions: usize, node: &Node) {
         let mut interval = self.clock.now(node) - self.began;
         let mut preempted = false;
@@ -219,7 +219,7 @@ impl Timer {
             }
         }
         let total = (interval - self.overhead).max(0.0);
-        // With what the parts before have taken.
+        // The earlier parts of this timing are included.
         let before = self.outcome.take();
         let earlier = before.map_or((0.0, 0.0, false), |timing| {
             (timing.seconds * f64::from(self.executed), timing.interval, timing.preempted)
@@ -261,8 +261,8 @@ impl Timer {
         // Includes the timer's own cost, which differs between nodes, while all must compute the
         // same count.
         let each = interval / f64::from(count);
-        // Aim a little higher, so that the next timing is not too short again; at most a
-        // hundredfold at once, since such a short interval is imprecise.
+        // Aim a little higher, so that the next timing is long enough; at most a hundredfold, since
+        // such a short interval is imprecise.
         let aim = (1.25 * needed / each).min(100.0 * f64::from(count)).min(f64::from(MAX_COUNT));
         Some((aim.ceil() as u32).clamp(count + 1, MAX_COUNT))
     }

@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// What ranked the candidates where a choice has no prediction.
+/// The models that ranked the candidates, if a choice has no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     /// The nearest inputs that were measured.
@@ -101,7 +101,7 @@ impl fmt::Display for Note {
 pub struct Choice<R> {
     /// The library.
     pub library: &'static str,
-    /// The index of the chosen candidate among the candidates.
+    /// The index of the chosen candidate.
     pub index: usize,
     /// Its name.
     pub name: &'static str,
@@ -109,7 +109,7 @@ pub struct Choice<R> {
     pub parameters: Parameters,
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,
-    /// Its expected time, by which the candidates are ranked: the predicted one, longer where the
+    /// Its expected time, by which the candidates are ranked: the predicted time, longer if the
     /// held-out error of its model is large ([`Entry::expected_ratio`](crate::Entry)).
     pub expected: Option<Seconds>,
     /// The verdict on the model that predicted it.
@@ -120,10 +120,11 @@ pub struct Choice<R> {
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin determined the choice.
     pub pinned: bool,
-    /// Where the library's [`Incumbent`](crate::Incumbent) stayed though another is predicted to be
-    /// faster: the gain for which it would be left.
+    /// The gain for which the library's [`Incumbent`](crate::Incumbent) would be left, if it stayed
+    /// although another candidate is predicted to be faster.
     pub kept: Option<f64>,
-    /// What ranked the candidates where there is neither prediction nor pin; `None`: their order.
+    /// The models that ranked the candidates if there is neither prediction nor pin; `None`: their
+    /// order.
     pub note: Option<Note>,
     /// How far the problem lies outside the measured range, 0 inside: see
     /// [`Domain::nearest`](crate::Domain::nearest).
@@ -137,7 +138,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
         self.rows.as_ref().iter().map(|row| (row.name, row.outcome))
     }
 
-    /// What decided where there is no prediction and no pin.
+    /// The models that ranked the candidates, if there is neither prediction nor pin.
     #[must_use]
     pub fn reason(&self) -> Note {
         self.note.unwrap_or(Note::Other("the first that applies: no model covers this problem"))
@@ -164,8 +165,8 @@ impl fmt::Display for Named {
 }
 
 impl<R: AsRef<[Row]>> Choice<R> {
-    /// What was chosen and how long it takes, without why the others were not; on several lines
-    /// where it is wider than 80 columns.
+    /// The chosen candidate and its time, without the other candidates; on several lines if wider
+    /// than 80 columns.
     pub fn summary(&self) -> impl fmt::Display {
         Wrapped(Printed(|f: &mut fmt::Formatter<'_>| self.head(f)))
     }

@@ -38,8 +38,7 @@ fn searched<'d>(narrowed: &'d Option<Narrowed>, declared: &'d [Parameter]) -> &'
 }
 
 impl<S: Source + ?Sized> Contenders<'_, S> {
-    /// A candidate's parameters with their ranges for this problem; `None` where they are as
-    /// declared.
+    /// A candidate's parameters with their ranges for this problem; `None` if they are as declared.
     ///
     /// # Errors
     /// The name of a parameter without a value.
@@ -86,13 +85,13 @@ impl<S: Source + ?Sized> Contenders<'_, S> {
 
 /// Chooses the fastest of the candidates in `rows`, with its best parameters.
 ///
-/// Candidates that do not apply are left out; so are those without a prediction (a time that is
-/// NaN, infinite or negative is none). A verdict excludes nothing: the prediction of a model that
-/// verified badly is only less certain ([`Prediction::deviation`]). The first named wins a tie. If
-/// no candidate has a prediction, the first that applies is taken, with each parameter in the
-/// middle of its range, and the choice says so. A pin of this library overrides the models; missing
-/// parameters are optimised. A pin of another library is ignored, unless its name resembles this
-/// one's. Nothing is allocated.
+/// Candidates that do not apply, or have no prediction (a time that is NaN, infinite or negative is
+/// none), are left out. A verdict excludes no candidate: the prediction of a badly verified model
+/// is only less certain ([`Prediction::deviation`]). The first named wins a tie. If no candidate
+/// has a prediction, the first that applies is taken, with each parameter in the middle of its
+/// range, and the choice says so. A pin of this library overrides the models; missing parameters
+/// are optimised. A pin of another library is ignored, unless its name resembles this one's.
+/// Nothing is allocated.
 pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     library: &'static str,
     mut rows: R,
@@ -140,7 +139,7 @@ struct Ranked {
     expected: Option<Seconds>,
     runner_up: Option<(usize, Best)>,
     pinned: bool,
-    /// The gain for which the incumbent, which stays, would be left.
+    /// The gain for which the kept incumbent would be left.
     kept: Option<f64>,
 }
 
@@ -226,8 +225,8 @@ fn rank<'p, S: Source + ?Sized>(
     Ok(Ranked { index: kept, parameters, expected, runner_up, pinned: false, kept: kept_for })
 }
 
-/// The library's incumbent, with the gain for which it is left, if `best` is another way that does
-/// not promise as much.
+/// The library's incumbent, with the gain for which it is left, if `best` is another candidate that
+/// does not promise that gain.
 fn incumbent<S: Source + ?Sized>(
     rows: &[Row],
     contenders: &Contenders<'_, S>,
@@ -291,13 +290,13 @@ fn cost(seconds: &impl Cost, parameters: Parameters) -> Option<Best> {
     Some(Best { seconds: Seconds::new(seconds(&parameters)?)?, parameters })
 }
 
-/// The best parameters of one candidate. One that is a root follows from the others.
+/// The best parameters of one candidate. A parameter that is a root follows from the others.
 fn best_of<S: Source + ?Sized>(
     contenders: &Contenders<'_, S>,
     index: usize,
     declared: &[Parameter],
 ) -> Option<Best> {
-    // Where values were compared, what ties does so by measurement, and not for want of any.
+    // With a contrast, values were compared by measurement: ties are results, not missing data.
     let middle = contenders.source.contrast(index).is_some();
     let Some(at) = declared.iter().position(|parameter| parameter.root.is_some()) else {
         return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared, middle);
@@ -316,7 +315,7 @@ fn best_of<S: Source + ?Sized>(
             Some(all)
         };
         let sign = |root: i64| contenders.sign(index, &with(root)?).filter(|sign| !sign.is_nan());
-        // Where nothing is known any more the sign counts as changed.
+        // Where the function has no value the sign counts as changed.
         let beyond = if sign(rooted.min)? < 0.0 { 1.0 } else { -1.0 };
         let root = optimise::integer_root(rooted.min, rooted.max, |root| sign(root).unwrap_or(beyond));
         with(root.clamp(rooted.min, rooted.max))
@@ -331,8 +330,8 @@ fn best_of<S: Source + ?Sized>(
 }
 
 /// The best parameters by their time: exhaustive if there are few combinations, otherwise
-/// coordinate descent from several starts. `middle`: of neighbouring values of the last parameter
-/// that take exactly as long, the middle one is taken, else the first.
+/// coordinate descent from several starts. `middle`: among neighbouring values of the last
+/// parameter with exactly the same time, take the middle one instead of the first.
 fn optimise(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<Best> {
     let combinations = declared.iter().map(Parameter::count).fold(1, u64::saturating_mul);
     if combinations == 0 {
@@ -366,7 +365,7 @@ fn try_all(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<
     let Some((last, slower)) = declared.split_last() else { return cost(seconds, at) };
     let (mut least, mut best) = (f64::INFINITY, at);
     loop {
-        // The first and the last of the values with the least time that follow each other.
+        // The first and the last of consecutive values with the least time.
         let mut tied: Option<(i64, i64)> = None;
         let mut before = None;
         let mut value = last.min;
@@ -409,7 +408,7 @@ fn try_all(seconds: &impl Cost, declared: &[Parameter], middle: bool) -> Option<
     }
 }
 
-/// Where neighbours of the last parameter's value take exactly as long, the middle of all that do.
+/// If neighbours of the last parameter's value take exactly as long, the middle of all of them.
 fn to_the_middle(seconds: &impl Cost, declared: &[Parameter], found: Best) -> Best {
     let Some(last) = declared.last() else { return found };
     let which = declared.len() - 1;
@@ -424,7 +423,7 @@ fn to_the_middle(seconds: &impl Cost, declared: &[Parameter], found: Best) -> Be
         crate::Step::ONE => taken,
         _ => last.values().position(|value| value == taken).map_or(first, |place| place as i64),
     };
-    // The values that tie are taken to follow each other; what is returned ties in any case.
+    // Values that tie are assumed to be consecutive; the returned value ties in any case.
     let edge = |mut tied: i64, mut other: i64| {
         while tied.abs_diff(other) > 1 {
             let middle = i64::midpoint(tied, other);
@@ -440,8 +439,8 @@ fn to_the_middle(seconds: &impl Cost, declared: &[Parameter], found: Best) -> Be
     with(middle_of(last, last.at(from), last.at(to))).unwrap_or(found)
 }
 
-/// Of the values of a parameter from one to another the nearest to the middle of their logarithms,
-/// the lower of two.
+/// The value of a parameter between `from` and `to` that is nearest to the middle of their
+/// logarithms; of two, the lower one.
 fn middle_of(parameter: &Parameter, from: i64, to: i64) -> i64 {
     let octave = |value: i64| octaves(value as f64);
     let middle = 0.5 * (octave(from) + octave(to));

@@ -7,8 +7,8 @@ const CONSIDERED: usize = 2000;
 const LONGEST: usize = 64;
 
 /// The name among `known` that `name` probably stands for: the one with the least edit distance,
-/// ignoring case, if that is at most a third of the length (at least one) and leaves something of
-/// the name. Does not allocate.
+/// ignoring case, if that is at most a third of the length (at least one) and less than the whole
+/// name. Does not allocate.
 #[must_use]
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
@@ -30,7 +30,7 @@ fn distance(a: &str, b: &str) -> Option<usize> {
     if length > LONGEST {
         return None;
     }
-    // The rows of the last two characters of `a` and of this one.
+    // The rows of the table for the last two characters of `a` and for the current one.
     let (mut before, mut last) = ([0; LONGEST + 1], core::array::from_fn(|place| place));
     let mut previous = None;
     for (i, x) in lower(a).take(LONGEST + 1).enumerate() {

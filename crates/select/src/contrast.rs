@@ -1,12 +1,12 @@
-//! How far predictions of two values of one parameter err apart.
+//! How far the errors of predictions for two values of one parameter differ.
 
 /// By how much the errors of a model differ between two values of a candidate's parameters at the
-/// same input. Errors that all values share do not count: they do not affect which value is taken.
+/// same input. Errors that all values share do not count: they do not affect the chosen value.
 ///
-/// The error of the logarithm of the ratio of two times is normal with the variance
-/// `deviation²·(1 − exp(−h/reach))`, where `h` is the distance of the two values in
-/// [`octaves`](crate::octaves), as a share of the parameter's whole range. So neighbouring values
-/// err nearly alike.
+/// The logarithm of the ratio of two times has a normal error with the variance `deviation²·(1 −
+/// exp(−h/reach))`, where `h` is the distance of the two values in [`octaves`](crate::octaves), as
+/// a share of the parameter's whole range. Errors of neighbouring values are therefore nearly
+/// equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
     /// The standard deviation for values far apart, relative to the time.

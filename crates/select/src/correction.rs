@@ -1,18 +1,18 @@
 //! Corrections of a model: a factor interpolated between the values of a few of its inputs.
 //!
-//! The terms of a model tell how time grows. Which value of a parameter is the fastest may depend
-//! on what no term describes, such as cache conflicts. A correction multiplies the sum of the terms
-//! by a factor that was fitted to what the terms leave: a table over a few knots of each input, and
-//! between them linear in the logarithms.
+//! The terms of a model describe how time grows. The fastest value of a parameter may depend on
+//! effects that no term describes, such as cache conflicts. A correction multiplies the sum of the
+//! terms by a factor fitted to their residuals: a table over a few knots of each input, linear in
+//! the logarithms between knots.
 //!
-//! Logarithms are those of [`octaves`], which agree with the logarithm to base 2 at the powers of
-//! two and are linear between them. They need no mathematical library, so that factors are the same
-//! to the bit in every build, in C and in Python.
+//! Logarithms are those of [`octaves`], which equal the logarithm to base 2 at powers of two and
+//! are linear between them. They need no mathematical library, so factors have the same bits in
+//! every build, in C and in Python.
 
-/// As many inputs as a correction can depend on: with four it would take 100 ns.
+/// The most inputs that a correction can depend on: with four, evaluation would take 100 ns.
 pub const MAX_AXES: usize = 3;
 
-/// As many factors as are interpolated between at most.
+/// The most factors that one interpolation reads.
 const CORNERS: usize = 1 << MAX_AXES;
 
 /// Below this [`octaves`] is linear.
@@ -49,17 +49,17 @@ pub struct Correction<'a> {
 }
 
 impl Correction<'_> {
-    /// The factor for the inputs `x` of the model; beyond the knots that of the nearest one. NaN
-    /// where an input is, and where `x` or the factors are too few.
+    /// The factor for the inputs `x` of the model; beyond the knots that of the nearest knot. NaN
+    /// if an input is NaN, or if `x` or the factors are too few.
     #[must_use]
     pub fn factor(&self, x: &[f64]) -> f64 {
         interpolate(self.axes.iter().map(|axis| (x.get(axis.input).copied(), axis.knots)), self.factors)
     }
 }
 
-/// Interpolates between factors at knots. Each axis is a value (`None` is none) with its knots.
+/// Interpolates between factors at knots. Each axis is a value (or `None`) with its knots.
 pub fn interpolate<'k>(axes: impl Iterator<Item = (Option<f64>, &'k [f64])>, factors: &[f64]) -> f64 {
-    // For each axis the offsets of the knots on either side are added to all corners so far.
+    // For each axis, the offsets of the two surrounding knots are added to all corners so far.
     let mut corners = [0_usize; CORNERS];
     let mut shares = [0.0; MAX_AXES];
     let mut count = 1;
@@ -69,7 +69,7 @@ pub fn interpolate<'k>(axes: impl Iterator<Item = (Option<f64>, &'k [f64])>, fac
         let Some((before, after, part)) = place(value, knots) else { return f64::NAN };
         *share = part;
         let size = knots.len();
-        // From the last corner on, as each makes room for two.
+        // From the last corner on, because each corner becomes two.
         for corner in (0..count).rev() {
             let offset = corners[corner] * size;
             corners[2 * corner + 1] = offset + after;
@@ -94,7 +94,7 @@ pub fn interpolate<'k>(axes: impl Iterator<Item = (Option<f64>, &'k [f64])>, fac
     values[0]
 }
 
-/// The knots on either side of a value, and the share of the way between them.
+/// The knots on either side of a value, and its relative position between them.
 #[inline]
 fn place(value: f64, knots: &[f64]) -> Option<(usize, usize, f64)> {
     let (first, last) = (*knots.first()?, *knots.last()?);
@@ -113,8 +113,8 @@ fn place(value: f64, knots: &[f64]) -> Option<(usize, usize, f64)> {
     Some((before, after, (octaves(value) - low) / (high - low)))
 }
 
-/// A logarithm to base 2, linear between powers of two, and below 2⁻¹⁶ linear altogether. Exact but
-/// for one rounding; rising, and finite for every finite number.
+/// A logarithm to base 2, linear between powers of two, and linear everywhere below 2⁻¹⁶. Exact up
+/// to one rounding; rising, and finite for every finite number.
 #[must_use]
 #[inline]
 pub fn octaves(x: f64) -> f64 {
@@ -163,7 +163,8 @@ mod tests {
             prop_assert!((a <= b) == (octaves(a) <= octaves(b)) || octaves(a) == octaves(b));
         }
 
-        /// At knots the factor itself, between them one between, outside that of the end.
+        /// At knots the factor itself, between knots a value between, outside the factor of the
+        /// end.
         #[test]
         fn factors_are_met_at_knots_and_lie_between_elsewhere(
             factors in prop::collection::vec(0.1_f64..4.0, 24),

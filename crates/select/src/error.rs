@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::{MAX_PARAMETERS, Parameter, Pin, PinError, Row, closest};
 
-/// Why nothing could be chosen: there is nothing to choose from, or the pin is at fault.
+/// Why no candidate could be chosen: there are no candidates, or the pin is at fault.
 ///
 /// `R` holds the candidates' names, as in [`Choice`](crate::Choice).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct ChooseError<'p, R> {
     pub library: &'static str,
     /// The library's pin, if there is one.
     pub pin: Option<Pin<'p>>,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault<'p>,
     pub(crate) rows: R,
 }
@@ -25,8 +25,7 @@ pub enum Fault<'p> {
     NoCandidates,
     /// This candidate has more than [`MAX_PARAMETERS`] parameters.
     TooManyParameters(&'static str),
-    /// The problem has another number of inputs than the models: the expected number, and the given
-    /// one.
+    /// The problem has another number of inputs than the models: the expected and the given number.
     Inputs(usize, usize),
     /// No candidate is correct for this problem.
     NoneApplies,

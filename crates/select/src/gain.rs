@@ -5,19 +5,19 @@ use std::fmt;
 use crate::wrapping::Wrapped;
 use crate::{Library, MAX_INPUTS, Models, Table};
 
-/// A candidate has to be faster than the default with this probability, as so many standard
-/// deviations: 95 %, one-sided.
+/// The probability with which a candidate must be faster than the default, in standard deviations:
+/// 95 %, one-sided.
 const SURE: f64 = 1.645;
 
-/// And by at least this factor: less is not worth a call through a pointer.
+/// The least gain: a smaller one is not worth a call through a pointer.
 const LEAST_GAIN: f64 = 1.02;
 
-/// Models of another machine are as uncertain as the [distance](crate::Choice::distance) at which
-/// they rank: a factor of two would not surprise.
+/// The uncertainty of models of another machine, as a [distance](crate::Choice::distance): a factor
+/// of two is plausible.
 const ELSEWHERE: f64 = 1.0;
 
-/// Models of one library in which a default competes with others: a situation in which a program
-/// may be without knowing it, such as with the data in a cache or in none.
+/// Models of one library in which a default competes with others, in one situation. A program may
+/// not know its situation, for example whether the data are in a cache.
 #[derive(Clone, Copy)]
 pub struct Situation {
     /// The library's candidates and inputs.
@@ -27,16 +27,16 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// That of a library on `nodes` nodes, by the models in use; see [`Models::of`].
+    /// The situation of a library on `nodes` nodes, by the models in use; see [`Models::of`].
     pub fn of<L: Library>(nodes: usize) -> Self {
         Self { table: L::TABLE, models: *Models::of::<L>(nodes) }
     }
 
-    /// The logarithm of the default's time over the candidate's, and its standard deviation;
-    /// `None` without a model of both. Beyond what was measured, at the nearest point that was.
+    /// The logarithm of the default's time over the candidate's, and its standard deviation; `None`
+    /// without a model of both. Outside the measured range, at the nearest measured point.
     fn gain(&self, default: &str, name: &str, inputs: &[f64], extra: f64) -> Option<(f64, f64)> {
         let source = self.models.source;
-        // A library may have fewer inputs than others: exchanges are of aligned blocks.
+        // A library may have fewer inputs than another: exchanges are of aligned blocks.
         let given = inputs.get(..self.table.inputs.len())?;
         let mut inputs = [0.0; MAX_INPUTS];
         let inputs = inputs.get_mut(..given.len())?;
@@ -57,13 +57,13 @@ impl Situation {
     }
 }
 
-/// Of the candidates of these situations, which all have, the one with the greatest mean gain over
-/// `default` at these inputs, of those that are expected to lose in no situation and that gain
+/// The candidate with the greatest mean gain over `default` at these inputs, among the candidates
+/// that all these situations have, that are expected to lose in no situation, and that gain
 /// significantly; `None`: the default stays. `extra` is the seconds that a candidate takes beyond
-/// its model, and `of` finds it by its name where it can be taken.
+/// its model; `of` returns a candidate by its name if it can be taken.
 ///
-/// Models of another machine rank with a wider spread, so that hardly a gain is significant by
-/// them. `STRATA_EXPLAIN=1` prints the choice to standard error, under the name `what`. Nothing is
+/// Models of another machine rank with a wider spread, so hardly any of their gains is significant.
+/// `STRATA_EXPLAIN=1` prints the choice to standard error, under the name `what`. Nothing is
 /// allocated.
 pub fn better_than<T>(
     what: fmt::Arguments<'_>,

@@ -1,9 +1,9 @@
-//! Choices that were made, by classes of problems.
+//! A cache of choices, by classes of problems.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The candidates that were chosen last for classes of problems: models take a microsecond, and
-/// many operations little longer. There are `N` places, a power of two; classes that share one
+/// The last chosen candidates of classes of problems: evaluating models takes a microsecond, as
+/// long as many operations. There are `N` places, a power of two; classes that share a place
 /// displace each other.
 ///
 /// ```
@@ -20,7 +20,7 @@ impl<const N: usize> Kept<N> {
     /// The number of bits of a class.
     pub const BITS: u32 = 28;
 
-    /// Nothing is kept.
+    /// An empty cache.
     #[must_use]
     pub const fn new() -> Self {
         assert!(N.is_power_of_two(), "the number of places must be a power of two");
@@ -34,15 +34,16 @@ impl<const N: usize> Kept<N> {
         if word >> 4 == class { ((word & 15) as usize).checked_sub(1) } else { None }
     }
 
-    /// Keeps the candidate that was chosen for a class below 2^28; one beyond the first 15 is not
-    /// kept.
+    /// Keeps the candidate that was chosen for a class below 2^28. Only the first 15 candidates of
+    /// a library can be kept.
     pub fn keep(&self, class: u32, candidate: usize) {
         if let Ok(index @ 0..15) = u32::try_from(candidate) {
             self.place(class).store(class << 4 | (index + 1), Relaxed);
         }
     }
 
-    /// In its lowest four bits is the candidate's index and one more, above them the class.
+    /// The place of a class: the lowest four bits hold the candidate's index plus one, the bits
+    /// above the class.
     fn place(&self, class: u32) -> &AtomicU32 {
         let hash = class.wrapping_mul(0x9E37_79B9);
         &self.0[(hash >> 16) as usize % N]

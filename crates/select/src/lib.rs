@@ -2,15 +2,15 @@
 //! time.
 //!
 //! For each library of a spec, `specc` writes an enum of its candidates and tables of their models
-//! ([`Library`], [`Table`]); a program matches on the enum. There are three ways in:
+//! ([`Library`], [`Table`]); a program matches on the enum. The interface is:
 //!
-//! - [`choose`]: the candidate of a library to take on this node, by the models of this machine
-//!   that there are ([`Models::of`]);
+//! - [`choose`]: the candidate of a library on this node, by the models of this machine
+//!   ([`Models::of`]);
 //! - [`choose_among`]: the same for libraries that are assembled while the program runs, by any
 //!   [`Source`] of models;
 //! - [`Choice::odds`]: how sure a choice is.
 //!
-//! Where several nodes must choose alike, `strata-runtime` adds that.
+//! `strata-runtime` makes several nodes choose alike.
 //!
 //! A choice first finds the best parameters of each candidate, then takes the candidate with the
 //! least expected time; the first named wins a tie. A model's verification error widens its

@@ -9,8 +9,8 @@ use crate::{Choice, ChooseError, Fault, Note, Outcome, Parameters, Pin, Row, Sou
 /// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;
 
-/// The distance of models of another machine, or of another kind of problem: a factor of two in
-/// each time would not surprise.
+/// The distance of models of another machine, or of another kind of problem: each time may be wrong
+/// by a factor of two.
 const ELSEWHERE: f64 = 1.0;
 
 /// The candidates of a library as an enum; `specc emit` writes the implementation.
@@ -18,21 +18,21 @@ pub trait Library: Copy + 'static {
     /// `[Row; N]` for N candidates.
     type Rows: Rows;
 
-    /// The models compiled in, one table a platform; at least one. All have the same inputs and
-    /// candidates.
+    /// The compiled-in models, one table for each platform; at least one. All have the same inputs
+    /// and candidates.
     const TABLES: &'static [&'static Table];
 
-    /// The first of them, for what all have in common.
+    /// The first table, for the properties that all tables share.
     const TABLE: &'static Table = Self::TABLES[0];
 
-    /// The candidate of this index with these parameters; `None` if there is none, or it has
-    /// others.
+    /// The candidate with this index and these parameters; `None` if there is no such candidate, or
+    /// its parameters are others.
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self>;
 }
 
 /// The rows of a choice: `[Row; N]` for N candidates.
 pub trait Rows: AsRef<[Row]> + AsMut<[Row]> + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
-    /// Those of a table before a choice.
+    /// The rows of a table before a choice.
     fn of(table: &Table) -> Self;
 }
 
@@ -48,8 +48,8 @@ impl<const N: usize> Rows for [Row; N] {
 pub type ChooseResult<'p, L> =
     Result<(L, Choice<<L as Library>::Rows>), ChooseError<'p, <L as Library>::Rows>>;
 
-/// A problem as the models see it, and what else determines the choice. All of it must be equal on
-/// every node of a team.
+/// A problem as the models see it, and everything else that determines the choice. All of it must
+/// be equal on every node of a team.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a, 'p> {
     /// The number of nodes, at least 1.
@@ -58,19 +58,19 @@ pub struct Question<'a, 'p> {
     pub inputs: &'a [f64],
     /// A pin, which takes precedence over the models.
     pub pin: Option<Pin<'p>>,
-    /// Why the models can only rank the candidates, if known: they are of another machine.
+    /// Why the models only rank the candidates, if they are of another machine.
     pub note: Option<Note>,
-    /// Whether nodes are processes with memories of their own, as on MPI: elsewhere candidates
-    /// that need processes do not compete.
+    /// Whether nodes are processes with memories of their own, as on MPI. Otherwise candidates that
+    /// need processes do not compete.
     pub processes: bool,
-    /// At most so many cores are reckoned with in the ranges of parameters that read `cores`, and
-    /// never more than the measured machine has.
+    /// The most cores that the ranges of parameters may use if they read `cores`; never more than
+    /// the measured machine has.
     pub cores: usize,
 }
 
 impl<'a> Question<'a, '_> {
-    /// A problem without a pin, for models of this machine, of nodes that are threads, and as many
-    /// cores as the measured machine has.
+    /// A problem without a pin, for models of this machine, for nodes that are threads, with as
+    /// many cores as the measured machine has.
     #[must_use]
     pub fn new(nodes: usize, inputs: &'a [f64]) -> Self {
         Self { nodes, inputs, pin: None, note: None, processes: false, cores: usize::MAX }
@@ -81,9 +81,8 @@ impl<'a> Question<'a, '_> {
 /// candidates are correct for the problem.
 ///
 /// Outside the measured range the candidates are ranked at the nearest measured point; the choice
-/// then has no prediction, and its note states the reason. If no model predicts anything even
-/// there, the first candidate that applies is taken. `spec` is the path of the spec that notes
-/// name.
+/// then has no prediction, and its note states the reason. If no model predicts a time even there,
+/// the first candidate that applies is taken. `spec` is the path of the spec, for notes.
 ///
 /// # Errors
 /// See [`Fault`].
@@ -154,7 +153,7 @@ pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
     }
 }
 
-/// The best candidate of a library by the models compiled in.
+/// The best candidate of a library by the compiled-in models.
 ///
 /// # Errors
 /// Those of [`choose_among`].

@@ -1,5 +1,4 @@
-//! Choosing on one node, or without nodes: the models of this machine that there are, pins, and
-//! explanations.
+//! Choosing on one node, or without nodes: the models of this machine, pins, and explanations.
 
 use std::boxed::Box;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,17 +16,17 @@ use crate::{
 /// The models by which a library chooses, and where they are from.
 #[derive(Clone, Copy)]
 pub struct Models<'a> {
-    /// What predicts the candidates, in the order of the library's tables.
+    /// The models of the candidates, in the order of the library's tables.
     pub source: &'a (dyn Source + Send + Sync),
     /// The file that they were read from; `None`: they are compiled in.
     pub file: Option<&'static str>,
-    /// That they are of another machine, if they are: then they only rank the candidates.
+    /// A note that the models are of another machine, if so: they then only rank the candidates.
     pub note: Option<Note>,
 }
 
-/// Models that were found outside the program, of this machine.
+/// Models of this machine that were found outside the program.
 pub struct Found {
-    /// What predicts the candidates, in the order of the library's tables.
+    /// The models of the candidates, in the order of the library's tables.
     pub source: Box<dyn Source + Send + Sync>,
     /// The file that they were read from.
     pub file: String,
@@ -41,19 +40,20 @@ static FINDER: OnceLock<Finder> = OnceLock::new();
 /// The models in use, by the library's first table and the transport's number of nodes.
 static IN_USE: Mutex<BTreeMap<(usize, usize), &'static Models<'static>>> = Mutex::new(BTreeMap::new());
 
-/// Looks for models with this function from now on, before those that are compiled in are taken.
+/// Sets the function that looks for models before the compiled-in ones are used.
 /// `strata_model::find_installed` passes one that reads the file in `STRATA_MODELS` and the user's
 /// cache folder; `strata-runtime` calls it when a job starts.
 ///
 /// # Errors
-/// Something has been chosen already, or there is another function.
+///
+/// A choice was made already, or another function was set.
 pub fn find_models_by(finder: Finder) -> Result<(), AlreadyChosen> {
     let in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     let same = FINDER.get().is_some_and(|old| std::ptr::fn_addr_eq(*old, finder));
     if same || in_use.is_empty() && FINDER.set(finder).is_ok() { Ok(()) } else { Err(AlreadyChosen) }
 }
 
-/// Where models are looked for can be said once, before the first choice.
+/// The function that finds models can be set once, before the first choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlreadyChosen;
 
@@ -68,7 +68,7 @@ impl fmt::Display for AlreadyChosen {
 impl std::error::Error for AlreadyChosen {}
 
 impl Models<'static> {
-    /// Those that are compiled in: of the library's tables the one that fits the transport and
+    /// The compiled-in models: of the library's tables the one that fits the transport and the
     /// number of nodes.
     #[must_use]
     pub fn compiled<L: Library>(transport: &str, nodes: usize) -> Self {
@@ -79,14 +79,14 @@ impl Models<'static> {
         Self { source: table, file: None, note }
     }
 
-    /// Those by which this process chooses of a library on `nodes` nodes: what a
-    /// [finder](find_models_by) finds, else what is compiled in. They are found once.
+    /// The models by which this process chooses from a library on `nodes` nodes: those of the
+    /// [finder](find_models_by), else the compiled-in ones. The lookup runs once.
     pub fn of<L: Library>(nodes: usize) -> &'static Self {
         let key = (std::ptr::from_ref(L::TABLE).addr(), nodes);
         let in_use = || IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let known = in_use().get(&key).copied();
-        // Not under the lock: what is wrong with a file is reported, which may wait for a reader of
-        // standard error. Threads that look at once find the same.
+        // Without the lock, because a fault of a file is reported, which may wait for a reader of
+        // standard error. Threads that look at the same time find the same models.
         known.unwrap_or_else(|| {
             let found = FINDER.get().and_then(|finder| finder(L::TABLE, nodes));
             let models = match found {
@@ -114,8 +114,8 @@ impl Models<'_> {
         choose_from(self.source, Question { note: question.note.or(self.note), ..question }, applies)
     }
 
-    /// What a choice by these models says of itself, for a problem: who was taken and why, by which
-    /// models, and how sure that is.
+    /// The explanation of a choice by these models for a problem: the candidate and why, which
+    /// models, and how sure the choice is.
     pub fn explain<R: AsRef<[Row]>>(&self, choice: &Choice<R>, nodes: usize, inputs: &[f64]) -> String {
         let by = self.file.map_or_else(|| "that are compiled in".into(), |file| format!("in {file}"));
         let odds = choice.odds(self.source, nodes, inputs);
@@ -126,8 +126,7 @@ impl Models<'_> {
     }
 }
 
-/// The best candidate of a library on this node, by the models of this machine that there are; see
-/// [`Models::of`].
+/// The best candidate of a library on this node, by the models of this machine; see [`Models::of`].
 ///
 /// `STRATA_PIN` takes precedence over the models, unless the question has a pin; `STRATA_EXPLAIN=1`
 /// prints each choice to standard error. Local: programs with several nodes choose through the
@@ -153,15 +152,15 @@ pub fn choose<L: Library>(
     choose_explained(Question { pin, ..question }, applies)
 }
 
-/// As [`choose`], for callers that cannot fail: a pin that cannot be followed is reported once on
-/// standard error, and has no effect. `None` where no candidate applies.
+/// As [`choose`], for callers that cannot fail: an invalid pin is reported once on standard error,
+/// and has no effect. `None` if no candidate applies.
 pub fn choose_always<L: Library>(
     question: Question<'_, 'static>,
     applies: &dyn Fn(L) -> bool,
 ) -> Option<(L, Choice<L::Rows>)> {
     match choose(question, applies) {
         Ok(chosen) => Some(chosen),
-        // It is correct, but not for all problems.
+        // The pinned candidate exists, but is not correct for all problems.
         Err(error) if error.fault != Fault::DoesNotApply => {
             say_once(format!("strata: STRATA_PIN: {error}"));
             choose_explained(Question { pin: None, ..question }, applies).ok()
@@ -189,8 +188,8 @@ pub fn is_pinned(library: &str) -> bool {
     Pins::parse(environment::pins()).is_ok_and(|pins| pins.get(library).is_some())
 }
 
-/// Which of these names `STRATA_PIN` gives for a choice that no library of models makes, such as
-/// `copy`. A pin that names none of them is reported once on standard error, and has no effect.
+/// The name that `STRATA_PIN` gives for a choice without a library of models, such as `copy`. A pin
+/// with a name outside `names` is reported once on standard error, and has no effect.
 pub fn pinned<'n>(choice: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<usize> {
     let pin: Pin<'_> = Pins::parse(environment::pins()).ok()?.get(choice)?;
     let found = names.clone().position(|name| name == pin.candidate && pin.parameters.is_empty());
@@ -204,8 +203,8 @@ pub fn pinned<'n>(choice: &str, names: impl Iterator<Item = &'n str> + Clone) ->
     found
 }
 
-/// Whether choices are to be explained: `STRATA_EXPLAIN` was set, and neither to nothing nor to 0,
-/// when it was first read.
+/// Whether choices are explained: `STRATA_EXPLAIN` was set, neither empty nor 0, when it was first
+/// read.
 #[must_use]
 pub fn explains() -> bool {
     environment::explain()

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 use std::{fmt, format, fs};
 
-/// What identifies a machine: models are true there and nowhere else.
+/// The identity of a machine: models hold only there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// The number of hardware threads.
@@ -26,7 +26,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one; the system is asked once.
+    /// This machine; the system is asked once.
     pub fn here() -> &'static Self {
         static HERE: OnceLock<Machine> = OnceLock::new();
         HERE.get_or_init(|| Self {
@@ -38,8 +38,8 @@ impl Machine {
         })
     }
 
-    /// Whether a platform, as a [`Table`](crate::Table) has it, is of this machine, whatever its
-    /// transport and number of nodes.
+    /// Whether a platform, as in a [`Table`](crate::Table), is this machine, with any transport and
+    /// number of nodes.
     #[must_use]
     pub fn is_of(&self, platform: &str) -> bool {
         platform
@@ -56,7 +56,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// A word stands as it is, anything else in quotes.
+/// A word unchanged, any other text in quotes.
 #[must_use]
 pub fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:+/".contains(c);
@@ -79,8 +79,9 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// The instruction set that this program is compiled for: the architecture, and what was enabled
-/// beyond its baseline, as in `x86_64+avx2+fma`. Models of such a build would mislead another.
+/// The instruction set that this program is compiled for: the architecture, and the features
+/// enabled beyond its baseline, as in `x86_64+avx2+fma`. A build with other features needs other
+/// models.
 fn instruction_set() -> String {
     macro_rules! enabled {
         ($($name:literal)*) => { [$(cfg!(target_feature = $name).then_some($name)),*] };

@@ -5,18 +5,18 @@
 use crate::Math as _;
 use crate::{Correction, MAX_INPUTS, MAX_PARAMETERS, Prediction, Seconds};
 
-/// As many terms as a [`Fitted`] model can have.
+/// The most terms of a [`Fitted`] model.
 pub const MAX_TERMS: usize = 64;
 
-/// As many values as the inputs and the parameters of a candidate together.
+/// The most inputs and parameters of a candidate together.
 const MAX_VALUES: usize = MAX_INPUTS + MAX_PARAMETERS;
 
-/// Writes what it computes for a number of nodes and the inputs `x` to the front of `to`, and
-/// returns how many values these are. `None` outside what was measured or required, and where `to`
-/// is too short.
+/// Computes values for a number of nodes and the inputs `x`, writes them to the front of `to`, and
+/// returns how many they are. `None` outside the measured range, where a requirement fails, and if
+/// `to` is too short.
 pub type Compute = fn(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>;
 
-/// What the time of an implementation is predicted from.
+/// How the time of an implementation is predicted.
 ///
 /// ```
 /// use strata_select::{Fitted, Model, Variance, fill, require, within};
@@ -41,24 +41,24 @@ pub type Compute = fn(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Model {
-    /// Fitted to samples: a sum of terms.
+    /// A sum of terms, fitted to samples.
     Fitted(Fitted),
-    /// The time of another model, of inputs that are computed first.
+    /// The time of another model at computed inputs.
     Of(&'static Model, Compute),
     /// Another model of the same inputs, times a factor.
     Corrected(&'static Model, Correction<'static>),
-    /// Computed by functions, from several other models.
+    /// Functions compute it from several other models.
     Computed {
         /// The time in seconds; `None` outside what was measured or required.
         seconds: fn(nodes: usize, x: &[f64]) -> Option<f64>,
         /// The same with the interval of a new measurement.
         predict: fn(nodes: usize, x: &[f64]) -> Option<Prediction>,
     },
-    /// Not known: nothing was measured, or no fit was possible. It predicts nothing.
+    /// Unknown: there was no measurement, or no possible fit. It predicts nothing.
     Unknown,
 }
 
-/// A sum of terms, each with a coefficient, and what its interval is computed from.
+/// A sum of terms with coefficients, and the data of its interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
     /// Computes the terms.
@@ -69,19 +69,19 @@ pub struct Fitted {
     pub quantile: f64,
     /// The variance of one measurement about its prediction, s².
     pub noise: Variance,
-    /// The variance of the true mean about its prediction beside that of the coefficients: the
-    /// model's own error, or the noise where the two were not told apart.
+    /// The variance of the true mean about its prediction, without that of the coefficients: the
+    /// model's own error, or the noise if the two could not be separated.
     pub own: Variance,
     /// The Cholesky factor of the coefficients' covariance, its lower triangle column by column;
-    /// empty if unknown. The factor, and not the covariance itself, because its squares cannot be
-    /// negative, however it is rounded.
+    /// empty if unknown. Stored instead of the covariance, because its squares cannot become
+    /// negative by rounding.
     pub factor: &'static [f32],
 }
 
 /// A variance, of a predicted time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Variance {
-    /// In s², whatever the time.
+    /// In s², for any time.
     Absolute(f64),
     /// In proportion to the square of the time.
     Relative(f64),
@@ -99,7 +99,7 @@ impl Variance {
 
 impl Model {
     /// The time in seconds for a number of nodes and the inputs `x`; `None` outside what was
-    /// measured or required, for another number of inputs, and where the result is no time.
+    /// measured or required, for another number of inputs, and if the result is not a time.
     #[must_use]
     pub fn seconds(&self, nodes: usize, x: &[f64]) -> Option<f64> {
         match self {
@@ -117,7 +117,7 @@ impl Model {
         }
     }
 
-    /// The same with the interval of a new measurement; without `std` and `libm` the time alone.
+    /// The same with the interval of a new measurement; without `std` and `libm` only the time.
     #[must_use]
     pub fn predict(&self, nodes: usize, x: &[f64]) -> Option<Prediction> {
         match self {
@@ -135,7 +135,7 @@ impl Model {
         }
     }
 
-    /// How many samples the terms were corrected by; `None` of a model without a correction.
+    /// How many samples corrected the terms; `None` for a model without a correction.
     #[must_use]
     pub fn corrected_by(&self) -> Option<usize> {
         match self {
@@ -147,8 +147,8 @@ impl Model {
 }
 
 impl Fitted {
-    /// Computes the terms and their sum, if that is a time, in a buffer of about their number: to
-    /// clear one for the most terms takes longer than to compute a few.
+    /// Computes the terms and their sum, if that is a time, in a buffer of about their number:
+    /// clearing a buffer for the most terms takes longer than computing a few.
     fn with_terms<T>(
         &self,
         nodes: usize,
@@ -175,7 +175,7 @@ impl Fitted {
         if count != self.coefficients.len() {
             return None;
         }
-        // From the first to the last, as the interpreter of model files adds them: to the same bits.
+        // In the order of the interpreter of model files, so that the sums have the same bits.
         let sum: f64 =
             self.coefficients.iter().zip(terms).map(|(coefficient, term)| coefficient * term).sum();
         then(terms, Seconds::new(sum)?.get())
@@ -199,7 +199,7 @@ impl Fitted {
         Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
     }
 
-    /// Square roots are missing here.
+    /// There is no square root without `std` and `libm`.
     #[cfg(not(any(feature = "std", feature = "libm")))]
     fn interval(&self, _terms: &[f64], seconds: f64) -> Option<Prediction> {
         Prediction::new(seconds, 0.0)
@@ -274,7 +274,7 @@ mod tests {
             let bad: &'static [f64] = Box::leak(bad.to_vec().into_boxed_slice());
             assert_eq!((constant(bad).seconds(1, &[]), constant(bad).predict(1, &[])), (None, None));
         }
-        // More than there is room for.
+        // One term more than the buffer holds.
         let many = sum(|_, _, to| fill(to, &[1.0; MAX_TERMS + 1]), &[1.0; MAX_TERMS + 1], &[]);
         assert_eq!(many.seconds(1, &[]), None);
         let most = sum(|_, _, to| fill(to, &[1.0; MAX_TERMS]), &[1.0; MAX_TERMS], &[]);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of [[a², ab], [ab, b² + c²]], whose factor is a, b, c.
+        /// For the covariance [[a², ab], [ab, b² + c²]], whose factor is a, b, c.
         #[test]
         fn the_interval_is_that_of_the_covariance(
             (a, b, c) in (0.0_f32..2.0, -2.0_f32..2.0, 0.0_f32..2.0),

@@ -11,10 +11,10 @@ use crate::{Prediction, Seconds};
 /// √(2π).
 const ROOT_TAU: f64 = 2.506_628_274_631_000_5;
 
-/// Steps of the integrals over time; their error is far below that of the deviations.
+/// Steps of the integrals over time; their error is far below the effect of the deviations.
 const STEPS: usize = 2000;
 
-/// Deviations to either side over which the integrals run; what is left out is below 1e-14.
+/// The integrals run over so many deviations to either side; the rest is below 1e-14.
 const TAIL: f64 = 8.0;
 
 /// How sure a choice is.
@@ -22,8 +22,8 @@ const TAIL: f64 = 8.0;
 pub struct Odds {
     /// The probability that the chosen candidate is the fastest, from 0 to 1.
     pub fastest: f64,
-    /// By how much its time is expected to exceed that of the fastest candidate, in seconds: the
-    /// gain if the fastest were always known.
+    /// The expected excess of its time over that of the fastest candidate, in seconds: the gain if
+    /// the fastest were always known.
     pub loss: f64,
 }
 
@@ -61,7 +61,7 @@ pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
     } else {
         later(own.mean)
     };
-    // The expected least time is the least possible time plus the integral, from there on, of the
+    // The expected least time is the lower bound `low` plus the integral, from there on, of the
     // probability that all times are still greater.
     let low = times().map(|time| time.edge(-TAIL)).fold(f64::INFINITY, f64::min);
     let high = times().map(|time| time.edge(TAIL)).fold(f64::INFINITY, f64::min).max(low);
@@ -72,15 +72,14 @@ pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
 
 #[cfg(feature = "std")]
 impl<R: AsRef<[Row]>> Choice<R> {
-    /// How sure the choice is: the odds of the taken candidate against all others that have a
-    /// prediction by these models for this problem, each with its best parameters. Outside the
-    /// measured range they are those of the [nearest](crate::Domain::nearest) measured problem, with
-    /// every deviation widened by the [distance](Choice::distance). `None` where nothing is
-    /// predicted, or a pin determined the choice.
+    /// The odds of the taken candidate against all others with a prediction by these models for
+    /// this problem, each with its best parameters. Outside the measured range they are those of
+    /// the [nearest](crate::Domain::nearest) measured problem, with every deviation widened by the
+    /// [distance](Choice::distance). `None` without a prediction, and for a pinned choice.
     ///
-    /// Where the [contrast](Source::contrast) of the taken candidate is known, the values of its
-    /// parameters compete, too: the choice is right if no other value is faster by more than 3 %,
-    /// and the expected loss counts what the best value saves.
+    /// If the [contrast](Source::contrast) of the taken candidate is known, the values of its
+    /// parameters compete too: the choice is right if no other value is faster by more than 3 %,
+    /// and the expected loss includes the saving of the best value.
     ///
     /// This takes some 100 µs, and a millisecond with parameters: use it for explanations, not for
     /// every choice.
@@ -112,10 +111,10 @@ impl<R: AsRef<[Row]>> Choice<R> {
         Some(self.values(source, nodes, nearest)?.odds(odds, seconds, self.distance))
     }
 
-    /// For each parameter of the taken candidate the least and the greatest value of those about
+    /// For each parameter of the taken candidate, the least and the greatest of the values around
     /// the taken one that tie with it: their predicted times exceed its time by less than 1 %, or
-    /// less than the standard deviation of the difference. `None` where the
-    /// [contrast](Source::contrast) is not known, and of a pinned choice.
+    /// by less than the standard deviation of the difference. `None` if the
+    /// [contrast](Source::contrast) is unknown, and for a pinned choice.
     pub fn tied<S: Source + ?Sized>(
         &self,
         source: &S,
@@ -129,7 +128,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
         if self.pinned { None } else { self.values(source, nodes, nearest)?.tied() }
     }
 
-    /// Which values tie, in words; `None` where none do.
+    /// The values that tie, as text; `None` without ties.
     #[must_use]
     pub fn ties_text(&self, tied: &[(i64, i64)]) -> Option<std::string::String> {
         let mut text = std::string::String::new();
@@ -166,12 +165,12 @@ impl LogNormal {
     fn of(prediction: &Prediction) -> Self {
         let seconds = prediction.seconds.get().max(f64::MIN_POSITIVE);
         let relative = prediction.deviation.get() / seconds;
-        // A time of zero with a deviation would have an infinite relative one here.
+        // Limited, because a time of zero with a deviation has an infinite relative deviation.
         let variance = (1.0 + (relative * relative).min(1e6)).ln();
         Self { mean: seconds.ln() - 0.5 * variance, deviation: variance.sqrt() }
     }
 
-    /// The logarithm this many deviations from the mean.
+    /// The logarithm at so many deviations from the mean.
     fn edge(&self, deviations: f64) -> f64 {
         self.mean + deviations * self.deviation
     }
@@ -181,8 +180,8 @@ impl LogNormal {
         (-0.5 * z * z).exp() / (self.deviation * ROOT_TAU)
     }
 
-    /// The probability of a time above the one whose logarithm is `t`; a half where they are equal
-    /// and exact.
+    /// The probability of a time above the one whose logarithm is `t`; one half for an exact, equal
+    /// time.
     fn chance_after(&self, t: f64) -> f64 {
         if self.deviation > 0.0 {
             0.5 * erfc((t - self.mean) / (self.deviation * core::f64::consts::SQRT_2))

@@ -1,7 +1,7 @@
 //! Roots and minima of functions of one integer (Brewer 1994, section 5.1).
 //!
-//! The functions are predictions, so they may be infinite or NaN in places: NaN counts as "not
-//! negative" where a sign is needed, and as infinite where a minimum is sought.
+//! The functions are predictions and may be infinite or NaN: NaN counts as "not negative" where a
+//! sign is needed, and as infinite where a minimum is sought.
 //!
 //! ```
 //! use strata_select::optimise::{global_minimum, integer_minimum, integer_root};
@@ -12,8 +12,8 @@
 //! assert_eq!(integer_root(0, 1000, |x| (x * x) as f64 - 99.0), 9);
 //! ```
 
-/// Points evaluated to find a change of sign, or the valleys of a function, in ranges too long to
-/// try exhaustively.
+/// Points evaluated to find a change of sign, or the valleys of a function, in ranges that are too
+/// long for exhaustive search.
 const GRID: i64 = 64;
 
 /// Ranges up to this length are tried exhaustively.
@@ -26,8 +26,9 @@ pub const EXHAUSTIVE: u64 = 256;
 /// roots, one of them. An empty range counts as negative throughout.
 ///
 /// # Source
-/// `IntegerRoot` of section 5.1. There the signs at the ends decide; here up to 64 points are
-/// evaluated before a function whose ends have the same sign is said to have no root.
+///
+/// `IntegerRoot` of section 5.1. There the signs at the ends decide. Here up to 64 points are
+/// evaluated before a function with equal signs at its ends counts as without a root.
 #[must_use]
 pub fn integer_root(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i64 {
     if bottom > top {
@@ -67,7 +68,7 @@ fn sign_change(bottom: i64, top: i64, negative: bool, f: &mut impl FnMut(i64) ->
     None
 }
 
-/// The minimum of `f` in `[bottom, top]`, if `f` falls until it rises: one valley, or one end.
+/// The minimum of `f` in `[bottom, top]`, if `f` falls and then rises (or only falls or rises).
 ///
 /// With several valleys the result lies in one of them. About 2 log₂(top - bottom) evaluations. An
 /// empty range yields `bottom`.
@@ -85,8 +86,8 @@ pub fn integer_minimum(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> 
     low
 }
 
-/// The minimum of `f` in `[bottom, top]`, which may have several valleys, as the digit width of a
-/// radix sort does.
+/// The minimum of `f` in `[bottom, top]`, which may have several valleys, as over the digit width
+/// of a radix sort.
 ///
 /// Exact for ranges of up to [`EXHAUSTIVE`] values and for functions with one valley; otherwise the
 /// best of the valleys found by 64 points. Of equal minima, an exhaustive search returns the first.
@@ -101,8 +102,7 @@ pub fn global_minimum(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i
         (bottom..=top).for_each(|x| best.offer(x, cost(f(x))));
         return best.at;
     }
-    // A valley is a point of the grid that is not above its neighbours; the minimum lies between
-    // those.
+    // A valley is a grid point not above its neighbours; the minimum lies between those.
     let mut last = [(bottom, f64::INFINITY), (bottom, cost(f(bottom)))];
     best.offer(bottom, last[1].1);
     for point in grid(bottom, top).chain([top]) {
@@ -141,7 +141,7 @@ fn cost(value: f64) -> f64 {
     if value.is_nan() { f64::INFINITY } else { value }
 }
 
-/// Up to [`GRID`] points between `bottom` and `top`, ends excluded, each once, rising.
+/// Up to [`GRID`] distinct points between `bottom` and `top`, ends excluded, rising.
 fn grid(bottom: i64, top: i64) -> impl Iterator<Item = i64> {
     let length = i128::from(top) - i128::from(bottom);
     let steps = length.min(i128::from(GRID) + 1);
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(integer_root(0, 10, |x| x as f64 - 3.0), 3);
         assert_eq!(integer_root(0, 10, |x| 10.0 - x as f64), 10);
         assert_eq!(integer_root(0, 10, |x| x as f64), 0);
-        // Both ends negative, positive between: there are roots, and one of them is found.
+        // Both ends negative, positive between: one of the two roots is found.
         let root = integer_root(0, 100, |x| 100.0 - ((x - 50) as f64).powi(2));
         assert!(root == 40 || root == 60, "{root}");
     }

@@ -26,17 +26,17 @@ pub struct Parameter {
     pub max: i64,
     /// The step from one value to the next.
     pub step: Step,
-    /// Where given, the value is not searched for the least time: it is the root of this function.
+    /// If given, the value is the root of this function instead of the value with the least time.
     pub root: Option<Root>,
-    /// Where given, the range of one problem: `min` and `max` only bound it.
+    /// If given, the range for one problem; `min` and `max` bound it.
     pub ends: Option<Ends>,
 }
 
-/// The ends of a parameter's range for one problem, not rounded: a function of the number of nodes,
-/// the cores to reckon with, and the library's inputs. `None` where the inputs are others.
+/// The ends of a parameter's range for one problem, before rounding: a function of the number of
+/// nodes, the usable cores, and the library's inputs. `None` for other inputs.
 ///
-/// All ends are equal: they hold numbers of the measured machine, in which two calibrations of one
-/// library differ.
+/// All ends compare equal: they hold numbers of the measured machine, in which two calibrations of
+/// one library differ.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::type_complexity, reason = "the arguments are named here")]
 pub struct Ends(pub fn(nodes: usize, cores: f64, x: &[f64]) -> Option<(f64, f64)>);
@@ -49,14 +49,13 @@ impl PartialEq for Ends {
 
 impl Eq for Ends {}
 
-/// A function of one parameter of a candidate, at whose root the parameter is best (Brewer 1994,
-/// section 5.2): of the number of nodes, and `x`, the library's inputs and all parameters of the
-/// candidate.
-/// The value taken is the last in the parameter's range before the sign changes, or before the
-/// function is `None`; the greatest where neither happens. Where it is `None` at the least value,
-/// the candidate has no prediction.
+/// A function of one parameter of a candidate; the parameter is best at its root (Brewer 1994,
+/// section 5.2). Its arguments are the number of nodes and `x`: the library's inputs and all
+/// parameters of the candidate. The value taken is the last in the parameter's range before the
+/// sign changes or the function is `None`, otherwise the greatest. If the function is `None` at the
+/// least value, the candidate has no prediction.
 ///
-/// All roots are equal: they come from models, and two calibrations of one library differ in these.
+/// All roots compare equal: they come from models, in which two calibrations of one library differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Root(pub fn(nodes: usize, x: &[f64]) -> Option<f64>);
 
@@ -104,20 +103,20 @@ impl Parameter {
         Self { root: Some(of), ..self }
     }
 
-    /// The range of one problem is this one, inside of `min` and `max`; see [`Ends`].
+    /// The range for one problem is this one, within `min` and `max`; see [`Ends`].
     #[must_use]
     pub const fn ends(self, ends: Ends) -> Self {
         Self { ends: Some(ends), ..self }
     }
 
-    /// The whole numbers between two ends that lie inside of `min` and `max`, as the least and the
-    /// greatest; none, where the greatest is less. Values begin at the least one.
+    /// The least and the greatest whole number between two ends, within `min` and `max`; the range
+    /// is empty if the greatest is less. Values begin at the least.
     #[must_use]
     pub fn within(&self, (first, last): (f64, f64)) -> (i64, i64) {
         if first.is_nan() || last.is_nan() {
             return (self.min, self.min.saturating_sub(1));
         }
-        // Casts cut off what follows the point, and saturate.
+        // Casts truncate and saturate.
         let (up, down) = (first as i64, last as i64);
         let up = if (up as f64) < first { up.saturating_add(1) } else { up };
         let down = if down as f64 > last { down.saturating_sub(1) } else { down };

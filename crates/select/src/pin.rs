@@ -22,7 +22,7 @@ pub struct Pin<'a> {
     pub parameters: Parameters,
 }
 
-/// What is wrong with the text of a pin.
+/// A fault in the text of a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinError<'a> {
     /// The pin.
@@ -107,10 +107,9 @@ impl core::error::Error for PinError<'_> {}
 
 /// The pins of several libraries, as one text.
 ///
-/// No single place knows all libraries that a program will use, so a pin's library is checked in
-/// two places: a library refuses a pin whose library name resembles its own
-/// ([`meant_for`](Self::meant_for)), and whoever knows at the end which libraries were used reports
-/// the unused pins. On Strata's nodes that is the run-time system.
+/// No part of a program knows all libraries that it will use, so a pin's library is checked in two
+/// places. A library refuses a pin whose library name resembles its own
+/// ([`meant_for`](Self::meant_for)). The run-time system reports unused pins when the program ends.
 ///
 /// ```
 /// use strata_select::Pins;
@@ -154,8 +153,8 @@ impl<'a> Pins<'a> {
         self.iter().find(|pin| pin.library == library)
     }
 
-    /// The pin of this library, or else one whose library name is so close to it that a typing
-    /// error is likely; choosing then refuses it.
+    /// The pin of this library, or else one whose library name is so similar that a typing error is
+    /// likely; choosing then refuses it.
     #[must_use]
     pub fn meant_for(self, library: &str) -> Option<Pin<'a>> {
         self.get(library).or_else(|| self.iter().find(|pin| closest(pin.library, [library]).is_some()))

@@ -124,8 +124,8 @@ pub struct Prediction {
     pub seconds: Seconds,
     /// Half the width of the interval; zero where the spread is unknown.
     pub half_width: Seconds,
-    /// The standard deviation of the true mean: of the coefficients, and the model's own error.
-    /// Used to rate choices.
+    /// The standard deviation of the true mean: from the coefficients, and from the model's own
+    /// error. Choices are rated by it.
     pub deviation: Seconds,
 }
 
@@ -145,7 +145,7 @@ impl Prediction {
         Some(Self { deviation: Seconds::new(deviation)?, ..self })
     }
 
-    /// The prediction times a factor, with all its uncertainty; `None` where that is not a time.
+    /// The prediction times a factor, with its uncertainty; `None` if the result is not a time.
     #[must_use]
     pub fn times(self, ratio: f64) -> Option<Self> {
         let longer = Self::new(self.seconds.0 * ratio, self.half_width.0 * ratio)?;

@@ -1,9 +1,8 @@
 //! Messages for people on standard error, the only way in which crates of Strata write there.
 //!
-//! `eprintln!` panics where standard error cannot be written: its disk is full, or its reader has
-//! gone, as in `program 2>&1 | head -1`. A remark must neither end a program nor, where it stands
-//! between two steps that nodes take together, let the other nodes wait for ever. There is nobody
-//! to tell that a message was lost, so [`say`](crate::say()) ignores it.
+//! `eprintln!` panics if standard error cannot be written: its disk is full, or its reader has
+//! gone, as in `program 2>&1 | head -1`. A message must neither end a program nor leave other nodes
+//! waiting for ever. A lost message cannot be reported, so [`say`](crate::say()) ignores the error.
 
 use std::fmt::{Arguments, Write as _};
 use std::io::Write as _;
@@ -11,12 +10,12 @@ use std::string::String;
 
 /// Writes a line to standard error, in one piece, and ignores every error.
 ///
-/// The message gets a line feed. All of it is one write: `eprintln!` writes several, and where
-/// nodes are processes the pieces of others come between them. [`say!`](crate::say!) takes the
-/// arguments of `format!`.
+/// A line feed is added. The whole message is one write: `eprintln!` writes several pieces, and
+/// messages of other processes come between them. [`say!`](crate::say!) takes the arguments of
+/// `format!`.
 ///
-/// A standard error that can be written, but is not read, blocks as with any other write: a message
-/// does not belong where other threads or nodes wait.
+/// A standard error that is not read blocks, as with any other write: do not write a message while
+/// other threads or nodes wait.
 ///
 /// # Panics
 /// Only where a value's own formatting does.
@@ -25,7 +24,7 @@ pub fn say(message: Arguments<'_>) {
     // A value whose formatting fails leaves the message incomplete, which is better than none.
     let _incomplete = line.write_fmt(message);
     line.push('\n');
-    // Without standard error there is nobody to tell.
+    // A failed write cannot be reported.
     let _unwritten = std::io::stderr().write_all(line.as_bytes());
 }
 

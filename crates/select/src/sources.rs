@@ -1,7 +1,7 @@
 //! This crate as text.
 
-/// The text of this crate, which `specc export --to rust` writes after models so that they need no
-/// crate: `lib`, then each module that does not need `std`, by its name.
+/// The source text of this crate, which `specc export --to rust` appends to models so that they
+/// need no crate: `lib`, then each module that does not need `std`, by its name.
 pub const SOURCES: &[(&str, &str)] = &[
     ("lib", include_str!("lib.rs")),
     ("choice", include_str!("choice.rs")),

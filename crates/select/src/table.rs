@@ -4,8 +4,8 @@
 use crate::model::joined;
 use crate::{Contrast, Model, Parameter, Parameters, Prediction, Verdict};
 
-/// The models of one library, compiled in: functions and constants, with nothing to parse at
-/// start. `specc` writes them; by hand it looks like this:
+/// The compiled-in models of one library: functions and constants, with nothing to parse at start.
+/// `specc` writes them; a handwritten one:
 ///
 /// ```
 /// use strata_select::{
@@ -81,30 +81,31 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The verdict on its model.
     pub verdict: Verdict,
-    /// The factor from a predicted to the expected time, at least 1. Beyond a modest own error it
-    /// is √(1 + own error²), as errors are assumed log-normal with the predicted time as their
-    /// median. A model with a large verification error is expected to be slower than predicted.
+    /// The factor from a predicted to the expected time, at least 1. If the model's own error is
+    /// large, it is √(1 + own error²), as errors are assumed log-normal with the predicted time as
+    /// their median: such a model is expected to be slower than predicted.
     pub expected_ratio: f64,
-    /// What its time is predicted from, of the library's inputs, then the candidate's parameters.
+    /// The model that predicts its time, from the library's inputs and then the candidate's
+    /// parameters.
     pub model: &'static Model,
-    /// Where this candidate is the library's [`Incumbent`]: its parameters, and the gain for which
-    /// it is left.
+    /// The parameters and the gain for which it is left, if this candidate is the library's
+    /// [`Incumbent`].
     pub incumbent: Option<(&'static [i64], f64)>,
-    /// How the errors of its model differ between values of its parameters, if that is known.
+    /// How the errors of its model differ between values of its parameters, if known.
     pub contrast: Option<Contrast>,
-    /// Whether it competes only where nodes are processes ([`Question::processes`](crate::Question)).
+    /// Whether it competes only if nodes are processes ([`Question::processes`](crate::Question)).
     pub needs_processes: bool,
 }
 
-/// The way that is taken as long as the models do not predict another to be faster by enough. How
-/// much is enough was measured: so a choice by models is not worse than this one way.
+/// The candidate that stays unless the models predict another to be faster by a measured gain. With
+/// this gain a choice by models does not lose more than this one candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Incumbent {
     /// The index of the candidate.
     pub candidate: usize,
     /// Its parameters.
     pub parameters: Parameters,
-    /// The share of its expected time that another must be expected to save; 1: it is always taken.
+    /// The share of its expected time that another candidate must save; 1: it is always taken.
     pub gain: f64,
 }
 
@@ -147,7 +148,7 @@ impl Entry {
         Self { incumbent: Some((parameters, gain)), ..self }
     }
 
-    /// The same, for nodes that are processes alone.
+    /// The same, only for nodes that are processes.
     #[must_use]
     pub const fn for_processes(self) -> Self {
         Self { needs_processes: true, ..self }
@@ -167,10 +168,10 @@ impl Domain<'_> {
     /// Any number of nodes.
     pub const ANY_NODES: (usize, usize) = (1, usize::MAX);
 
-    /// Moves a problem to the nearest one that was measured, NaN inputs to the least; returns its
-    /// number of nodes and the distance. The distance is the sum, over all values that moved, of
-    /// the factor to the nearest value less one: a problem twice as large as any measured one is at
-    /// distance 1. Where there is no factor, as from zero, a move counts 1.
+    /// Moves a problem to the nearest measured one, NaN inputs to the least; returns its number of
+    /// nodes and the distance. The distance is the sum, over all moved values, of the factor to the
+    /// nearest value less one: a problem twice as large as any measured one has distance 1. Where
+    /// there is no factor, as from zero, a move counts 1.
     pub fn nearest(&self, nodes: usize, inputs: &mut [f64]) -> (usize, f64) {
         let mut distance = 0.0;
         let mut move_to = |value: f64, nearest: f64| {
@@ -194,15 +195,15 @@ impl Domain<'_> {
 ///
 /// Implemented by [`Table`], and by `strata_model::LibraryModels` for models from a file.
 pub trait Source {
-    /// Where they were measured.
+    /// Where the models were measured.
     fn domain(&self) -> Domain<'_>;
 
     /// The time of a candidate in seconds; `None` outside what was measured or required. Must be
     /// fast and must not allocate: it is called for every value of the parameters.
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>;
 
-    /// The same with the interval of a new measurement, for the explanation. By default the time
-    /// alone.
+    /// The same with the interval of a new measurement, for the explanation. By default without an
+    /// interval.
     fn predict(
         &self,
         candidate: usize,
@@ -214,15 +215,15 @@ pub trait Source {
     }
 
     /// The value of the function whose root is a parameter of the candidate
-    /// ([`Root`](crate::Root)); `None` of a candidate without one, and outside what was measured or
-    /// required.
+    /// ([`Root`](crate::Root)); `None` for a candidate without one, and outside what was measured
+    /// or required.
     fn sign(&self, _candidate: usize, _nodes: usize, _inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
         None
     }
 
-    /// The least and the greatest value of a parameter of the candidate for a problem; none where
-    /// the greatest is less. `None` where it is as declared: it has no
-    /// [`ends`](crate::Parameter::ends). `cores`: no more than these are reckoned with.
+    /// The least and the greatest value of a parameter of the candidate for a problem; empty if the
+    /// greatest is less. `None` if the range is as declared: the parameter has no
+    /// [`ends`](crate::Parameter::ends). `cores`: the most cores that the range may use.
     fn range(
         &self,
         _candidate: usize,
@@ -245,31 +246,32 @@ pub trait Source {
         1.0
     }
 
-    /// The way that is taken as long as no other is predicted to be faster by enough.
+    /// The library's incumbent, if it has one.
     fn incumbent(&self) -> Option<Incumbent> {
         None
     }
 
-    /// How the errors of a candidate's model differ between values of its parameters; `None` where
-    /// that is not known, and odds then count candidates only.
+    /// How the errors of a candidate's model differ between values of its parameters; `None` if
+    /// unknown: odds then count candidates only.
     fn contrast(&self, _candidate: usize) -> Option<Contrast> {
         None
     }
 
-    /// How many samples the terms of a candidate's model are [corrected](crate::Correction) by;
-    /// `None` where they are not.
+    /// How many samples [correct](crate::Correction) the terms of a candidate's model; `None`
+    /// without a correction.
     fn corrected_by(&self, _candidate: usize) -> Option<usize> {
         None
     }
 }
 
 impl Table {
-    /// Of models of one library, calibrated on several transports and numbers of nodes and compiled
-    /// into one program, those for this transport (`threads`, `mpi`) and number of nodes: of those
-    /// of the transport the ones that cover the number, with the smallest range, else the nearest.
-    /// The first of equals; of another transport where there are none of this one; `None` of none.
+    /// The table for this transport (`threads`, `mpi`) and number of nodes, among tables of one
+    /// library that were calibrated on several transports and numbers of nodes. Of the transport's
+    /// tables it is the one with the smallest range that covers the number, else the nearest; the
+    /// first of equals. Without tables of the transport, one of another; `None` if there are none
+    /// at all.
     ///
-    /// Not every choice has a model there: see [`choose_among`](crate::choose_among).
+    /// A choice may still lack a model there: see [`choose_among`](crate::choose_among).
     pub fn fitting<'t>(
         tables: impl IntoIterator<Item = &'t Self>,
         transport: &str,
@@ -282,7 +284,7 @@ impl Table {
         })
     }
 
-    /// A candidate's model, if this is the number of inputs.
+    /// A candidate's model, if the number of inputs is right.
     fn model(&self, candidate: usize, inputs: &[f64]) -> Option<&'static Model> {
         let entry = self.entries.get(candidate)?;
         (inputs.len() == self.inputs.len()).then_some(entry.model)

@@ -1,5 +1,4 @@
-//! How sure the values of a candidate's parameters are, from the errors that a model makes between
-//! them.
+//! How sure the values of a candidate's parameters are, from the model's errors between them.
 
 use std::vec::Vec;
 
@@ -7,9 +6,10 @@ use crate::{Contrast, MAX_INPUTS, Odds, Parameter, Parameters, Source, octaves};
 
 /// Values whose times differ by less than this share are shown as equally fast.
 const TIE: f64 = 0.01;
-/// A value is right if none is faster by more than this share: less is hardly ever measured.
+/// A value is right if no other is faster by more than this share: smaller differences are hardly
+/// ever measured.
 const RIGHT: f64 = 0.03;
-/// As many values of one parameter as are compared.
+/// The most values of one parameter that are compared.
 const MOST: usize = 64;
 /// Pairs of random errors, each with its opposite.
 const DRAWS: usize = 250;
@@ -25,8 +25,8 @@ struct Line {
     taken: usize,
 }
 
-/// The values of parameter `which`, the others as taken; `None` where there is no other value, and
-/// for a parameter that is a root.
+/// The values of parameter `which`, with the others as taken; `None` if there is no other value,
+/// and for a parameter that is a root.
 fn line<S: Source + ?Sized>(
     source: &S,
     (candidate, nodes, inputs): (usize, usize, &[f64]),
@@ -46,7 +46,7 @@ fn line<S: Source + ?Sized>(
     if parameter.count() <= MOST as u64 {
         values.extend(parameter.values());
     } else {
-        // Evenly over the logarithms, and the taken one.
+        // Values evenly spaced in the logarithm, and the taken one.
         let steps = (MOST - 2) as f64;
         let mut next = low;
         values.extend(parameter.values().take(MOST * MOST).filter(|value| {
@@ -58,7 +58,7 @@ fn line<S: Source + ?Sized>(
         }));
         values.push(parameter.at(last));
     }
-    // Where the range of the problem begins elsewhere, it need not be one of those declared.
+    // If the range of the problem begins at another value, the taken one need not be declared.
     values.push(at);
     values.sort_unstable();
     values.dedup();
@@ -118,8 +118,8 @@ impl Line {
         (right / count, saved / count)
     }
 
-    /// The values about the taken one that cannot be told from it: their predicted times exceed its
-    /// time by less than the standard deviation of the difference, or by less than [`TIE`].
+    /// The values around the taken one that tie with it: their predicted times exceed its time by
+    /// less than the standard deviation of the difference, or by less than [`TIE`].
     fn tied(&self, contrast: Contrast) -> (i64, i64) {
         let ties = |place: &usize| {
             let distance = (self.places[*place] - self.places[self.taken]).abs();
@@ -150,8 +150,9 @@ impl<S: Source + ?Sized> Values<'_, S> {
         (0..self.declared.len()).map(move |which| line(self.source, place, self.declared, &self.taken, which))
     }
 
-    /// The odds of candidates, `odds`, with those of the values of the taken one: each parameter
-    /// alone, as if they erred independently. `seconds`: the expected time of the taken one.
+    /// Combines the odds of the candidates, `odds`, with those of the taken candidate's values:
+    /// each parameter alone, as if errors of parameters were independent. `seconds`: the expected
+    /// time of the taken candidate.
     pub(crate) fn odds(&self, mut odds: Odds, seconds: f64, distance: f64) -> Odds {
         let Some(contrast) = self.source.contrast(self.candidate) else { return odds };
         let contrast = Contrast { deviation: contrast.deviation.hypot(distance), ..contrast };
@@ -170,7 +171,7 @@ impl<S: Source + ?Sized> Values<'_, S> {
     }
 }
 
-/// Normal numbers, always the same: Marsaglia (2003), and Box and Muller (1958).
+/// A fixed sequence of normal numbers: Marsaglia (2003), and Box and Muller (1958).
 struct Normal(u64);
 
 impl Normal {
@@ -216,8 +217,8 @@ mod tests {
         let contrast = |reach| Contrast { deviation: 0.2, reach };
         let flat = line(&[1.0; 5], 2);
         let (right, saved) = flat.odds(contrast(0.01));
-        // Of five with independent errors of 0.14 each is the best as often; the best saves 1.16 of
-        // these deviations.
+        // Of five values with independent errors of 0.14, each is the best equally often; the best
+        // saves 1.16 of these deviations.
         assert!((0.2..0.5).contains(&right) && (0.1..0.2).contains(&saved), "{right} {saved}");
         let (alike, less) = flat.odds(contrast(50.0));
         assert!(alike > right && less < 0.5 * saved, "{alike} {less}");

@@ -1,16 +1,16 @@
 //! Explanations that fit a screen: lines of at most 80 columns, wrapped between words, without
-//! memory of their own.
+//! allocation.
 
 use core::fmt::{self, Write};
 
 /// Columns of a line.
 const COLUMNS: usize = 80;
-/// Bytes of a word that are kept until it is known where it goes; the rest of a longer one follows.
+/// Bytes of a word that are buffered until its line is known; the rest of a longer word follows.
 const WORD: usize = 128;
-/// What stands before the rest of a wrapped line, beyond the blanks that begin it.
+/// The indent of a wrapped line, beyond the blanks at the line's beginning.
 const INDENT: usize = 4;
 
-/// Prints a text wrapped. A word that is wider than a line, such as a path, stays whole.
+/// Prints a text wrapped. A word wider than a line, such as a path, stays whole.
 pub(crate) struct Wrapped<T>(pub(crate) T);
 
 impl<T: fmt::Display> fmt::Display for Wrapped<T> {
@@ -22,7 +22,7 @@ impl<T: fmt::Display> fmt::Display for Wrapped<T> {
     }
 }
 
-/// What a function prints.
+/// The output of a function.
 pub(crate) struct Printed<F>(pub(crate) F);
 
 impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Printed<F> {
@@ -45,12 +45,12 @@ struct Wrapping<'a, 'b> {
     to: &'a mut fmt::Formatter<'b>,
     /// Columns that the line has so far.
     column: usize,
-    /// What the line's rest begins with, if it is wrapped.
+    /// The indent of the wrapped rest of the line.
     indent: usize,
     /// Blanks that are due before the next word.
     blanks: usize,
     word: Word,
-    /// The word goes on with one whose beginning is written.
+    /// The word continues one whose beginning is already written.
     torn: bool,
 }
 

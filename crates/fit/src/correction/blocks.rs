@@ -9,16 +9,16 @@ use super::process::Point;
 use crate::Residual;
 use crate::points;
 
-/// More samples than this add little; whole blocks are left out.
+/// More samples add little; whole blocks are left out.
 const ENOUGH: usize = 200;
-/// Pairs of values from which their differences count.
+/// The least number of pairs of values for which differences are used.
 const LEAST_PAIRS: usize = 20;
 /// Distances at which differences may reach their greatest variance, as shares of the range.
 const REACHES: [f64; 6] = [0.03, 0.1, 0.2, 0.4, 0.8, 1.6];
 
-/// An input over which the samples vary.
+/// An input that varies in the samples.
 pub(super) struct Axis {
-    /// Its place among the inputs.
+    /// Its index among the inputs.
     pub(super) input: usize,
     /// Whether it is a parameter.
     pub(super) parameter: bool,
@@ -39,15 +39,15 @@ impl Axis {
 pub(super) struct Blocks<'a> {
     pub(super) axes: Vec<Axis>,
     pub(super) rows: Vec<&'a Residual>,
-    /// What the terms leave, row by row.
+    /// The residuals of the terms, row by row.
     pub(super) points: Vec<Point>,
     /// The rows of each combination of parameters, block by block.
     pub(super) settings: Vec<Vec<Vec<usize>>>,
 }
 
 impl<'a> Blocks<'a> {
-    /// `parameters`: the places of inputs that are parameters. Samples that the fit of the terms left
-    /// out take part: what the terms miss may be an effect of a parameter.
+    /// `parameters`: the indices of inputs that are parameters. Samples that the fit of the terms
+    /// left out take part: a large residual may be an effect of a parameter.
     pub(super) fn new(residuals: &'a [Residual], parameters: &[usize]) -> Self {
         let good = |r: &&Residual| r.observed > 0.0 && r.predicted > 0.0 && r.predicted.is_finite();
         let mut rows: Vec<&Residual> = residuals.iter().filter(|r| !r.verify).filter(good).collect();
@@ -91,8 +91,8 @@ impl<'a> Blocks<'a> {
         self.settings.iter().map(Vec::as_slice).filter(move |block| block.len() >= least)
     }
 
-    /// Which combination of a block a rule takes that adds `correction` to the logarithm of the
-    /// predicted time of each row; of those that tie the middle one.
+    /// The combination of a block with the least predicted time, if `correction` is added to the
+    /// logarithm of each row's predicted time; of ties the middle one.
     pub(super) fn taken(&self, block: &[Vec<usize>], correction: &dyn Fn(usize) -> f64) -> usize {
         let times: Vec<f64> = block
             .iter()
@@ -108,8 +108,8 @@ impl<'a> Blocks<'a> {
         tied[(tied.len() - 1) / 2]
     }
 
-    /// By what share the time of the combination that a rule takes exceeds the least measured time,
-    /// for each block of at least so many combinations.
+    /// The relative excess of the chosen combination's time over the least measured time, for each
+    /// block of at least so many combinations.
     pub(super) fn regrets(&self, least: usize, correction: &dyn Fn(usize) -> f64) -> Vec<f64> {
         let regret = |block: &[Vec<usize>]| {
             let time = |rows: &Vec<usize>| mean(rows.iter().map(|row| self.rows[*row].observed.ln()));
@@ -119,8 +119,8 @@ impl<'a> Blocks<'a> {
         self.telling(least).map(regret).collect()
     }
 
-    /// How the errors that remain, row by row, differ between two combinations of one block; noise
-    /// that repeats tell is taken out.
+    /// How the remaining errors, row by row, differ between two combinations of one block, without
+    /// the noise that repeats show.
     pub(super) fn contrast(&self, errors: &[f64]) -> Option<Contrast> {
         let mut pairs = Vec::new();
         for block in &self.settings {
@@ -138,7 +138,8 @@ impl<'a> Blocks<'a> {
         if pairs.len() < LEAST_PAIRS {
             return None;
         }
-        // Where nothing tells the noise, it is what values next to each other differ by.
+        // If no repeats show the noise, it is estimated from the differences of neighbouring
+        // values.
         let noise_is_known = self.rows.iter().any(|row| row.noise > 0.0);
         let count = pairs.len() as f64;
         // Least squares of the variance for each reach.
@@ -163,7 +164,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// So many significant digits: more are not known.
+/// Rounds to so many significant digits: further digits are noise.
 pub(super) fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }

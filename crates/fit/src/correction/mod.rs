@@ -1,14 +1,14 @@
 //! Corrections of a model for the values of a candidate's parameters.
 //!
-//! The terms of a model may hold nothing of a parameter, have no least value inside its range, or
-//! miss what decides between its values, such as cache conflicts. What decides is the effect at the
-//! *same* input: so samples of one input are a block with an effect of its own ([`process`]), and a
-//! smooth function of inputs and parameters is fitted to what the terms leave. Tabulated on a few
-//! knots, it multiplies the sum of the terms.
+//! The terms of a model may lack a parameter, have no least value inside its range, or miss the
+//! effect that separates its values, such as cache conflicts. Only effects at the *same* input
+//! matter: samples of one input form a block with an effect of its own ([`process`]), and a smooth
+//! function of inputs and parameters is fitted to the residuals. Tabulated on a few knots, it
+//! multiplies the sum of the terms.
 //!
-//! It is used only where it lowers the regret of the chosen value, the share by which its time
-//! exceeds the least one that was measured at the input, beyond noise: for each block the value is
-//! chosen by a process that has not seen the block.
+//! It is used only if it lowers the regret of the chosen value beyond noise. The regret is the
+//! share by which the value's time exceeds the least measured time at the input; for each block the
+//! value is chosen by a process fitted without the block.
 
 mod blocks;
 mod process;
@@ -23,35 +23,35 @@ use crate::stats::t_quantile;
 use blocks::{Axis, Blocks, mean, rounded};
 use process::Process;
 
-/// Combinations of parameters that tell something in one block.
+/// The least number of combinations of parameters in a usable block.
 const LEAST_SETTINGS: usize = 3;
-/// Blocks of so many that a comparison needs.
+/// The least number of such blocks for a comparison.
 const LEAST_BLOCKS: usize = 5;
-/// A mean regret that is lower by less than this is not worth a table.
+/// A smaller reduction of the mean regret is not worth a table.
 const LEAST_GAIN: f64 = 0.003;
 /// The confidence, two-sided, that the regret is lower: 95 % one-sided.
 const SURE: f64 = 0.9;
-/// Knots of a parameter, of another input, and factors at most.
+/// The most knots of a parameter and of another input, and the most factors.
 const KNOTS: usize = 12;
 const INPUT_KNOTS: usize = 6;
 const FACTORS: usize = 256;
 
-/// What the samples tell of the values of the parameters.
+/// The findings of the samples about the values of the parameters.
 pub(crate) struct Outcome {
-    /// The correction, where it is used.
+    /// The correction, if it is used.
     pub(crate) correction: Option<Corrected>,
     /// How the errors of the model, corrected or not, differ between values.
     pub(crate) contrast: Option<Contrast>,
-    /// What the user should know of each parameter.
+    /// Warnings about each parameter.
     pub(crate) warnings: Vec<String>,
 }
 
-/// A correction with what is known of it.
+/// A correction with its quality.
 pub(crate) struct Corrected {
     pub(crate) table: Correction,
-    /// The root mean square of the errors with which blocks are predicted from all others, relative.
+    /// The root mean square of the relative errors when blocks are predicted from all others.
     pub(crate) error: f64,
-    /// The mean regret by the terms alone and with the correction.
+    /// The mean regret with the terms only, and with the correction.
     pub(crate) regrets: [f64; 2],
 }
 
@@ -83,8 +83,8 @@ pub(crate) fn judge(model: &Model, residuals: &[Residual], parameters: &[String]
     outcome
 }
 
-/// The correction, if it chooses better than the terms alone, and the smooth part at each row by a
-/// process that has not seen its block.
+/// The correction, if it chooses better than the terms only, and the smooth part at each row, from
+/// a process fitted without its block.
 fn corrected(model: &Model, blocks: &Blocks<'_>) -> Option<(Corrected, Vec<f64>)> {
     if blocks.axes.len() > MAX_AXES || blocks.telling(LEAST_SETTINGS).count() < LEAST_BLOCKS {
         return None;
@@ -99,7 +99,7 @@ fn corrected(model: &Model, blocks: &Blocks<'_>) -> Option<(Corrected, Vec<f64>)
     let gain = mean(gains.iter().copied());
     let variance = gains.iter().map(|g| (g - gain).powi(2)).sum::<f64>() / (count - 1.0);
     let least = t_quantile(SURE, gains.len() - 1)? * (variance / count).sqrt();
-    // Terms without a parameter know nothing that the samples would have to outdo.
+    // If the terms lack a parameter, a smaller gain is enough.
     let mut unknown = blocks.axes.iter().filter(|axis| axis.parameter);
     let unknown = unknown.any(|axis| !has_term(model, &model.inputs[axis.input].name));
     if gain <= if unknown { 0.0 } else { least.max(LEAST_GAIN) } {
@@ -139,15 +139,15 @@ fn tabulated(model: &Model, blocks: &Blocks<'_>, process: &Process<'_>) -> Corre
     Correction { samples: blocks.rows.len(), axes, factors }
 }
 
-/// Of the measured values so many, the ends among them, as evenly spaced in their logarithms as may
-/// be.
+/// So many of the measured values, with both ends, as evenly spaced in their logarithms as
+/// possible.
 fn knots(axis: &Axis, count: usize) -> Vec<f64> {
     let places: Vec<f64> = axis.values.iter().map(|value| axis.place(*value)).collect();
     let mut knots = Vec::new();
     let mut from = 0;
     for knot in 0..count {
         let wanted = knot as f64 / (count - 1).max(1) as f64;
-        // Enough values remain for the knots that follow.
+        // Leave enough values for the following knots.
         let last = axis.values.len() - (count - knot);
         let away = |i: &usize| (places[*i] - wanted).abs();
         let Some(best) = (from..=last).min_by(|a, b| away(a).total_cmp(&away(b))) else { break };
@@ -157,7 +157,7 @@ fn knots(axis: &Axis, count: usize) -> Vec<f64> {
     knots
 }
 
-/// What became of a parameter that the warnings are of.
+/// Whether a correction chooses the parameter, for a warning.
 fn mended(corrected: Option<&Corrected>) -> String {
     match corrected {
         Some(Corrected { table, .. }) => {
@@ -177,7 +177,7 @@ fn has_term(model: &Model, name: &str) -> bool {
     model.terms.iter().any(|term| term.relevant && reads(term, name))
 }
 
-/// That no term of the parameter was kept.
+/// A warning that no term of the parameter was kept.
 fn dropped(model: &Model, name: &str, corrected: Option<&Corrected>) -> Option<String> {
     if has_term(model, name) {
         return None;
@@ -197,7 +197,7 @@ fn dropped(model: &Model, name: &str, corrected: Option<&Corrected>) -> Option<S
     Some(format!("model `{}`: of the parameter `{name}` {why}{advice}", model.name))
 }
 
-/// That the least time lies at an end of the parameter's range in most blocks.
+/// A warning that the least time is at an end of the parameter's range in most blocks.
 fn at_an_end(
     model: &Model,
     name: &str,
@@ -231,7 +231,7 @@ fn at_an_end(
     ))
 }
 
-/// Why a model is corrected, in words.
+/// Why a model is corrected, as text.
 pub(crate) fn reason(corrected: &Corrected) -> String {
     let [named, with] = corrected.regrets.map(percent);
     format!(

@@ -1,28 +1,28 @@
-//! A Gaussian process for what the terms of a model leave: an effect of each block, which all values
-//! measured there share, a smooth function of the inputs and parameters, and noise.
+//! A Gaussian process for the residuals of the terms: an effect of each block, which all its values
+//! share, a smooth function of the inputs and parameters, and noise.
 //!
 //! The smooth function has Matérn's covariance of order 3/2 over the logarithms of inputs and
-//! parameters, with a length for the parameters and one for the other inputs. Lengths and variances
-//! are those of the greatest likelihood on a coarse grid, the overall scale in closed form.
+//! parameters, with one length for the parameters and one for the other inputs. Lengths and
+//! variances maximise the likelihood on a coarse grid, with the overall scale in closed form.
 //!
 //! Source: Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), §2.2, §4.2
 //! (Matérn), §5.4.1 (likelihood), §5.4.2 (leaving out, here whole blocks).
 
-/// Variances over that of the noise.
+/// Ratios of a variance to that of the noise.
 const RATIOS: [f64; 8] = [0.0, 0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0];
 /// Lengths as shares of the measured range.
 const LENGTHS: [f64; 6] = [0.15, 0.3, 0.6, 1.2, 2.4, 4.8];
-/// Rounds over the grid, one number after the other.
+/// Rounds of the search over the grid, one coordinate after the other.
 const ROUNDS: usize = 4;
-/// Smaller squares than this, relative, are rounding.
+/// Smaller relative squares are rounding.
 const EXACT: f64 = 1e-10;
 
-/// What is known at one sample.
+/// The data of one sample.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     /// Samples of one block share an effect.
     pub(super) block: usize,
-    /// The place on each axis, 0 to 1 over what was measured.
+    /// The place on each axis, 0 to 1 over the measured range.
     pub(super) place: Vec<f64>,
     /// The logarithm of the measured time over the predicted one.
     pub(super) residual: f64,
@@ -40,7 +40,8 @@ pub(super) struct Process<'a> {
     weights: Vec<f64>,
 }
 
-/// Places in the grid: ratio of the smooth part and of the blocks, lengths of parameters and inputs.
+/// Indices in the grid: ratio of the smooth part and of the blocks, lengths of parameters and
+/// inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape([usize; 4]);
 
@@ -66,7 +67,7 @@ impl Shape {
 }
 
 impl<'a> Process<'a> {
-    /// Fits a process to points; `None` where no covariance can be inverted.
+    /// Fits a process to points; `None` if no covariance can be inverted.
     pub(super) fn fit(points: &'a [Point], parameters: &'a [bool]) -> Option<Self> {
         let mut best = (Shape([3, 3, 2, 2]), f64::NEG_INFINITY);
         best.1 = likelihood(points, parameters, best.0).unwrap_or(f64::NEG_INFINITY);
@@ -74,7 +75,7 @@ impl<'a> Process<'a> {
             let before = best.0;
             for number in 0..Shape::SIZES.len() {
                 for step in [-1_isize, 1] {
-                    // Uphill as far as it goes.
+                    // Uphill as long as the likelihood rises.
                     while let Some(next) = best.0.0[number].checked_add_signed(step) {
                         let mut shape = best.0;
                         shape.0[number] = next;
@@ -116,7 +117,7 @@ impl<'a> Process<'a> {
         self.points.iter().zip(&self.weights).map(one).sum()
     }
 
-    /// The smooth part at each point where all points of its block take no part.
+    /// The smooth part at each point, from a fit without the points of its block.
     pub(super) fn left_out(&self) -> Vec<f64> {
         let size = self.points.len();
         let mut found = vec![0.0; size];
@@ -163,7 +164,7 @@ fn likelihood(points: &[Point], parameters: &[bool], shape: Shape) -> Option<f64
     Some(-0.5 * n * (square / n + EXACT).ln() - determinant)
 }
 
-/// The lower factor L of a positive matrix LLᵀ, in its place.
+/// The lower factor L of a positive matrix LLᵀ, in place.
 fn cholesky(mut a: Vec<f64>, size: usize) -> Option<Vec<f64>> {
     for j in 0..size {
         for i in j..size {
@@ -182,7 +183,7 @@ fn cholesky(mut a: Vec<f64>, size: usize) -> Option<Vec<f64>> {
     Some(a)
 }
 
-/// Solves Lx = b in the place of b.
+/// Solves Lx = b in place of b.
 fn forward(l: &[f64], size: usize, b: &mut [f64]) {
     for i in 0..size {
         let row = &l[i * size..i * size + i];
@@ -191,7 +192,7 @@ fn forward(l: &[f64], size: usize, b: &mut [f64]) {
     }
 }
 
-/// Solves LLᵀx = b in the place of b.
+/// Solves LLᵀx = b in place of b.
 fn solve(l: &[f64], size: usize, b: &mut [f64]) {
     forward(l, size, b);
     for i in (0..size).rev() {
@@ -230,7 +231,7 @@ mod tests {
         let left = process.left_out();
         for block in 0..12 {
             let rows: Vec<usize> = (0..points.len()).filter(|i| points[*i].block == block).collect();
-            // Differences within the block are told by the other blocks.
+            // The other blocks determine differences within the block.
             for row in &rows[1..] {
                 let truth = points[*row].residual - points[rows[0]].residual;
                 assert!((left[*row] - left[rows[0]] - truth).abs() < 0.05, "{block} {row}");

@@ -1,16 +1,16 @@
 //! The Cholesky factor of a covariance, which may be singular.
 
-/// A pivot of less than this share of its diagonal element is rounding.
+/// A pivot below this share of its diagonal element is rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Elements of less than this share of their row are lost when the factor is rounded to `f32`.
+/// Elements below this share of their row vanish when the factor is rounded to `f32`.
 const NOTHING: f64 = 1e-8;
 
 /// The factor L of a covariance LL' of `count` coefficients, row by row; the lower triangle of L
-/// column by column. Nothing of nothing.
+/// column by column. Empty for an empty covariance.
 ///
-/// A singular covariance, of coefficients that depend on each other, has zeros in its factor; so has
-/// one where an element is nothing beside the standard error of its coefficient.
+/// The covariance of dependent coefficients is singular, and its factor has zeros; so has a factor
+/// with an element that is negligible beside the standard error of its coefficient.
 pub(super) fn cholesky(covariance: &[f64], count: usize) -> Vec<f64> {
     if covariance.len() != count * count {
         return Vec::new();
@@ -40,7 +40,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Of AA' for an A of `count` rows and `rank` columns.
+        /// The covariance AA' of a random A with `count` rows and `rank` columns.
         #[test]
         fn the_factor_times_itself_is_the_covariance(
             count in 1_usize..7,

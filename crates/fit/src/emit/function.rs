@@ -11,12 +11,12 @@ use strata_model::{Expr, Resolved, expr};
 
 use super::factor::cholesky;
 
-/// Names that functions must not take: those that their text calls.
+/// Names that functions must not take, because their text calls them.
 const OWN: [&str; 6] = ["fill", "holds", "require", "spread", "within", "m_"];
 /// Names that variables must not take.
 const LOCALS: [&str; 12] =
     ["nodes", "p", "log_p", "sqrt_p", "x", "to", "seconds", "square", "deviation", "by", "shifted", "m_"];
-/// Lines are broken beyond this.
+/// Longer lines are broken.
 const WIDTH: usize = 108;
 
 /// The functions and statics of all models.
@@ -36,7 +36,7 @@ impl<'a> Functions<'a> {
         Self { resolved, names, scope }
     }
 
-    /// A model of the set; nothing for one that is not known.
+    /// A model of the set; empty for an unknown one.
     pub(super) fn of_model(&self, model: &Model, formula: &Formula) -> String {
         if is_unknown(formula) {
             return String::new();
@@ -45,7 +45,8 @@ impl<'a> Functions<'a> {
         self.emit(name, formula, "pub ")
     }
 
-    /// The static of a model called `name` after `before` it, and the functions that it needs.
+    /// The static of a model called `name`, with `before` in front, and the functions that it
+    /// needs.
     pub(super) fn emit(&self, name: &str, formula: &Formula, before: &str) -> String {
         let locals = Locals::new(formula);
         let mut sites = Vec::new();
@@ -60,7 +61,7 @@ impl<'a> Functions<'a> {
             [site] if outer.as_name().is_some() => self.of_another(name, formula, site, &locals),
             _ => self.computed(name, formula, (&outer, &terms, &sites), &locals),
         };
-        // A candidate's model has its correction itself.
+        // A candidate's model contains its correction.
         let model = match &formula.correction {
             Some(correction) if !formula.terms.is_empty() => corrected(&model, formula, correction),
             _ => model,
@@ -68,7 +69,7 @@ impl<'a> Functions<'a> {
         format!("{functions}{before}static {}: Model = {model};\n\n", static_name(name))
     }
 
-    /// The static of a model where it computes the same as this formula.
+    /// The static of a model that computes the same as this formula, if there is one.
     pub(super) fn equal(&self, model: &str, formula: &Formula) -> Option<String> {
         let other = self.resolved.formula(model)?;
         let same = |a: &Formula, b: &Formula| {
@@ -86,7 +87,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// Nothing but another model: so is its interval.
+    /// A model that only calls another model, and has its interval.
     fn of_another(&self, name: &str, formula: &Formula, site: &Site, locals: &Locals) -> (String, String) {
         let arguments: Vec<String> = site.arguments.iter().map(|a| locals.rust(a)).collect();
         // The model checks its own ranges.
@@ -98,7 +99,7 @@ impl<'a> Functions<'a> {
         (function, format!("Model::Of(&{}, {name})", self.static_of(&site.model)))
     }
 
-    /// Of several other models: the time, and the interval by finite differences.
+    /// A model that calls several others: the time, and the interval by finite differences.
     fn computed(
         &self,
         name: &str,
@@ -129,7 +130,7 @@ impl<'a> Functions<'a> {
         (code, format!("Model::Computed {{ seconds: {seconds}, predict: {name} }}"))
     }
 
-    /// A closure that tells the time if the result of call `k` were different.
+    /// A closure that computes the time if the result of call `k` were different.
     fn shift(&self, k: usize, sites: &[Site], outer: &Expr, locals: &Locals) -> String {
         let mut bindings = vec![(locals.result(k), format!("{} + by", locals.result(k)))];
         for (later, site) in sites.iter().enumerate().skip(k + 1).filter(|(_, site)| site.nested()) {
@@ -152,24 +153,24 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// The static of the model whose functions are called `name`. A library's table may be called as
-/// its model.
+/// The static of the model whose functions are called `name`. A library's table may have the name
+/// of its model.
 pub(super) fn static_name(name: &str) -> String {
     name.to_ascii_uppercase() + "_MODEL"
 }
 
-/// Whether nothing is predicted at all.
+/// Whether the model predicts nothing.
 fn is_unknown(formula: &Formula) -> bool {
     formula.mean.as_number().is_some_and(f64::is_nan)
 }
 
-/// A function called `name` of a value that may have any sign.
+/// A function called `name` of a value with any sign.
 pub(super) fn signed(name: &str, formula: &Formula) -> String {
     value(name, formula, &Locals::new(formula), "Some(", ")")
 }
 
-/// A function called `name` of the ends of a parameter's range, of a candidate with this formula.
-/// More cores than were measured do not count.
+/// A function called `name` of the ends of a parameter's range, for a candidate with this formula.
+/// The cores are at most the measured number.
 pub(super) fn ends(name: &str, formula: &Formula, ends: &Ends) -> String {
     let mut locals = Locals::new(formula);
     let both = ends.ends();
@@ -234,13 +235,13 @@ fn corrected(model: &str, formula: &Formula, correction: &Corrected) -> String {
     )
 }
 
-/// Six digits: a covariance is known to far fewer.
+/// Six digits: a covariance is far less certain.
 fn short(number: f64) -> String {
     let text = format!("{number:.5e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let digits = digits.trim_end_matches('0').trim_end_matches('.');
     match (digits, exponent) {
-        // Smaller numbers than `f32` can hold.
+        // Too small for `f32`.
         _ if number.abs() < f64::from(f32::MIN_POSITIVE) => "0.0".into(),
         (digits, "0") if digits.contains('.') => digits.into(),
         (digits, exponent) => format!("{digits}e{exponent}"),
@@ -291,7 +292,7 @@ fn squares(fit: &FitSpread, terms: &[Expr], locals: &Locals) -> String {
     code + &format!("    let mut deviation = {from_fit} + {own};\n")
 }
 
-/// A `Compute` of the values whose expressions are `computed` and whose text is `values`.
+/// A `Compute` that evaluates the expressions `computed` and returns the values `values`.
 fn compute<'f>(
     name: &str,
     formula: &Formula,
@@ -311,7 +312,7 @@ fn compute<'f>(
     )
 }
 
-/// A function of one value, which is returned between `before` and `after`.
+/// A function that returns one value, as text between `before` and `after`.
 fn value(name: &str, formula: &Formula, locals: &Locals, before: &str, after: &str) -> String {
     let checks: Vec<&Check> = formula.checks.iter().filter(|check| !always_passes(check, locals)).collect();
     let used: Vec<&Expr> = checks.iter().map(|check| check.expr()).chain([&formula.mean]).collect();
@@ -352,10 +353,10 @@ pub(super) fn listed(items: &[String]) -> String {
     joined(items, ",")
 }
 
-/// Items on as few lines as hold them, the first of which is begun.
+/// Items on as few lines as possible; the first line is already begun.
 fn joined(items: &[String], separator: &str) -> String {
     let mut text = String::new();
-    // What stands before the list is at most this long.
+    // The text before the list has at most this length.
     let mut column = 24;
     for (place, item) in items.iter().enumerate() {
         let separator = if place + 1 < items.len() { separator } else { "" };
@@ -371,7 +372,7 @@ fn joined(items: &[String], separator: &str) -> String {
     text
 }
 
-/// Whether a check reads nothing and passes.
+/// Whether a check is constant and passes.
 fn always_passes(check: &Check, locals: &Locals) -> bool {
     let expr = locals.nodes.fix(check.expr());
     expr.is_constant()
@@ -381,7 +382,7 @@ fn always_passes(check: &Check, locals: &Locals) -> bool {
         })
 }
 
-/// How the names of an expression are written in one function.
+/// The spelling of an expression's names in one function.
 struct Locals {
     names: Vec<String>,
     inputs: Vec<String>,
@@ -396,12 +397,12 @@ impl Locals {
         Self { names: formula.inputs.clone(), inputs, nodes: formula.nodes, results: scope }
     }
 
-    /// The statement that takes those inputs out of `x` that `reads` selects.
+    /// The statement that binds the inputs selected by `reads` from `x`.
     fn bound_inputs(&self, reads: impl Fn(&str) -> bool) -> String {
         self.bound_to(self.names.len(), reads)
     }
 
-    /// The same where `x` has only the first `count` of them.
+    /// The same if `x` has only the first `count` of them.
     fn bound_to(&self, count: usize, reads: impl Fn(&str) -> bool) -> String {
         let bound = |(name, input): (&String, &String)| if reads(name) { input.clone() } else { "_".into() };
         let all: Vec<String> = self.names.iter().zip(&self.inputs).take(count).map(bound).collect();

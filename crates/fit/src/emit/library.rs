@@ -7,8 +7,8 @@ use strata_model::set::{Incumbent, Library, LibraryModels, ModelSet};
 use super::function::{self, Functions};
 use strata_select::{Contrast, Domain, Source as _, Step};
 
-/// The name of a library's table. Two libraries may differ in case only; the place in the set tells
-/// them apart.
+/// The name of a library's table. The names of two libraries may differ in case only; their index
+/// in the set then separates them.
 pub(super) fn table_name(set: &ModelSet, library: &str) -> String {
     let prefix = snake(library);
     let before = set.libraries.iter().take_while(|other| other.name != library);

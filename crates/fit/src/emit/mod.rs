@@ -2,18 +2,18 @@
 //! compute their terms, tables to choose from, and an enum of each library's candidates.
 //!
 //! For each model there is a static [`Model`](strata_select::Model), for each library a
-//! [`Table`](strata_select::Table). They answer as [`Resolved`](strata_model::Resolved) does, times
-//! to the last bit: `None` outside the measured ranges, on another number of nodes, where a
-//! requirement fails, and where the result is negative or not finite. Half widths agree to some
-//! five digits.
+//! [`Table`](strata_select::Table). They return the values of [`Resolved`](strata_model::Resolved),
+//! times to the last bit: `None` outside the measured ranges, on another number of nodes, if a
+//! requirement fails, and if the result is negative or not finite. Half widths agree to some five
+//! digits.
 //!
-//! Sets of several platforms have a module each, and share the enums. [`rust`] writes what a library
-//! compiles in with the crate `strata-select`, [`standalone()`] the same with the evaluator after it,
-//! for programs without Strata.
+//! Sets of several platforms have a module each, and share the enums. [`rust`] writes a module for
+//! programs with the crate `strata-select`; [`standalone()`] appends the evaluator, for programs
+//! without Strata.
 //!
-//! The text is a function of the sets alone: no date, no absolute path, everything in their order,
-//! numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that its version
-//! does not matter.
+//! The text is a function of the sets alone: no date, no absolute path, in the order of the sets,
+//! numbers in the shortest form that reads back equal. rustfmt skips it, so its version does not
+//! matter.
 
 mod factor;
 mod function;
@@ -30,8 +30,8 @@ use function::Functions;
 
 pub use standalone::standalone;
 
-/// Model sets of one spec, measured on several platforms, as the text of one Rust module, which may
-/// also be included, `include!`, in another.
+/// Model sets of one spec, measured on several platforms, as the text of one Rust module, which can
+/// also be included (`include!`) in another.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve), or that has other candidates, parameters or

@@ -49,15 +49,15 @@ fn evaluator(std: bool) -> String {
                 let opening = line.trim_end_matches(';');
                 writeln!(text, "{opening} {{\n{}}}\n", code(name, "super", std))
             }
-            // Users may have crates of the same names as the modules.
+            // A user's crate may have the name of a module.
             None => writeln!(text, "{}", line.replace("pub use ", "pub use self::")),
         };
     }
     text + "}\n"
 }
 
-/// The code of a module without documentation, inner attributes, tests and items that need more
-/// than there is; `root` stands for the crate.
+/// The code of a module without documentation, inner attributes, tests and items that need missing
+/// features; `root` stands for the crate.
 fn code(module: &str, root: &str, std: bool) -> String {
     let text = SOURCES.iter().find(|(name, _)| *name == module).map_or("", |(_, text)| *text);
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
@@ -71,7 +71,7 @@ fn code(module: &str, root: &str, std: bool) -> String {
         let trimmed = line.trim_start();
         let second_empty = line.is_empty() && (code.is_empty() || code.ends_with("\n\n"));
         if line == "#[cfg(any())]" {
-            // Up to the end of its item.
+            // Skip the whole item.
             let _ = lines.find(|line| *line == "}" || line.ends_with(';') && !line.starts_with(' '));
         } else if !second_empty && !["//!", "///", "#!["].iter().any(|sign| trimmed.starts_with(sign)) {
             code += line;

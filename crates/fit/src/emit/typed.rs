@@ -7,7 +7,8 @@ use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange, Set
 use super::function::listed;
 use super::library::table_name;
 
-/// Names that types and variants must not take: those that emitted text imports, and the prelude's.
+/// Names that types and variants must not take: imports of the emitted text, and the prelude's
+/// names.
 const TYPES: [&str; 11] =
     ["ChooseResult", "Err", "Library", "None", "Ok", "Option", "Question", "Row", "Self", "Some", "Table"];
 
@@ -18,11 +19,11 @@ struct Field {
     value: String,
 }
 
-/// The libraries of all sets: for each the enum of its candidates, and which of the sets' modules
+/// The libraries of all sets: for each the enum of its candidates, and the modules of the sets that
 /// have models of it.
 ///
 /// # Errors
-/// A library is another one in two of the sets.
+/// A library differs between two of the sets.
 pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String, SetError> {
     let mut types = Scope::with(&TYPES);
     let mut text = String::new();
@@ -46,7 +47,7 @@ pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String,
 fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError> {
     let candidates = |library: &Library| -> Vec<_> {
         let candidates = library.candidates.iter();
-        // Where ends are expressions, what bounds them are numbers of one machine.
+        // If ends are expressions, their bounds are numbers of one machine.
         let range = |range: &ParameterRange| match range.is_constant() {
             true => range.clone(),
             false => ParameterRange { min: 0, max: 0, ..range.clone() },
@@ -65,7 +66,7 @@ fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError>
     })
 }
 
-/// The enum, its `choose`, and its implementation of `Library`; nothing for a library without
+/// The enum, its `choose`, and its implementation of `Library`; empty for a library without
 /// candidates.
 fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> Result<String, SetError> {
     if library.candidates.is_empty() {
@@ -115,7 +116,7 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
     ))
 }
 
-/// How documentation tells a field's value.
+/// A field's value in the documentation.
 fn describe(value: &str, candidate: &LibraryCandidate) -> String {
     match candidate.parameters.iter().enumerate().find(|(i, _)| value == format!("k{i}")) {
         Some((_, p)) => {
@@ -130,8 +131,8 @@ fn describe(value: &str, candidate: &LibraryCandidate) -> String {
     }
 }
 
-/// What an implementation must know: the model's arguments that follow from the parameters alone,
-/// under the names of the model's inputs; and the parameters that are not told by these.
+/// The values that an implementation needs: the model's arguments that follow from the parameters
+/// alone, named as the model's inputs, and the parameters that these do not determine.
 fn fields(set: &ModelSet, library: &Library, candidate: &LibraryCandidate) -> Result<Vec<Field>, SetError> {
     let place = |name: &str| candidate.parameters.iter().position(|p| p.name == *name);
     let mut scope = Scope::default();

@@ -1,9 +1,9 @@
 //! Which term is dropped next: by its interval, by an information criterion, or by leaving samples
 //! out.
 //!
-//! All three need only the fit of the terms that are kept: what the fit would be without one of
-//! them follows in closed form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C =
-//! (AᵀA)⁻¹, and the squared error grows by βⱼ²/Cⱼⱼ.
+//! All three need only the fit of the kept terms: the fit without one of them follows in closed
+//! form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C = (AᵀA)⁻¹, and the squared
+//! error grows by βⱼ²/Cⱼⱼ.
 //!
 //! Source: Brewer (1994), §3.6.2; Hurvich and Tsai, *Regression and time series model selection in
 //! small samples* (1989); Allen, *The relationship between variable selection and data
@@ -16,7 +16,7 @@ use crate::Elimination;
 /// Ratios that differ by less than this share count as equal.
 const TIE: f64 = 1e-6;
 
-/// Position among the active terms of the one to drop, if one is irrelevant.
+/// The index among the active terms of the term to drop, if one is irrelevant.
 pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
     let ratios = step.ratios();
     let least = ratios.iter().copied().min_by(f64::total_cmp)?;
@@ -24,9 +24,9 @@ pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
     let deficient = step.solution.as_ref().is_some_and(|s| s.rank < s.coefficients.len());
     match by {
         Elimination::Confidence => (least <= 1.0).then_some(weakest),
-        // The others are chosen together.
+        // The remaining terms are compared as sets.
         Elimination::BestSubset => (step.active.len() > subset::MOST).then_some(weakest),
-        // A coefficient that is nothing but rounding, or shared with a term that says the same.
+        // A coefficient that is only rounding, or that a dependent term shares.
         _ if least == 0.0 || deficient => {
             let group = step.solution.as_ref().and_then(|s| s.dependent.first());
             Some(group.and_then(|g| g.last().copied()).unwrap_or(weakest))
@@ -36,7 +36,7 @@ pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
     }
 }
 
-/// The term without which the criterion is least, if it is then at most what it is with all terms.
+/// The term without which the criterion is least, if that is at most the criterion with all terms.
 fn best_without(step: &Step, criterion: fn(&Step, Option<usize>) -> f64) -> Option<usize> {
     let count = step.active.len();
     let with_all = criterion(step, None);
@@ -60,7 +60,7 @@ fn aicc(step: &Step, without: Option<usize>) -> f64 {
     n * (sse / n).ln() + 2.0 * parameters + 2.0 * parameters * (parameters + 1.0) / correction
 }
 
-/// The sum of squares of what each sample differs from its prediction by all others.
+/// The sum of squares of the differences between each sample and its prediction by all others.
 fn press(step: &Step, without: Option<usize>) -> f64 {
     let Some(s) = &step.solution else { return f64::INFINITY };
     let floor = step.rounding.sqrt();

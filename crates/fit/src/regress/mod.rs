@@ -1,16 +1,16 @@
 //! Brewer's model fitting: weighted least squares, then irrelevant terms are dropped.
 //!
-//! A term is relevant if the confidence interval of its coefficient excludes zero. The designer may
-//! therefore name any term that *might* matter. In the thesis the least relevant term, while it has
-//! |β/h| ≤ 1, is dropped and the rest fitted again; other measures of relevance ([`eliminate`])
-//! take the same turns. Unless told, all sets of terms are compared instead ([`subset`]), since the
-//! order of dropping then decides nothing.
+//! A term is relevant if the confidence interval of its coefficient excludes zero. A spec may
+//! therefore name any term that *might* matter. In the thesis the least relevant term is dropped
+//! while it has |β/h| ≤ 1, and the rest is fitted again; other measures of relevance
+//! ([`eliminate`]) use the same loop. By default all sets of terms are compared instead
+//! ([`subset`]), so that the order of dropping has no effect.
 //!
-//! Two things the text leaves open are settled here. Terms that depend on each other share their
-//! weight and have equal ratios but for rounding, so ratios within a millionth of the least count
-//! as equal and the term named last goes: what is dropped never hangs on rounding. And where the
-//! samples are met exactly, the noise variance is itself rounding; a coefficient must then also
-//! rise above the rounding of the data to be relevant.
+//! The thesis leaves two cases open. Terms that depend on each other share their weight and have
+//! equal ratios except for rounding: ratios within a millionth of the least count as equal, and the
+//! last named term is dropped, so the result does not depend on rounding. If the fit is exact, the
+//! noise variance is itself rounding; a coefficient must then also exceed the rounding of the data
+//! to be relevant.
 //!
 //! Source: Brewer (1994), §2.3.2 and §3.6.2, eqs 12, 19, 26, 28-30, Fig 3-9.
 
@@ -32,37 +32,37 @@ use speeds::Speeds;
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
 
-/// What is fitted: samples × terms, the times, and what is known of their noise.
+/// The data of a fit: samples × terms, the times, and their noise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Data<'a> {
     /// n × terms, n ≥ 1.
     pub(crate) terms: &'a DMatrix<f64>,
     /// n times, s.
     pub(crate) times: &'a DVector<f64>,
-    /// n variances, s², if they are known.
+    /// n variances, s², if known.
     pub(crate) variances: Option<&'a DVector<f64>>,
-    /// From how many candidates the terms were chosen, themselves included.
+    /// The number of candidates that the terms were chosen from, themselves included.
     pub(crate) candidates: usize,
     /// The point of each sample, a number: samples of one point are not independent.
     pub(crate) points: &'a [usize],
-    /// From how many places the knee of each term was chosen; 1 for terms without.
+    /// The number of places that the knee of each term was chosen from; 1 for terms without.
     pub(crate) places: &'a [usize],
-    /// The relative noise of each sample that was measured all over the run, else infinite.
+    /// The relative noise of each sample whose timings are spread over the run, else infinite.
     pub(crate) noise: &'a [f64],
-    /// Whether the samples may be of two speeds of the machine, and nothing tells which is whose.
+    /// Whether the samples may be of two speeds of the machine, without moments to separate them.
     pub(crate) mixed: bool,
 }
 
 /// A fitted linear model, before it has a name and a verdict.
 #[derive(Clone, Debug)]
 pub(crate) struct Regression {
-    /// One a column; zero where dropped.
+    /// One coefficient for each column; zero if dropped.
     pub(crate) coefficients: Vec<f64>,
     /// Standard errors if every sample were independent of the others; zero where dropped. The
     /// covariance allows for samples of one point, which are not.
     pub(crate) std_errors: Vec<f64>,
-    /// Whether the interval of each coefficient excludes zero; with another elimination, whether
-    /// the term was kept.
+    /// Whether the interval of each coefficient excludes zero; with another criterion, whether the
+    /// term was kept.
     pub(crate) relevant: Vec<bool>,
     /// Covariance of the coefficients, with zero rows for dropped terms.
     pub(crate) covariance: Vec<Vec<f64>>,
@@ -77,27 +77,26 @@ pub(crate) struct Regression {
     pub(crate) condition: f64,
     /// Groups of dependent columns among all candidates, before any was dropped.
     pub(crate) dependent: Vec<Vec<usize>>,
-    /// Of each sample, by how much its own time moves its prediction: 0 to 1.
+    /// The effect of each sample's own time on its prediction: 0 to 1.
     pub(crate) leverages: Vec<f64>,
-    /// Of each sample, the weighted error with which it is predicted from those of all other
-    /// points.
+    /// The weighted error of each sample when predicted from those of all other points.
     pub(crate) left_out: Vec<f64>,
-    /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact
-    /// but for rounding, and of samples that were left out.
+    /// Residuals in units of their standard deviations under the weights; zero if the fit is exact
+    /// except for rounding, and for samples that were left out.
     pub(crate) standardised: Vec<f64>,
-    /// The samples that are not the model's, rising: left out as outliers, or of another speed.
+    /// The samples that the model excludes, rising: left out as outliers, or of another speed.
     pub(crate) rejected: Vec<usize>,
-    /// Those were taken at a slower speed of the machine, at which all takes so many times as long.
+    /// If those samples were taken at a slower speed of the machine, the ratio of times.
     pub(crate) slower: Option<f64>,
 }
 
-/// Up to one in so many samples is left out, see [`fit`].
+/// At most one in so many samples is left out, see [`fit`].
 const SURE: usize = 6;
 
 /// Why there is no regression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Failure {
-    /// No more samples than independent terms: nothing would be left to estimate the noise from.
+    /// There are no more samples than independent terms, so the noise cannot be estimated.
     TooFew {
         needed: usize,
     },
@@ -106,10 +105,10 @@ pub(crate) enum Failure {
 
 /// Fits times to terms.
 ///
-/// With weights w (y/ȳ or ŷ/ȳ in relative mode, the standard deviations where these are given, else
-/// 1), χ² = Σ((y − ŷ)/w)² is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best
-/// under the same weights; without weights and with a constant term that is the usual R², and
-/// without a constant term it is still comparable.
+/// With weights w (y/ȳ or ŷ/ȳ in relative mode, the standard deviations if given, else 1), χ² =
+/// Σ((y − ŷ)/w)² is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best under
+/// the same weights. Without weights and with a constant term that is the usual R²; without a
+/// constant term it is still comparable.
 pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> {
     if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
@@ -123,9 +122,8 @@ pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Fa
         }
         let noise: Vec<f64> = data.noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
         if let Some(Kept { rows: kept, misfits }) = inliers(&rows, &times, &noise) {
-            // Where many are far off it is not clear which speed is the machine's own, and where
-            // the model misses no samples are to be believed alone: Huber's weights lie between
-            // them.
+            // If many samples are far off, the machine's own speed is unclear, and if the model
+            // misses, no samples are reliable alone: Huber's weights are a compromise.
             if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
                 let between = FitOptions { robust: Some(Robust::Huber), ..*options };
                 return fit_all(data, &between);
@@ -136,8 +134,8 @@ pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Fa
     fit_all(data, options)
 }
 
-/// Fits some of the samples. The interval of a new sample covers those left out as well: such may
-/// come again.
+/// Fits some of the samples. The interval of a new sample also covers those left out, because such
+/// samples may recur.
 fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &FitOptions) -> Result<Regression, Failure> {
     let n = data.times.len();
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
@@ -147,7 +145,7 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &FitOptions) -> 
     let (points, noise) = (&points[..], &noise[..]);
     let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), points, noise, ..data };
     let mut found = fit_all(part, options)?;
-    // Variances are in units of the mean time that the weights have, see `Step`.
+    // Variances are in units of the mean time of the weights, see `Step`.
     if options.mode == Mode::Relative {
         let own = sum(times.iter().copied()) / times.len() as f64;
         found.noise_variance *= (mean / own).powi(2);
@@ -202,9 +200,9 @@ impl Regression {
         (0..data.times.len()).map(error).collect()
     }
 
-    /// Widens the variance of a new measurement until its interval would have covered as many of
-    /// the samples as it claims, each predicted from all other points, whatever the noise is like:
-    /// Barber et al., *Predictive inference with the jackknife+* (2021).
+    /// Widens the variance of a new measurement until its interval would have covered the claimed
+    /// share of the samples, each predicted from all other points, for any distribution of the
+    /// noise: Barber et al., *Predictive inference with the jackknife+* (2021).
     fn cover(&mut self, options: &FitOptions) {
         let mut sizes: Vec<f64> = self.left_out.iter().map(|error| error.abs()).collect();
         let n = sizes.len();
@@ -251,7 +249,7 @@ fn fit_all(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> 
     }
 }
 
-/// One over the weights, before anything is predicted.
+/// One over the weights, before the first prediction.
 fn start_weights(data: Data<'_>, options: &FitOptions, mean: f64) -> DVector<f64> {
     match (data.variances, options.mode) {
         (Some(variances), _) => {

@@ -6,15 +6,15 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::solve::{SolveError, solve};
 
-/// The columns whose coefficients are above zero in the best solution without negative ones, in
-/// rising order.
+/// The columns with positive coefficients in the best solution without negative ones, in rising
+/// order.
 pub(super) fn passive(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Vec<usize>, SolveError> {
     let n = a.ncols();
     let lengths: Vec<f64> = a.column_iter().map(|c| c.norm()).collect();
     let mut passive: Vec<usize> = Vec::new();
     let mut x = DVector::zeros(n);
     let mut residual = b.clone();
-    // A column whose coefficient came out negative right after it entered must not enter again at
+    // A column whose coefficient became negative right after it entered must not enter again at
     // once.
     let mut barred: Vec<usize> = Vec::new();
     for _ in 0..3 * n + 10 {
@@ -39,7 +39,7 @@ pub(super) fn passive(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Vec<usize>, 
                 barred.clear();
                 break;
             }
-            // As far towards z as no coefficient passes zero.
+            // Towards z until a coefficient reaches zero.
             let blocked: Vec<(usize, f64)> = (passive.iter().enumerate())
                 .filter(|(k, _)| z[*k] <= 0.0)
                 .map(|(k, j)| (*j, x[*j] / (x[*j] - z[k])))

@@ -1,14 +1,14 @@
-//! Samples that belong to another machine: taken while something else ran, or at another speed.
+//! Outliers: samples taken while other programs ran, or at another speed of the machine.
 //!
-//! Least squares lets a tenth of such samples decide the model, and their residuals then hide them.
-//! So the model that fits the *majority* is found first: the fit of least robust scale, from many
-//! small subsets of samples, improved by iterated weights. Samples that lie further from the fit of
-//! the others than chance explains are then left out, and what is left is fitted as usual; where no
-//! sample is, nothing changes at all.
+//! In least squares, a tenth of such samples can determine the model, and their residuals then hide
+//! them. First, therefore, the model of the *majority* is found: the fit of least robust scale,
+//! from many small subsets of samples, improved by iterated weights. Samples further from the fit
+//! of the others than chance explains are then left out, and the rest is fitted as usual; without
+//! such samples the fit is unchanged.
 //!
-//! What the model misses is no outlier. Samples that lie together along a term, where chance would
-//! have mixed them with others, are kept, and the misfit shows. So are samples whose own timings,
-//! taken all over the run, agree among themselves: whatever else ran would have come and gone.
+//! Samples that the model misses are not outliers. Samples that are adjacent along a term, where
+//! chance would have mixed them with others, are kept, and the misfit shows. So are samples whose
+//! own timings, taken all over the run, agree: a disturbance would have come and gone.
 //!
 //! Source: Salibián-Barrera and Yohai, *A fast algorithm for S-regression estimates* (2006); Yohai
 //! (1987) for the second stage; Hadi and Simonoff (1993) for testing each sample against the fit of
@@ -18,10 +18,10 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 use crate::stats::t_quantile;
 
-/// Subsets that are tried, and how many of the best are followed to the end.
+/// The number of subsets, and how many of the best are refined completely.
 const SUBSETS: usize = 60;
 const FOLLOWED: usize = 4;
-/// More samples add nothing to where the majority lies.
+/// More samples do not change the majority.
 const ENOUGH: usize = 800;
 /// Tuning constants of the bisquare: half of the samples may be outliers; 95 % efficiency.
 const BREAKDOWN: f64 = 1.547_645;
@@ -29,28 +29,28 @@ const EFFICIENT: f64 = 4.685_061;
 const TURNS: usize = 40;
 /// The chance that a set of samples without outliers loses any.
 const CHANCE: f64 = 0.01;
-/// A sample is this many standard deviations of its own timings off: they were not disturbed, the
-/// model misses.
+/// If a sample is off by this many standard deviations of its own timings, they were not disturbed:
+/// the model misses.
 const MISFIT: f64 = 4.0;
-/// Runs along a term are fewer than this many deviations below what chance would give: a misfit.
+/// If the runs along a term are fewer by this many deviations than chance gives, the model misses.
 const STRUCTURED: f64 = 2.0;
 
 /// The samples to fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Kept {
-    /// Their places, rising.
+    /// Their indices, rising.
     pub(crate) rows: Vec<usize>,
-    /// Whether some of them do not belong to the majority, and yet nothing but the model can be the
-    /// reason.
+    /// Whether samples are outside the majority because the model misses them, without a
+    /// disturbance.
     pub(crate) misfits: bool,
 }
 
-/// The samples to fit; `None` where all of them are, and none is far off. `rows` (samples × terms)
-/// and `times` are weighted, and `noise` is the standard deviation of each of these times where the
-/// sample was measured all over the run, else infinite.
+/// The samples to fit; `None` if all of them are, and none is far off. `rows` (samples × terms) and
+/// `times` are weighted. `noise` is the standard deviation of each of these times if the sample's
+/// timings are spread over the run, else infinite.
 pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) -> Option<Kept> {
     let n = times.len();
-    // A column of nothing, or one that others say already, takes part as nothing.
+    // Columns that are zero or dependent take no part.
     let mut rows = rows.clone();
     let unit = times.amax();
     let times = times / unit;
@@ -69,7 +69,7 @@ pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) 
     let everything: Vec<usize> = (0..n).collect();
     let plain = least_squares(&rows, &times, &DVector::from_element(n, 1.0))?;
     let residual = &times - &rows * plain;
-    // Met exactly but for rounding.
+    // The fit is exact except for rounding.
     if residual.amax() <= 1e-9 * times.amax() {
         return None;
     }
@@ -114,20 +114,20 @@ fn tested(rows: &DMatrix<f64>, times: &DVector<f64>, kept: &[usize]) -> Option<V
     let half = rows * &inverse;
     let inside = |i: &usize| {
         let leverage = half.row(*i).dot(&rows.row(*i)).max(0.0);
-        // A sample that was fitted is nearer to the fit than a new one.
+        // A fitted sample is nearer to the fit than a new one.
         let share = if kept.binary_search(i).is_ok() { (1.0 - leverage).max(1e-3) } else { 1.0 + leverage };
         residual[*i].abs() <= limit * share.sqrt()
     };
     Some((0..n).filter(inside).collect())
 }
 
-/// Whether the samples left out lie together along a term.
+/// Whether the samples left out are adjacent along a term.
 pub(super) fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
     let out = |i: usize| kept.binary_search(&i).is_err();
     rows.column_iter().any(|column| {
         let mut order: Vec<usize> = (0..column.len()).collect();
         order.sort_by(|a, b| column[*a].total_cmp(&column[*b]));
-        // Samples of one point are left out for one reason, whatever it is.
+        // Samples of one point are left out for one common reason.
         let groups = order.chunk_by(|a, b| column[*a] == column[*b]);
         let flags: Vec<bool> = groups.map(|g| 2 * g.iter().filter(|i| out(**i)).count() > g.len()).collect();
         let n = flags.len() as f64;
@@ -143,7 +143,7 @@ pub(super) fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
     })
 }
 
-/// Columns that say something new beside those before them.
+/// Columns that are independent of those before them.
 pub(super) fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
     let mut basis: Vec<DVector<f64>> = Vec::new();
     let mut found = Vec::new();
@@ -164,7 +164,7 @@ pub(super) fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
     found
 }
 
-/// Coefficients and scale of the fit to which most samples are near.
+/// Coefficients and scale of the fit of the majority.
 pub(super) fn majority(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
     let (n, rank) = (times.len(), rows.ncols());
     let mut starts: Vec<DVector<f64>> = Vec::new();
@@ -220,7 +220,7 @@ pub(super) fn majority(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<(DVe
     Some((at, scale))
 }
 
-/// The bisquare's weight at a residual in units of where it reaches zero.
+/// The bisquare's weight at a residual, in units of the residual of zero weight.
 fn bisquare(u: f64) -> f64 {
     if u.abs() < 1.0 { (1.0 - u * u).powi(2) } else { 0.0 }
 }
@@ -256,7 +256,7 @@ pub(super) fn least_squares(
     Some(normal(rows, times, weights)?.0)
 }
 
-/// By normal equations: digits enough to tell who is far off, and many times faster than the fit
+/// By normal equations: accurate enough to detect outliers, and many times faster than the fit
 /// itself.
 fn normal(
     rows: &DMatrix<f64>,

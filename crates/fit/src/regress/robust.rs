@@ -1,4 +1,4 @@
-//! M-estimation: samples that lie far off lose weight, until weights and coefficients agree.
+//! M-estimation: samples that are far off lose weight, until weights and coefficients agree.
 //!
 //! Source: Huber and Ronchetti, *Robust Statistics*, 2nd ed. (2009), §7.5-7.8; covariance H1 of
 //! §7.6.
@@ -22,12 +22,11 @@ pub(super) struct Found {
     pub(super) shares: Vec<f64>,
     /// The standard deviation of the samples without outliers.
     pub(super) scale: f64,
-    /// What (AᵀA)⁻¹ is multiplied by to get the covariance.
+    /// The factor from (AᵀA)⁻¹ to the covariance.
     pub(super) variance: f64,
 }
 
-/// Fits again and again, beginning with the plain least-squares solution. `floor`: no scale is
-/// below it.
+/// Repeats the fit, beginning with the plain least-squares solution. `floor`: the least scale.
 pub(super) fn fit(
     a: &DMatrix<f64>,
     b: &DVector<f64>,
@@ -46,7 +45,7 @@ pub(super) fn fit(
         let rows = DMatrix::from_fn(n, a.ncols(), |i, j| a[(i, j)] * roots[i]);
         let found = solve(&rows, &b.component_mul(&roots))?;
         if found.rank < plain.rank {
-            // So few samples are left that they no longer tell the terms apart.
+            // Too few samples are left to distinguish the terms.
             break;
         }
         let moved =
@@ -69,7 +68,7 @@ pub(super) fn fit(
     Ok(Found { solution, shares, scale, variance })
 }
 
-/// The standard deviation that the median absolute residual tells.
+/// The standard deviation from the median absolute residual.
 fn scale_of(residual: &DVector<f64>, floor: f64) -> f64 {
     let mut sizes: Vec<f64> = residual.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
@@ -82,7 +81,7 @@ impl Robust {
     /// The weight of a standardised residual.
     fn weight(self, z: f64) -> f64 {
         match self {
-            // Samples that are fitted count in full.
+            // Fitted samples count fully.
             Self::Reject => 1.0,
             Self::Huber => 1.345 / z.abs().max(1.345),
             Self::Bisquare => (1.0 - (z / 4.685).powi(2)).max(0.0).powi(2),
@@ -92,7 +91,7 @@ impl Robust {
     /// The derivative of z times its weight.
     fn slope(self, z: f64) -> f64 {
         match self {
-            // Samples that are fitted count in full.
+            // Fitted samples count fully.
             Self::Reject => 1.0,
             Self::Huber => f64::from(z.abs() <= 1.345),
             Self::Bisquare => {

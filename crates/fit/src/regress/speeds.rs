@@ -1,15 +1,15 @@
-//! Samples of a machine of two speeds, where nothing but the times tells which is whose.
+//! Samples of a machine of two speeds, separated by their times alone.
 //!
 //! A virtual processor that shares its core computes at a fraction of its speed for a while.
-//! Samples that keep the moment of each timing tell such periods (`strata-profile` takes them out).
-//! In samples from elsewhere they are the part whose times are the same multiple of what the model
-//! says, with a gap between both parts. The model of the fast speed and the multiple are then found
-//! together, so that the slow samples tell the shape of the cost too: hard expectation maximisation
-//! of a mixture of two normal distributions of log(measured/predicted), Celeux and Govaert, *A
+//! Samples with the moment of each timing show such periods (`strata-profile` takes them out). In
+//! samples from elsewhere, the slow part has times that are the same multiple of the model's, with
+//! a gap between both parts. The model of the fast speed and the multiple are found together, so
+//! that slow samples contribute to the shape of the cost: hard expectation maximisation of a
+//! mixture of two normal distributions of log(measured/predicted), Celeux and Govaert, *A
 //! classification EM algorithm for clustering* (1992).
 //!
-//! A cost that the model misses may look alike, so the slow samples must lie among the others along
-//! every term.
+//! A cost that the model misses may look similar, so the slow samples must lie among the others
+//! along every term.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use nalgebra::{DMatrix, DVector};
 
 use super::outliers::{independent, least_squares, majority, structured};
 
-/// The parts are this many standard deviations of each apart. Halves of one normal or uniform
+/// The distance of the parts in standard deviations of each. Halves of one normal or uniform
 /// distribution are 2.7 or 3.5 apart.
 const APART: f64 = 5.0;
-/// Points of each part.
+/// The least number of points of each part.
 const LEAST: usize = 3;
 const TURNS: usize = 20;
 
@@ -28,7 +28,7 @@ const TURNS: usize = 20;
 pub(crate) struct Speeds {
     /// The samples taken at the slow speed, rising.
     pub(crate) slow: Vec<usize>,
-    /// How many times as long they took; above 1.
+    /// The factor of their times; above 1.
     pub(crate) ratio: f64,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn two(
     let different = |places: &mut dyn Iterator<Item = usize>| {
         places.map(|place| points[place]).collect::<BTreeSet<usize>>().len()
     };
-    // Samples of one point are hardly more independent than one: they share what the model misses.
+    // Samples of one point count as one: they share the model's error.
     let all = different(&mut (0..n));
     if rank == 0 || all < rank + 1 + 2 * LEAST || times.iter().any(|time| *time <= 0.0) {
         return None;
@@ -61,7 +61,7 @@ pub(crate) fn two(
     (least >= LEAST && speeds.ratio.ln() > APART * spread && !structured(terms, &fast)).then_some(speeds)
 }
 
-/// Both parts that a fit leads to, and the mean square of the distances within them.
+/// Both parts of a fit from this start, and the mean square of the distances within them.
 fn parts(rows: &DMatrix<f64>, times: &DVector<f64>, start: DVector<f64>) -> Option<(Speeds, f64)> {
     let n = times.len();
     let (mut at, mut before) = (start, Vec::new());
@@ -76,7 +76,7 @@ fn parts(rows: &DMatrix<f64>, times: &DVector<f64>, start: DVector<f64>) -> Opti
         if slow == before {
             return Some((Speeds { slow, ratio }, squares / n as f64));
         }
-        // Divided by what they would have taken at the fast speed.
+        // Divided by their times at the fast speed.
         let mut at_one_speed = rows.clone();
         for &i in &slow {
             at_one_speed.row_mut(i).scale_mut(ratio);
@@ -87,8 +87,8 @@ fn parts(rows: &DMatrix<f64>, times: &DVector<f64>, start: DVector<f64>) -> Opti
     None
 }
 
-/// Values divided in two where both parts scatter least: the places of the greater ones, how far
-/// apart the means are, and the sum of squares within the parts.
+/// Divides values in two parts of the least scatter: the indices of the greater ones, the distance
+/// of the means, and the sum of squares within the parts.
 fn divided(values: &[f64]) -> (Vec<usize>, f64, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn one_speed_and_what_the_model_misses_are_no_two() {
         assert!(machine(|_| false).is_none());
-        // A step of the cost.
+        // A step of the cost is not a speed.
         assert!(machine(|point| point > 12).is_none());
-        // Two points say nothing of a speed.
+        // Two points do not show a speed.
         assert!(machine(|point| point == 3 || point == 16).is_none());
     }
 }

@@ -9,38 +9,39 @@ use crate::solve::{Solution, SolveError, solve, sum};
 use crate::stats::t_quantile;
 use crate::{Elimination, FitOptions, Robust, Weights};
 
-/// How often weights are taken from new predictions; they settle in a few turns.
+/// How often weights are recomputed from new predictions; they converge in a few turns.
 const MAX_TURNS: usize = 30;
-/// Weights that move by less than this share have settled.
+/// Weights that change by less than this share have converged.
 const SETTLED: f64 = 1e-9;
-/// A predicted time becomes a weight where it is at least this share of the measured one, and the
-/// measured one of it. Beyond that, the measured time times or over this share is the weight: a
-/// sample that took several times as long, since something else ran, then moves the fit no more
-/// than it does in the thesis, and a model far off gains nothing by predicting too much. Noise of
-/// 10 % is beyond it once in a thousand times.
+/// A predicted time is the weight if it is between this share of the measured time and the measured
+/// time over this share; otherwise that limit is the weight. A sample that took several times as
+/// long, because of other programs, then has no more effect than in the thesis, and a model that is
+/// far off gains nothing by large predictions. Noise of 10 % exceeds the limits once in a thousand
+/// times.
 pub(crate) const LEAST_SHARE: f64 = 0.75;
 
 /// A fit of some of the terms.
 pub(super) struct Step {
-    /// The terms with a coefficient: those kept, without those that must be zero lest they be
-    /// negative.
+    /// The terms with a coefficient: the kept terms, without those that must be zero to avoid a
+    /// negative coefficient.
     pub(super) active: Vec<usize>,
     /// `None` if no term is active.
     pub(super) solution: Option<Solution>,
     /// The weighted system that was solved last.
     pub(super) rows: DMatrix<f64>,
-    /// One over the weights, without what robust fitting changed.
+    /// One over the weights, before robust fitting.
     weights: DVector<f64>,
     /// Weighted residuals of all samples, outliers included.
     residuals: DVector<f64>,
-    /// The share of its weight that robust fitting left to each sample.
+    /// The share of its weight that each sample keeps in robust fitting.
     shares: Option<Vec<f64>>,
     sse: f64,
-    /// As many independent samples would tell as much.
+    /// The equivalent number of independent samples.
     pub(super) samples: f64,
-    /// What the variance of means is multiplied by since samples of one point depend on each other.
+    /// The design effect: samples of one point depend on each other, which multiplies the variance
+    /// of means by this.
     effect: f64,
-    /// What (AᵀA)⁻¹ is multiplied by to get the covariance.
+    /// The factor from (AᵀA)⁻¹ to the covariance.
     pub(super) variance: f64,
     /// The weighted variance of one sample.
     noise: f64,
@@ -104,7 +105,7 @@ impl Step {
             solution = Some(solve(&rows, &b).map_err(Failure::Solve)?);
         }
         let rank = solution.as_ref().map_or(0, |s| s.rank);
-        // Fewer samples than terms leave a rank of n: all the terms then count as needed.
+        // With fewer samples than terms the rank is n: all terms then count as needed.
         let needed = 1 + if n < active.len() { data.terms.ncols() } else { rank };
         let freedom = n.checked_sub(rank).filter(|&f| f > 0).ok_or(Failure::TooFew { needed })?;
         let size = solution.as_ref().map_or(b.abs(), |s| rows.abs() * s.coefficients.abs() + b.abs());
@@ -126,7 +127,7 @@ impl Step {
         let sse = squares(&residuals);
         let plain = sse / freedom as f64;
         let effect = match options.elimination {
-            // The thesis takes all samples for independent.
+            // The thesis assumes that all samples are independent.
             Elimination::Confidence => 1.0,
             _ => {
                 let left = |i: usize| shares.as_ref().map_or(1.0, |s: &Vec<f64>| s[i].sqrt());
@@ -160,7 +161,7 @@ impl Step {
     }
 
     fn predicted(&self, data: Data<'_>) -> DVector<f64> {
-        // y − r/v: where the fit is close, the residual has the better digits.
+        // y − r/v: if the fit is close, the residual has more accurate digits.
         DVector::from_fn(data.times.len(), |i, _| data.times[i] - self.residuals[i] / self.weights[i])
     }
 
@@ -170,7 +171,7 @@ impl Step {
         groups.iter().map(|group| group.iter().map(|k| self.active[*k]).collect()).collect()
     }
 
-    /// |β/h| of each active term; a coefficient of zero has ratio zero whatever its interval.
+    /// |β/h| of each active term; zero for a coefficient of zero, with any interval.
     pub(super) fn ratios(&self) -> Vec<f64> {
         let Some(s) = &self.solution else { return Vec::new() };
         let variance = self.variance.max(self.rounding);
@@ -181,7 +182,7 @@ impl Step {
         (0..s.coefficients.len()).map(ratio).collect()
     }
 
-    /// A residual under the weights that robust fitting left.
+    /// A residual under the weights after robust fitting.
     pub(super) fn weighted_residual(&self, i: usize) -> f64 {
         self.residuals[i] * self.shares.as_ref().map_or(1.0, |shares| shares[i].sqrt())
     }
@@ -242,8 +243,7 @@ impl Step {
         out
     }
 
-    /// V under the weights that the mode implies for a new measurement, also where the fit used
-    /// given variances.
+    /// V under the weights of the mode for a new measurement, also if the fit used given variances.
     fn noise_of_mode(&self, data: Data<'_>, mean: f64, options: &FitOptions) -> f64 {
         if data.variances.is_none() {
             return self.noise;

@@ -1,16 +1,15 @@
-//! The best set of terms, each of which pays for itself.
+//! The best set of terms, each of which gains more than it costs.
 //!
-//! Dropping one term after another can drop the wrong one of several that are alike; what it leaves
-//! then needs help from further terms that have no part in the cost. So all sets are compared. A
-//! set costs its squared error, as n ln χ², and for each term as much as a term gains whose
-//! interval just reaches zero; with k candidates at a confidence of 1 − (1 − c)/k, so that with the
-//! chance c *no* irrelevant term stays, however many are named. Where all times are positive and
-//! several terms are named the first is free: some cost there is, however few the samples are.
+//! Dropping one term after another can drop the wrong one of several similar terms; the rest then
+//! needs further terms that are not in the cost. All sets are therefore compared. A set costs its
+//! squared error, as n ln χ², and for each term the gain of a term whose interval just reaches
+//! zero. With k candidates the confidence is 1 − (1 − c)/k, so that with the probability c *no*
+//! irrelevant term stays, for any number of candidates. If all times are positive and several terms
+//! are named, the first is free: the cost is not zero, even with few samples.
 //!
-//! What is left of the times by a set follows from the fit of all terms: with A = QR and b = Ax +
-//! r, where r is orthogonal to A, it is ‖r‖² plus the square of what the set's columns of R leave
-//! of Rx. Where the samples are met exactly that has all its digits, since nothing is subtracted
-//! from r.
+//! The residual of a set follows from the fit of all terms: with A = QR and b = Ax + r, where r is
+//! orthogonal to A, its square is ‖r‖² plus the squared residual of Rx by the set's columns of R.
+//! If the fit is exact it has all its digits, since r is not a difference.
 //!
 //! Source: Bonferroni's inequality; Furnival and Wilson, *Regressions by leaps and bounds* (1974);
 //! Miller, *Subset Selection in Regression*, 2nd ed. (2002), chapter 2.
@@ -21,16 +20,16 @@ use super::Data;
 use super::step::Step;
 use crate::stats::t_quantile;
 
-/// Sets double with each term, so more terms than these are first thinned out one by one.
+/// The number of sets doubles with each term, so more terms are first dropped one by one.
 pub(super) const MOST: usize = 12;
-/// A column of which less than this share is left beside others says what they say.
+/// A column of which a smaller share is left beside others depends on them.
 const LEAST_LEFT: f64 = 1e-9;
 /// Sets whose costs differ by less are equal, since some of their terms depend on each other. Of
-/// these the one is taken whose weakest coefficients are surest, where negative ones, which no cost
-/// has, count least; then the one named first.
+/// these the one with the most significant weakest coefficients is taken, where negative ones,
+/// which no cost has, count least; then the first named one.
 const TIE: f64 = 1e-6;
 
-/// Positions among the active terms of those that stay, in rising order.
+/// The indices among the active terms of those that stay, in rising order.
 pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let Some(solution) = &step.solution else { return Vec::new() };
     let triangle = step.rows.clone().qr().r();
@@ -65,8 +64,8 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     kept
 }
 
-/// Columns that are multiples of each other, as groups: they share their weight, and stay or go
-/// together.
+/// Columns that are multiples of each other, as groups: they share their weight, and stay or are
+/// dropped together.
 fn groups(columns: &[DVector<f64>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (j, column) in columns.iter().enumerate() {
@@ -87,7 +86,7 @@ fn groups(columns: &[DVector<f64>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// What sets of each length up to `longest` pay; their first `free` terms are.
+/// The costs of sets of each length up to `longest`; their first `free` terms cost nothing.
 fn prices(free: usize, longest: usize, candidates: usize, samples: f64, confidence: f64) -> Vec<f64> {
     let each = 1.0 - (1.0 - confidence) / candidates.max(1) as f64;
     let mut prices = vec![0.0];
@@ -100,20 +99,20 @@ fn prices(free: usize, longest: usize, candidates: usize, samples: f64, confiden
     prices
 }
 
-/// All sets, one after the other.
+/// The enumeration of all sets.
 struct Sets {
     /// A column of R of length one for each candidate.
     columns: Vec<DVector<f64>>,
-    /// As many terms as a set has at least.
+    /// The least number of terms of a set.
     least: usize,
     /// By length.
     prices: Vec<f64>,
-    /// What each candidate pays besides, since its place was chosen too.
+    /// The additional cost of each candidate whose place was chosen too.
     extra: Vec<f64>,
     samples: f64,
     /// The squared error with all terms.
     unexplained: f64,
-    /// The squared error that is nothing but rounding.
+    /// The squared error of rounding alone.
     floor: f64,
     chosen: Vec<usize>,
     /// An orthonormal basis of the chosen columns.
@@ -125,8 +124,8 @@ struct Sets {
 }
 
 impl Sets {
-    /// The coefficients of a set in units of their standard errors, but for a factor that all sets
-    /// share, rising.
+    /// The coefficients of a set in units of their standard errors, up to a common factor of all
+    /// sets, rising.
     fn sureness(&self, set: &[usize]) -> Vec<f64> {
         let columns: Vec<DVector<f64>> = set.iter().map(|g| self.columns[*g].clone()).collect();
         if columns.is_empty() {
@@ -143,16 +142,16 @@ impl Sets {
         })
     }
 
-    /// Whether the first coefficient in which two sets differ, the weakest first, is surer in the
-    /// chosen one.
+    /// Whether the first coefficient in which two sets differ, from the weakest on, is more
+    /// significant in the chosen one.
     fn surer(&self) -> bool {
         let (chosen, best) = (self.sureness(&self.chosen), self.sureness(&self.best));
         let differ = chosen.iter().zip(&best).find(|(a, b)| (**a - **b).abs() > TIE * a.abs().max(b.abs()));
         differ.is_some_and(|(a, b)| a > b)
     }
 
-    /// The chosen candidates with every set of those from `next` on. `left`: what the chosen leave
-    /// of Rx.
+    /// Visits every set that consists of the chosen candidates and of any from `next` on. `left`:
+    /// the residual of Rx by the chosen ones.
     fn visit(&mut self, next: usize, left: &DVector<f64>) {
         if next == self.columns.len() {
             if self.chosen.len() < self.least {

@@ -42,8 +42,8 @@ fn dependent_terms_go_last_named_first_whatever_the_noise() {
         let r = fit(&f, &y, &loop_of(Mode::Absolute)).unwrap();
         assert_eq!((r.rank, r.dependent.clone()), (2, vec![vec![0, 1], vec![2, 3]]));
         assert!((r.coefficients[0] - r.coefficients[1] * 3f64.log2()).abs() < 1e-9);
-        // A pure line through the origin: both halves of the constant go, and what is left is as
-        // with one.
+        // A pure line through the origin: both halves of the constant are dropped, and the rest is
+        // as with one.
         let y = DVector::from_fn(16, |i, _| (i as f64 + 1.0) * (1.0 + 1e-3 * noise(i)));
         let (two, one) = (fit(&f, &y, &loop_of(Mode::Absolute)).unwrap(), {
             let f = f.select_columns(&[0, 2]);
@@ -73,8 +73,8 @@ fn nothing_relevant_leaves_a_model_of_zero() {
     assert_eq!(r.noise_variance, 1.0);
 }
 
-/// Five points, each measured six times with the same result: hardly more than there are terms, and
-/// yet something takes the time.
+/// Five points, each measured six times with the same result: hardly more points than terms, but
+/// the cost is not zero.
 #[test]
 fn positive_times_have_a_cost_however_few_their_points() {
     let group = |x: f64| ((x - 1.0) / 6.0).floor();
@@ -119,8 +119,8 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Terms much alike, of which two are true: how many of the others stay, and how many of the two
-/// go, in 100 fits.
+/// Similar terms, of which two are true: how many of the others stay, and how many of the two are
+/// dropped, in 100 fits.
 fn mistakes(elimination: Elimination) -> (usize, usize) {
     let terms: [&dyn Fn(f64) -> f64; 9] = [
         &|_| 1.0,
@@ -156,7 +156,7 @@ fn the_best_set_has_few_terms_that_are_not_true() {
 
 #[test]
 fn of_sets_that_say_the_same_the_surest_stays() {
-    // 1 = below + above: of the three pairs the one that says each height itself, not one and a
+    // 1 = below + above: of the three pairs the one with each height itself, not one and a
     // difference.
     let f = columns(24, &[&|_| 1.0, &|x| f64::from(x <= 12.0), &|x| f64::from(x > 12.0)]);
     for seed in 1..20 {
@@ -182,9 +182,9 @@ fn more_terms_than_sets_can_be_tried_for_are_thinned_out() {
     assert!(r.relevant[2..].iter().filter(|r| **r).count() <= 2, "{:?}", r.relevant);
 }
 
-/// How often any of many terms without a part in the cost stays, and a true one goes, of 100 fits
-/// of 16 points with four samples each that share what holds for their point; and how many
-/// coefficients of the true term lie in their interval.
+/// How often one of many irrelevant terms stays, and a true one is dropped, in 100 fits of 16
+/// points with four samples each that share their point's error; and how many intervals of the true
+/// term's coefficient hold the truth.
 fn clustered(nulls: usize) -> (usize, usize, usize) {
     let (mut kept, mut dropped, mut covered) = (0, 0, 0);
     for seed in 1..=100 {
@@ -221,9 +221,8 @@ fn samples_of_one_point_are_not_counted_as_independent() {
 
 #[test]
 fn of_many_terms_seldom_any_stays_by_chance() {
-    // Forty terms without a part in the cost: any stays in one fit of ten (9 of 100 other seeds),
-    // where it was in two of three before each term paid for all of them. One fit in five is beyond
-    // chance.
+    // Forty irrelevant terms: any stays in one fit of ten (9 of 100 other seeds). One fit in five
+    // is beyond chance.
     let (mut any, mut lost) = (0, 0);
     for seed in 1..=40 {
         let mut noise = noise(seed);

@@ -1,7 +1,8 @@
-//! Which few of many terms explain the times: a beam of the best sets, a term longer each turn.
+//! The few of many terms that explain the times: a beam of the best sets, one term longer each
+//! turn.
 //!
-//! The best set of two terms need not hold the best single one, so many sets are kept at each
-//! length. Adding a term needs only its part that is orthogonal to those already there, as in
+//! The best set of two terms need not contain the best single one, so many sets are kept at each
+//! length. Adding a term needs only its part that is orthogonal to the terms of the set, as in
 //! orthogonal least squares: Chen, Billings and Luo, *Orthogonal least squares methods and their
 //! application to non-linear system identification* (1989).
 
@@ -13,22 +14,22 @@ const BEAM: usize = 40;
 const FIRST: usize = 160;
 /// Sets of each length whose terms are exchanged one by one for better ones.
 const EXCHANGED: usize = 6;
-/// Rounds of exchanges at most.
+/// The most rounds of exchanges.
 const ROUNDS: usize = 4;
-/// A term with a smaller part left beside those chosen says what they say.
+/// A term with a smaller part left beside the chosen ones depends on them.
 pub(super) const LEAST_LEFT: f64 = 1e-9;
 
-/// A set of terms on the way.
+/// A set of terms during the search.
 struct Set {
     terms: Vec<usize>,
-    /// What is left of the times.
+    /// The residual of the times.
     residual: DVector<f64>,
     error: f64,
     basis: Vec<DVector<f64>>,
 }
 
-/// The best sets of each length up to `longest`, by squared error, simpler terms first where that
-/// is nothing but rounding.
+/// The best sets of each length up to `longest`, by squared error; simpler terms first if the error
+/// is only rounding.
 ///
 /// `columns` have length one and one `rank` each, lower for simpler terms; `allowed` refuses sets.
 pub(super) fn best_sets(
@@ -101,14 +102,14 @@ fn extend(parent: &Set, columns: &DMatrix<f64>, term: usize, terms: Vec<usize>) 
     Set { terms, error: residual.norm_squared(), residual, basis }
 }
 
-/// The squared error of a set with each further term that says something new.
+/// The squared error of a set with each further independent term.
 fn with_each(set: &Set, columns: &DMatrix<f64>, times: &DVector<f64>) -> Vec<(usize, f64)> {
     let gains = columns.tr_mul(&set.residual);
     let mut left = DVector::from_element(columns.ncols(), 1.0);
     for q in &set.basis {
         left -= columns.tr_mul(q).map(|p| p * p);
     }
-    // What is below this is the rounding of the subtraction.
+    // Smaller values are the rounding of the subtraction.
     let floor = (1e-14 * set.error).max(1e-26 * times.norm_squared());
     let with = |term: usize| (set.error - gains[term] * gains[term] / left[term]).max(floor);
     (0..columns.ncols()).filter(|term| left[*term] > LEAST_LEFT).map(|term| (term, with(term))).collect()

@@ -1,12 +1,12 @@
-//! Terms that nobody named: found among products of powers and logarithms of the inputs, and
+//! The search for unnamed terms among products of powers and logarithms of the inputs, and
 //! breakpoints.
 //!
 //! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from
-//! all others, and every term must pay for the many that it was chosen from: those that are as
-//! simple as it, so that a plain truth is found where a wilder sum does hardly better. Errors are
-//! relative to what the best set of a first search predicts, unless measured times are asked for as
-//! weights. Samples that the found terms exclude as outliers are left out, and the search is
-//! repeated. What is proposed are ordinary terms; the fit then treats them like named ones.
+//! all others. Every term costs more the more candidates of its complexity there are, so that a
+//! plain truth is found where a complicated sum is hardly better. Errors are relative to the
+//! predictions of the best set of a first search, unless measured times are requested as weights.
+//! Samples that the found terms exclude as outliers are left out, and the search is repeated. The
+//! fit treats found terms like named ones.
 //!
 //! Source: Chen and Chen, *Extended Bayesian information criteria* (2008), and Rissanen (1983) for
 //! prices by complexity.
@@ -27,49 +27,50 @@ use crate::regress::{LEAST_SHARE, inliers};
 use crate::{FitOptions, Structure, Weights};
 use pool::{Break, Candidate, Input, evaluate, hinge};
 
-/// As many terms as a found model has at most.
+/// The most terms of a found model.
 const LONGEST: usize = 6;
-/// Distinct points that each coefficient and each place of a breakpoint needs at least: Austin and
-/// Steyerberg, *The number of subjects per variable required in linear regression analyses* (2015).
+/// The least number of distinct points for each coefficient and each place of a breakpoint: Austin
+/// and Steyerberg, *The number of subjects per variable required in linear regression analyses*
+/// (2015).
 const POINTS_EACH: usize = 2;
-/// Distinct points without which no curve is told from another.
+/// The least number of distinct points to distinguish curves.
 pub(crate) const LEAST_POINTS: usize = 4;
 /// More samples than these add little to the choice of terms.
 const ENOUGH: usize = 500;
-/// Values in the table of samples and candidates at most: the work of a search is at most some
-/// thousand times these.
+/// The most values in the table of samples and candidates: the work of a search is at most some
+/// thousand times this.
 const TABLE: usize = 1 << 20;
-/// How often the search is repeated for other outliers.
+/// How often the search is repeated with other outliers.
 const REPEATED: usize = 3;
-/// What a term must gain besides its price if its cost is negative, in units of the logarithm of
-/// the squared error times the samples.
+/// The additional cost of a term with a negative coefficient, in units of the logarithm of the
+/// squared error times the samples.
 const NEGATIVE_PRICE: f64 = 8.0;
-/// What a breakpoint must gain besides, since its place was chosen too.
+/// The additional cost of a breakpoint, whose place was chosen too.
 const BREAK_PRICE: f64 = 6.0;
-/// The best sets whose breakpoints are moved from the samples to where they fit best, of each
-/// length.
+/// The number of best sets of each length whose breakpoints are moved from the samples to where
+/// they fit best.
 const MOVED: usize = 3;
-/// The best sets, from which each term is left out in turn.
+/// The number of best sets from which each term is left out in turn.
 const SHORTENED: usize = 8;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
-/// How often weights are taken from new predictions; they need not settle to choose terms.
+/// How often weights are recomputed from new predictions; they need not converge to choose terms.
 const REWEIGHTED: usize = 4;
 /// Weights that differ by less than this share choose the same terms.
 const SAME_WEIGHTS: f64 = 1e-6;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// The terms besides the constant.
     pub(crate) terms: Vec<Expr>,
-    /// How many candidates they were chosen from, and whether there would have been more.
+    /// The number of candidates, and whether more were left out.
     pub(crate) candidates: usize,
     pub(crate) cut: bool,
     /// The root mean square of the error with which points were predicted from all others; a
     /// fraction in relative mode, else in s.
     pub(crate) error: f64,
-    /// Between which measured values of which inputs the model breaks.
+    /// The inputs and the measured values between which the model has breakpoints.
     pub(crate) breaks: Vec<(String, f64, f64)>,
 }
 
@@ -83,9 +84,9 @@ struct Problem<'a> {
     weights: DVector<f64>,
     times: DVector<f64>,
     options: &'a FitOptions,
-    /// Coefficients and places of breakpoints that the points bear.
+    /// The number of coefficients and places of breakpoints that the points allow.
     parameters: usize,
-    /// By complexity, the price of a term.
+    /// The price of a term, by complexity.
     prices: Vec<f64>,
 }
 
@@ -98,7 +99,7 @@ struct Scored {
     residual: DVector<f64>,
 }
 
-/// Searches terms for a model; `None` if there is nothing to choose from.
+/// Searches terms for a model; `None` if there are no candidates.
 pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &FitOptions) -> Option<Found> {
     let columns: Option<Vec<usize>> =
         structure.inputs.iter().map(|input| samples.columns.iter().position(|c| c.text == *input)).collect();
@@ -110,7 +111,7 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
     let at = |row: &Sample| columns.iter().map(|c| row.values[*c]).collect();
     let mut values: Vec<Vec<f64>> = rows.iter().map(|row| at(row)).collect();
     let mut names: Vec<&str> = structure.inputs.iter().map(String::as_str).collect();
-    // The number of nodes is an input like others where it varies.
+    // The number of nodes is an input, if it varies.
     if nodes.iter().any(|number| *number != nodes[0]) && !names.contains(&RESERVED[0]) {
         names.push(RESERVED[0]);
         values.iter_mut().zip(&nodes).for_each(|(point, number)| point.push(*number as f64));
@@ -171,8 +172,8 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
     })
 }
 
-/// A smooth surface for the logarithms of times, to tell who is far off before any terms are known:
-/// all products of up to two logarithms of inputs.
+/// A smooth surface for the logarithms of times, to detect outliers before any terms are known: all
+/// products of up to two logarithms of inputs.
 fn smooth(inputs: &[Input], values: &[Vec<f64>]) -> DMatrix<f64> {
     let varying: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].values.len() > 1).collect();
     let scale = |i: usize, x: f64| if inputs[i].values[0] > 0.0 { x.ln() } else { x };
@@ -187,7 +188,7 @@ fn smooth(inputs: &[Input], values: &[Vec<f64>]) -> DMatrix<f64> {
     })
 }
 
-/// The best set for some samples, and from how many candidates.
+/// The best set for some samples, and the number of candidates.
 fn best_of(
     points: Vec<Vec<f64>>,
     seconds: &DVector<f64>,
@@ -204,7 +205,7 @@ fn best_of(
     let parameters = (count - 1) / POINTS_EACH;
     let count = |complexity: u8| all.iter().filter(|c| c.complexity <= complexity).count().max(1) as f64;
     // The largest of many chance gains grows with the logarithm of their number; the constant is
-    // not chosen from any.
+    // not chosen from candidates.
     let price = |complexity| (seconds.len() as f64).ln() + 2.0 * count(complexity).ln();
     let prices = (0..=u8::MAX).map(|c| if c == 0 { 0.0 } else { price(c) }).collect();
     let (weights, times) = (seconds.clone(), seconds.clone());
@@ -238,7 +239,7 @@ impl Problem<'_> {
         self.weights = weights;
     }
 
-    /// One over what a set of terms predicts, found by fitting again until it stands still.
+    /// One over the predictions of a set of terms, found by repeated fitting until it converges.
     fn predicted(&mut self, set: &Scored, seconds: &DVector<f64>) -> Option<DVector<f64>> {
         let before = (self.weights.clone(), self.times.clone());
         for _ in 0..REWEIGHTED {
@@ -268,8 +269,7 @@ impl Problem<'_> {
             .into_iter()
             .filter_map(|set| self.score(set.iter().map(|t| candidates[*t].clone()).collect()))
             .collect();
-        // A beam only grows: what an earlier term was needed for may since be said better by
-        // others.
+        // A beam only grows: later terms may have made an earlier one superfluous.
         for _ in 0..2 {
             scored.sort_by(|a, b| a.price.total_cmp(&b.price));
             let shorter: Vec<Scored> = scored.iter().take(SHORTENED).flat_map(|s| self.shorter(s)).collect();
@@ -295,7 +295,7 @@ impl Problem<'_> {
         Some((best, candidates.len()))
     }
 
-    /// Columns under the weights, scaled to length one; a column of nothing is left out.
+    /// Columns under the weights, scaled to length one; columns of zeros are left out.
     fn weighted(&self, candidates: Vec<Candidate>, matrix: &DMatrix<f64>) -> (Vec<Candidate>, DMatrix<f64>) {
         let mut kept = Vec::new();
         let mut values = Vec::new();
@@ -312,8 +312,8 @@ impl Problem<'_> {
         (kept, matrix)
     }
 
-    /// Whether the points bear so many coefficients and breakpoints, no input is cut into more
-    /// pieces than may be, and every piece holds enough of its values.
+    /// Whether the points allow so many coefficients and breakpoints, no input is cut into too many
+    /// pieces, and every piece has enough of its values.
     fn allowed<'a>(&self, candidates: impl Iterator<Item = &'a Candidate> + Clone) -> bool {
         let places = places(candidates.clone());
         let pieces = |i: usize| 1 + places.iter().filter(|p| p.0 == i).count();
@@ -327,8 +327,8 @@ impl Problem<'_> {
             && apart
     }
 
-    /// The price of a set: its error on points left out, and what its terms cost. `None` where they
-    /// cannot be told apart.
+    /// The price of a set: its error on points left out, and the cost of its terms. `None` if the
+    /// terms cannot be distinguished.
     fn score(&self, candidates: Vec<Candidate>) -> Option<Scored> {
         let count = candidates.len();
         let (candidates, matrix) = evaluate(candidates, self.inputs, &self.points);
@@ -367,7 +367,7 @@ impl Problem<'_> {
             + candidates.iter().map(|c| self.prices[usize::from(c.complexity)]).sum::<f64>()
             + NEGATIVE_PRICE * negative as f64
             + BREAK_PRICE * places(candidates.iter()).len() as f64
-            // Of equals the simpler.
+            // The simpler of equal ones.
             + candidates.iter().map(|c| 1e-3 * f64::from(c.complexity)).sum::<f64>();
         Some(Scored { candidates, price, error, residual })
     }
@@ -382,7 +382,7 @@ impl Problem<'_> {
         (0..set.candidates.len()).filter_map(without).collect()
     }
 
-    /// Moves continuous breakpoints from the samples to where the error is least.
+    /// Moves continuous breakpoints from the samples to the places of least error.
     fn place_breaks(&self, mut best: Scored) -> Scored {
         for _ in 0..3 {
             for place in 0..best.candidates.len() {
@@ -417,7 +417,7 @@ impl Problem<'_> {
     }
 }
 
-/// Where a set breaks: inputs and values, rising, each once.
+/// The breakpoints of a set: inputs and values, rising, without duplicates.
 fn places<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Vec<(usize, f64)> {
     let mut places: Vec<(usize, f64)> =
         candidates.filter_map(|c| c.breakpoint).map(|b| (b.input, b.at)).collect();

@@ -1,10 +1,9 @@
-//! The terms that a search chooses from: products of powers and logarithms of the inputs, and
-//! breakpoints.
+//! The candidates of a search: products of powers and logarithms of the inputs, and breakpoints.
 //!
-//! Costs of algorithms and of messages are sums of few such products: Calotoiu et al., *Using
-//! automated performance modeling to find scalability bugs in complex codes* (2013), §3.1, call it
-//! the performance model normal form. Here one term may also hold only above a breakpoint, since
-//! protocols and caches change with size.
+//! Costs of algorithms and of messages are sums of a few such products: Calotoiu et al., *Using
+//! automated performance modeling to find scalability bugs in complex codes* (2013), §3.1, call
+//! this the performance model normal form. Here a term may also apply only above a breakpoint,
+//! since protocols and caches change with size.
 
 use nalgebra::DMatrix;
 use strata_model::expr::{Expr, Program, parse};
@@ -32,16 +31,16 @@ const ALONE: [(f64, u8); 18] = [
     (-0.5, 0),
     (-1.0, 1),
 ];
-/// Those of a factor of a product, and all those of an input with fewer than [`BENT`] values.
+/// The same for a factor of a product, and for an input with fewer than [`BENT`] values.
 const FACTORS: [(f64, u8); 7] = [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0), (-1.0, 0), (-0.5, 0)];
-/// Those of a factor beside a breakpoint of another input.
+/// The same for a factor beside a breakpoint of another input.
 const BESIDE: [(f64, u8); 3] = [(1.0, 0), (0.0, 1), (-1.0, 0)];
-/// Distinct values of an input from which on steep powers of it are tried: through fewer, every
-/// function passes equally well, and a steep one is far off where it is continued.
+/// The least number of distinct values of an input for which steep powers of it are tried: with
+/// fewer, every function fits equally well, and a steep one is far off outside them.
 const BENT: usize = 3;
-/// As many inputs as are multiplied.
+/// The most inputs of a product.
 const MAX_FACTORS: usize = 3;
-/// As many distinct values of an input as breakpoints are tried between.
+/// The most distinct values of an input between which breakpoints are tried.
 const MAX_BREAKS: usize = 40;
 /// The complexity of a hinge.
 const HINGE: u8 = 4;
@@ -52,8 +51,8 @@ pub(super) struct Candidate {
     pub(super) expr: Expr,
     /// Where it breaks.
     pub(super) breakpoint: Option<Break>,
-    /// 0 for the constant, 1 for an input by itself, more for what is written in more parts or rare
-    /// among costs.
+    /// 0 for the constant, 1 for an input by itself, more for terms with more parts or rare in
+    /// costs.
     pub(super) complexity: u8,
 }
 
@@ -64,20 +63,21 @@ pub(super) struct Break {
     pub(super) input: usize,
     /// Its value.
     pub(super) at: f64,
-    /// The next value that was measured.
+    /// The next measured value.
     pub(super) next: f64,
     /// Whether the term rises from zero rather than jumping.
     pub(super) continuous: bool,
 }
 
-/// What the samples say of an input.
+/// An input in the samples.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) name: String,
     /// Its distinct values, rising.
     pub(super) values: Vec<f64>,
-    /// Whether it is a parameter of candidates: its effect neither jumps, since steps would make many
-    /// of its values tie, nor begins at a step of another input, as the best value would jump.
+    /// Whether it is a parameter of candidates. Its effect then has no steps, because many of its
+    /// values would tie, and does not begin at a step of another input, because the best value
+    /// would jump.
     pub(super) parameter: bool,
 }
 
@@ -93,8 +93,8 @@ impl Input {
         self.values.first().copied().unwrap_or(0.0)
     }
 
-    /// A power of the input times a power of its logarithm; `None` where that would not be a
-    /// number, or not a cost, and where too few values were measured to tell it from a flatter one.
+    /// A power of the input times a power of its logarithm; `None` if that is not a number or not a
+    /// cost, and if too few values were measured to distinguish it from a flatter one.
     fn factor(&self, (power, log): (f64, u8)) -> Option<String> {
         let name = &self.name;
         let least = self.least();
@@ -127,7 +127,7 @@ impl Input {
     }
 }
 
-/// Joins factors; those that are divided by come last.
+/// Joins factors; divisors come last.
 fn product(factors: &[String]) -> String {
     let (over, plain): (Vec<&String>, Vec<&String>) = factors.iter().partition(|f| f.starts_with("1/"));
     let plain: Vec<&str> = plain.iter().map(|f| f.as_str()).collect();
@@ -138,15 +138,15 @@ fn product(factors: &[String]) -> String {
     text
 }
 
-/// The parts of a term, in which powers of logarithms, odd roots and powers, and roots that are
-/// divided by count twice.
+/// The parts of a term; powers of logarithms, odd roots and powers, and divisions by roots count
+/// twice.
 fn complexity(text: &str) -> u8 {
     let parts = ["*", "/", "log2", "sqrt", "^", ">", ")^2", "^1.5", "^(1/3)", "^(2/3)", "^3", "1/sqrt"];
     1 + parts.iter().map(|part| text.matches(part).count() as u8).sum::<u8>()
 }
 
-/// The candidates over the inputs that vary, the simplest first, and whether some were left out so
-/// that there are at most `most`. `breaks`: whether some may hold above a breakpoint only.
+/// The candidates over the inputs that vary, the simplest first and at most `most`, and whether
+/// some were left out. `breaks`: whether some may apply only above a breakpoint.
 pub(super) fn candidates(
     inputs: &[Input],
     constant: bool,
@@ -227,7 +227,7 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &m
     }
 }
 
-/// The term that rises from a breakpoint on.
+/// The term that rises from a breakpoint.
 pub(super) fn hinge(input: &Input, breakpoint: Break) -> Option<Candidate> {
     let text = format!("max(0,{}-{})", input.name, strata_model::number_text(breakpoint.at));
     let expr = parse(&text).ok()?;

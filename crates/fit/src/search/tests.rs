@@ -1,4 +1,4 @@
-//! Shapes that the search must find again.
+//! Costs that the search must find.
 
 use super::*;
 use strata_model::Samples;
@@ -11,7 +11,7 @@ fn found(text: &str, inputs: &[&str]) -> Found {
     search(&samples.models[0], &structure, &FitOptions::default()).unwrap()
 }
 
-/// The terms of the model that comes of a search, with their coefficients.
+/// The terms of the model that a search finds, with their coefficients.
 fn fitted(text: &str, inputs: &[&str]) -> Vec<(String, f64)> {
     let samples = Samples::parse(text, "test").unwrap();
     let structure =
@@ -71,8 +71,8 @@ fn products_are_found_among_irrelevant_inputs() {
     assert_eq!(names(&got), ["n*log2(p)", "n/p"], "{got:?}");
 }
 
-/// Two numbers of nodes tell any two functions of them as well as any other two: what is found must
-/// not be steep between them, nor beyond.
+/// Two numbers of nodes cannot distinguish functions of them: the found function must not be steep
+/// between them, nor beyond.
 #[test]
 fn through_two_values_goes_no_steep_function() {
     let cost = |x: f64, p: f64| 1e-6 + 1e-9 * x * p.powi(3) * p.log2();
@@ -159,8 +159,7 @@ fn one_outlier_gives_no_spike() {
 
 #[test]
 fn no_more_terms_than_the_points_bear() {
-    // Eight points bear three coefficients, however often each was sampled and however wild the
-    // times.
+    // Eight points allow three coefficients, for any number of samples each and any times.
     for seed in 1..=10 {
         let mut u = uniform(seed);
         let times: Vec<f64> = (0..8).map(|_| 1.0 + 9.0 * u()).collect();

@@ -1,13 +1,13 @@
 //! Sums and dot products carried in twice the working precision.
 //!
-//! A residual is a small difference of large numbers. Computed in plain doubles it is mostly
-//! rounding, and refinement built on it would refine nothing; so every residual here keeps the
-//! rounding errors of its products and sums.
+//! A residual is a small difference of large numbers. In plain doubles it is mostly rounding, and
+//! refinement with it would have no effect; every residual here therefore includes the rounding
+//! errors of its products and sums.
 //!
 //! Source: Dekker, *A floating-point technique for extending the available precision* (1971);
 //! Ogita, Rump and Oishi, *Accurate sum and dot product* (2005), algorithm Dot2.
 
-/// A sum under way: the rounded value and what rounding has lost of it.
+/// A partial sum: the rounded value and its rounding error.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     value: f64,
@@ -32,12 +32,12 @@ impl Sum {
 
     /// The sum, rounded once.
     pub(crate) fn get(self) -> f64 {
-        // Beside an infinity the lost part is no number.
+        // Beside an infinity the rounding error is NaN.
         if self.lost.is_finite() { self.value + self.lost } else { self.value }
     }
 }
 
-/// The sum of `values`, rounded about once however many there are.
+/// The sum of `values`, rounded about once for any number of them.
 pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut total = Sum::default();
     for value in values {

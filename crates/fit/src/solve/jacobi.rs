@@ -1,20 +1,19 @@
 //! Singular values of a small square matrix by one-sided Jacobi rotations.
 //!
-//! The matrix is the triangle of a QR factorisation, one column a term, so it is small and time is
-//! no concern; accuracy is. One-sided Jacobi finds even the small singular values of a
-//! column-scaled matrix to high relative accuracy, which is what the rank rule reads, where the
-//! bidiagonal iteration of nalgebra has been seen to stop too early.
+//! The matrix is the triangle of a QR factorisation, one column for each term, so it is small, and
+//! accuracy matters more than time. One-sided Jacobi finds even the small singular values of a
+//! column-scaled matrix to high relative accuracy, which the rank rule needs; the bidiagonal
+//! iteration of nalgebra has been seen to stop too early.
 //!
 //! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §8.6.3; Demmel and Veselić,
 //! *Jacobi's method is more accurate than QR* (1992).
 
 use nalgebra::DMatrix;
 
-/// Rotations converge quadratically: ten sweeps are usual, and this many mean that something is
-/// wrong.
+/// Rotations converge quadratically: ten sweeps are usual, and this many are an error.
 const MAX_SWEEPS: usize = 60;
-/// Products of columns below this are zero: columns come in with length one. A column whose product
-/// with another is greater has a square that is far from underflow, so its angle can be computed.
+/// Smaller products of columns are zero: columns have length one at first. The square of a column
+/// with a greater product is far from underflow, so its angle can be computed.
 const NEGLIGIBLE: f64 = 1e-140;
 
 /// A = U Σ Vᵀ with the singular values in falling order.
@@ -27,11 +26,11 @@ pub(crate) struct Svd {
     pub(crate) v: DMatrix<f64>,
 }
 
-/// Decomposes a square matrix with finite entries; `None` if the rotations do not settle.
+/// Decomposes a square matrix with finite entries; `None` if the rotations do not converge.
 pub(crate) fn svd(mut a: DMatrix<f64>) -> Option<Svd> {
     let n = a.ncols();
     let mut v = DMatrix::identity(n, n);
-    // The rounding of a dot product of n numbers: a stricter test could turn for ever.
+    // The rounding of a dot product of n numbers: a stricter test might never end.
     let orthogonal = n.max(8) as f64 * f64::EPSILON;
     let mut settled = n < 2;
     for _ in 0..MAX_SWEEPS {
@@ -50,7 +49,7 @@ pub(crate) fn svd(mut a: DMatrix<f64>) -> Option<Svd> {
                 settled = false;
                 let zeta = (beta - alpha) / (2.0 * gamma);
                 let size = zeta.abs();
-                // Beyond this the square would say the same, or overflow.
+                // For larger values the square is equal, or overflows.
                 let t =
                     if size > 1e9 { 0.5 / zeta } else { zeta.signum() / (size + (1.0 + size * size).sqrt()) };
                 let cos = 1.0 / (1.0 + t * t).sqrt();
@@ -103,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_column_whose_square_underflows_settles() {
-        // Nearly orthogonal columns: their product is rounding, and the tiny one cannot be turned
-        // by less than its own rounding.
+        // Nearly orthogonal columns: their product is rounding, and a rotation of the tiny one is
+        // below its own rounding.
         for power in 100..300 {
             let tiny = 10f64.powi(-power);
             for third in 1..=20 {

@@ -1,10 +1,10 @@
 //! Loops over columns in twice the working precision, with the widest instructions that the
 //! processor has.
 //!
-//! A fused multiply-add gives the rounding of a product in one instruction instead of sixteen.
-//! Whether there is one shows only when the program runs, so each loop exists with and without it.
-//! Both keep the same sums in the same order, and the rounding of a product is the same number
-//! either way: results do not depend on the processor.
+//! A fused multiply-add gives the rounding error of a product in one instruction instead of
+//! sixteen. Its availability is known only at run time, so each loop exists with and without it.
+//! Both have the same sums in the same order, and the same rounding errors of products: results do
+//! not depend on the processor.
 //!
 //! Source: Ogita, Rump and Oishi, *Accurate sum and dot product* (2005), algorithms Dot2 and Dot2
 //! with FMA.
@@ -16,7 +16,7 @@ use super::wide::{Wide, two_product, two_sum};
 /// Independent sums in a dot product: enough for two vectors of the widest kind.
 const LANES: usize = 16;
 
-/// What runs loops with fused multiply-adds, where there are such instructions.
+/// Runs loops with fused multiply-adds, if the processor has such instructions.
 fn fused() -> Option<Arch> {
     match Arch::new() {
         // Arm's 64-bit processors always have them.
@@ -25,7 +25,7 @@ fn fused() -> Option<Arch> {
     }
 }
 
-/// The rounded product and what rounding lost.
+/// The rounded product and its rounding error.
 #[inline(always)]
 fn product<const FUSED: bool>(a: f64, b: f64) -> (f64, f64) {
     if FUSED {
@@ -85,7 +85,7 @@ pub(super) fn absolute_sum(values: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest.iter().map(|v| v.abs()).sum::<f64>()
 }
 
-/// b − Ax, as rounded sums and what rounding lost of them; `a` column by column.
+/// b − Ax, as rounded sums and their rounding errors; `a` column by column.
 pub(super) fn residual(a: &[f64], b: &[f64], x: &[Wide]) -> (Vec<f64>, Vec<f64>) {
     let (mut sums, mut lost) = (b.to_vec(), vec![0.0; b.len()]);
     for (column, x) in a.chunks_exact(b.len().max(1)).zip(x) {
@@ -142,7 +142,7 @@ impl WideColumn {
         }
     }
 
-    /// Takes `factor` times the other off, from row `from` on.
+    /// Subtracts `factor` times the other, from row `from` on.
     pub(super) fn take_off(&mut self, factor: Wide, other: &Self, from: usize) {
         let (hi, lo) = (&mut self.hi[from..], &mut self.lo[from..]);
         let other = (&other.hi[from..], &other.lo[from..]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     proptest! {
-        /// Down to the last bit, so that a fit does not depend on the processor.
+        /// Equal to the last bit, so that a fit does not depend on the processor.
         #[test]
         fn both_kinds_of_instructions_give_the_same(
             rows in prop::collection::vec((-2.0f64..2.0, -2.0f64..2.0, -1e-17f64..1e-17, -1e-17f64..1e-17), 0..70), x in -9.0f64..9.0,

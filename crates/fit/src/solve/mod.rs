@@ -1,17 +1,17 @@
-//! Least squares that can be trusted: column scaling, a relative rank rule, twice the precision,
-//! and a test of the answer.
+//! Accurate least squares: column scaling, a relative rank rule, twice the precision, and a test of
+//! the result.
 //!
 //! The columns of a design matrix are cost terms: some are huge, some tiny, and some may depend on
-//! others (with a fixed number of nodes `logP` is a multiple of the constant). So columns are
-//! scaled first, the rank is read from singular values relative to the largest, and terms that
-//! depend on each other share their weight: among all solutions the one in which their
-//! contributions are equal is taken, as Brewer §3.6.2 asks.
+//! others (with a fixed number of nodes `logP` is a multiple of the constant). Columns are
+//! therefore scaled first, the rank is read from singular values relative to the largest, and
+//! dependent terms share their weight: of all solutions the one with equal contributions is taken,
+//! as in Brewer §3.6.2.
 //!
-//! Independent columns are solved in twice the working precision: by normal equations where the
+//! Independent columns are solved in twice the working precision: by normal equations if the
 //! condition allows it (`normal`), else by Householder's factorisation (`orthogonal`). Coefficients
-//! and standard errors are then those of the given doubles to nearly the last digit. For dependent
-//! columns residuals in twice the working precision refine the solution. No answer leaves this
-//! module before it passed the residual ratio test that LAPACK uses on its own solvers.
+//! and standard errors are then accurate for the given doubles to nearly the last digit. For
+//! dependent columns residuals in twice the working precision refine the solution. Every result
+//! must pass the residual ratio test that LAPACK uses for its own solvers.
 //!
 //! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §5.3, §5.5; Björck, *Numerical
 //! Methods for Least Squares Problems*, §2.9 (refinement of solution and residual together); LAPACK
@@ -29,39 +29,38 @@ pub(crate) use double::{dot, sum};
 
 use nalgebra::{DMatrix, DVector};
 
-/// An answer with a residual ratio at or above this is refused, as in LAPACK's test suite.
+/// A result with a residual ratio at or above this is refused, as in LAPACK's test suite.
 const MAX_RATIO: f64 = 30.0;
-/// Refinement steps at most; each gains the digits that the condition number leaves, so a few
+/// The most refinement steps; each gains the digits that the condition number leaves, so a few
 /// suffice.
 const MAX_STEPS: usize = 8;
-/// A term takes part in a dependency if its share in the null space is above this (shares are 1 or
-/// rounding).
+/// The least share in the null space of a term of a dependency (shares are 1 or rounding).
 const SHARE: f64 = 1e-7;
 
-/// Why a system was not solved.
+/// Why there is no solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SolveError {
     /// An entry is infinite or not a number.
     NotFinite,
     /// A coefficient or its variance is too large or too small for a double.
     Overflow,
-    /// The answer failed the residual ratio test (its ratio is given; 30 is allowed).
+    /// The result failed the residual ratio test (its ratio is given; 30 is allowed).
     Inaccurate(f64),
 }
 
-/// A least-squares solution with all that the statistics need.
+/// A least-squares solution with the data for its statistics.
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// One coefficient a column, in units of the right-hand side per unit of the column.
     pub coefficients: DVector<f64>,
     /// (AᵀA)⁺: times the noise variance it is the covariance of the coefficients.
     pub covariance: DMatrix<f64>,
-    /// b − Ax, row by row; its digits are good even where it is tiny beside b.
+    /// b − Ax, row by row; accurate even if tiny beside b.
     pub residual: DVector<f64>,
     /// How many independent columns there are.
     pub rank: usize,
-    /// Largest over least singular value that counts, of the matrix with columns scaled to length
-    /// one.
+    /// The largest over the least singular value above zero, of the matrix with columns scaled to
+    /// length one.
     pub condition: f64,
     /// Groups of columns that depend on each other, each in rising order; a column of zeros is a
     /// group of its own.
@@ -78,11 +77,11 @@ pub struct Solution {
 ///
 /// # Rank
 /// Columns are scaled to length one; singular values at or below 10 max(m, n) ε σ₁ count as zero
-/// (max(m, n) is taken between 8 and 1000). That is well above the rounding of terms and weights
-/// and below any real dependence on a term.
+/// (max(m, n) is limited to 8 to 1000). That is well above the rounding of terms and weights and
+/// below any real dependence on a term.
 ///
 /// # Errors
-/// See [`SolveError`]; an answer that fails the residual ratio test is never returned.
+/// See [`SolveError`]; a result that fails the residual ratio test is never returned.
 ///
 /// # Panics
 /// If `a` and `b` differ in their number of rows, or `a` has no column.
@@ -94,7 +93,7 @@ pub fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Solution, SolveError>
     let (m, n) = a.shape();
     let exponents: Vec<i32> = a.column_iter().map(|c| exponent(c.amax())).collect();
     let b_exponent = exponent(b.amax());
-    // Rows of zeros make a wide matrix square and change nothing.
+    // Rows of zeros make a wide matrix square and do not change the solution.
     let rows = m.max(n);
     let mut scaled = DMatrix::zeros(rows, n);
     for (j, exponent) in exponents.iter().enumerate() {
@@ -156,13 +155,13 @@ fn answer(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Answer, SolveError> {
     })
 }
 
-/// How many of the singular values of a matrix with columns of length one count.
+/// The number of nonzero singular values of a matrix with columns of length one.
 fn rank(sigma: &[f64], rows: usize) -> usize {
     let least = 10.0 * (rows.max(sigma.len()).clamp(8, 1000) as f64) * f64::EPSILON * sigma[0];
     sigma.iter().filter(|&&s| s > least).count()
 }
 
-/// The answer for independent columns.
+/// The solution for independent columns.
 fn independent(a: &DMatrix<f64>, wide: normal::Wideness, sigma: &[f64]) -> Result<Answer, SolveError> {
     let n = a.ncols();
     let r = DVector::from_vec(wide.residual);
@@ -177,12 +176,12 @@ fn independent(a: &DMatrix<f64>, wide: normal::Wideness, sigma: &[f64]) -> Resul
     })
 }
 
-/// The ratio if the answer may be given out.
+/// The ratio, if the result is accepted.
 fn accepted(ratio: f64) -> Result<f64, SolveError> {
     if ratio.is_nan() || ratio >= MAX_RATIO { Err(SolveError::Inaccurate(ratio)) } else { Ok(ratio) }
 }
 
-/// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε) of a residual with good digits.
+/// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε) of an accurate residual.
 fn orthogonality(a: &DMatrix<f64>, r: &DVector<f64>) -> f64 {
     let size = lanes::absolute_sum(r.as_slice());
     if size == 0.0 {
@@ -215,7 +214,7 @@ impl Factors {
         Some(Self { q: qr.q(), svd, lengths, rank })
     }
 
-    /// A⁺ f: the least coefficients that fit `f` best.
+    /// A⁺ f: the least coefficients of the best fit of `f`.
     fn pseudo_solve(&self, f: &DVector<f64>) -> DVector<f64> {
         let y = self.svd.u.tr_mul(&self.q.tr_mul(f));
         self.back(|k| y[k] / self.svd.sigma[k])
@@ -228,14 +227,14 @@ impl Factors {
         self.back(|k| y[k] / self.svd.sigma[k] / self.svd.sigma[k])
     }
 
-    /// D⁻¹ V y over the singular values that count.
+    /// D⁻¹ V y over the nonzero singular values.
     fn back(&self, y: impl Fn(usize) -> f64) -> DVector<f64> {
         DVector::from_fn(self.lengths.len(), |j, _| {
             sum((0..self.rank).map(|k| self.svd.v[(j, k)] * y(k))) / self.lengths[j]
         })
     }
 
-    /// Solution and residual, refined together until they stand still.
+    /// Solution and residual, refined together until they converge.
     fn refine(&self, a: &DMatrix<f64>, b: &DVector<f64>) -> Result<(DVector<f64>, DVector<f64>), SolveError> {
         let mut x = self.pseudo_solve(b);
         let mut r = DVector::from_fn(b.len(), |i, _| defect(a, b, &x, None, i));
@@ -246,9 +245,8 @@ impl Factors {
             let dx = self.pseudo_solve(&f) - self.normal_solve(&g);
             let dr = f - a * &dx;
             let change = dx.component_mul(&DVector::from_column_slice(&self.lengths)).norm();
-            // Refinement that no longer halves its steps has reached the last digit (or, near the
-            // edge of the rank rule, cannot gain one): the residual test decides what the answer is
-            // worth.
+            // If refinement no longer halves its steps, it has reached the last digit (or cannot
+            // gain one, near the limit of the rank rule): the residual test judges the result.
             if !change.is_finite() || change > last / 2.0 {
                 break;
             }
@@ -317,14 +315,14 @@ fn defect(a: &DMatrix<f64>, b: &DVector<f64>, x: &DVector<f64>, r: Option<&DVect
 }
 
 /// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε): below 30, `x` is as good a least-squares solution as doubles
-/// can hold.
+/// allow.
 ///
-/// Where `b` is met exactly, r is only the rounding of x to doubles and has no reason to be
-/// orthogonal to A. What that rounding alone can cause, 2ε |Aᵀ|(|A||x| + |b|), is therefore taken
-/// off first; an exact fit has ratio 0.
+/// If `b` is met exactly, r is only the rounding of x to doubles, which need not be orthogonal to
+/// A. The greatest effect of that rounding, 2ε |Aᵀ|(|A||x| + |b|), is therefore subtracted first;
+/// an exact fit has ratio 0.
 pub fn residual_ratio(a: &DMatrix<f64>, x: &DVector<f64>, b: &DVector<f64>) -> f64 {
     let (m, n) = a.shape();
-    // The residual that x really has, not the one that refinement carries along.
+    // The residual of x itself, not the one carried through refinement.
     let r = DVector::from_fn(m, |i, _| defect(a, b, x, None, i));
     let allowance = DVector::from_fn(m, |i, _| {
         2.0 * f64::EPSILON * ((0..n).map(|j| (a[(i, j)] * x[j]).abs()).sum::<f64>() + b[i].abs())
@@ -365,7 +363,7 @@ fn shift(x: f64, e: i32) -> f64 {
 
 /// x · 2^e for each x.
 fn shift_all(from: &[f64], e: i32, to: &mut [f64]) {
-    // Within these bounds the power is a double, and no product loses digits on the way.
+    // Within these bounds the power is a double, and no product loses digits.
     if (-1000..=1000).contains(&e) {
         let power = 2f64.powi(e);
         for (to, from) in to.iter_mut().zip(from) {

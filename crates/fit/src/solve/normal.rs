@@ -1,12 +1,11 @@
 //! Normal equations in twice the working precision.
 //!
-//! Squaring the condition number is what makes normal equations poor in doubles. With 32 digits a
-//! condition of 10⁷ leaves 18 of them, more than a double can hold, for about the price of one
-//! factorisation in doubles: most of the work is dot products, which vectorise. What is worse
-//! conditioned is left to [`orthogonal`](super::orthogonal).
+//! Normal equations square the condition number, which is poor in doubles. With 32 digits a
+//! condition of 10⁷ leaves 18 of them, more than a double has, at about the cost of one
+//! factorisation in doubles: most of the work is dot products, which vectorise. Columns with a
+//! worse condition are solved by [`orthogonal`](super::orthogonal).
 //!
-//! Source: Golub and Van Loan, *Matrix
-//! Computations*, 4th ed., §5.3.2.
+//! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §5.3.2.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -16,9 +15,9 @@ use super::wide::Wide;
 
 /// The least share of a column's square that may be left beside the columns before it.
 const LEAST_PIVOT: f64 = 1e-13;
-/// Residuals below this share of the right-hand side are worth another step.
+/// If residuals are below this share of the right-hand side, another step follows.
 const SMALL: f64 = 1e-6;
-/// What least squares yields, in twice the working precision where it matters.
+/// The result of least squares, in twice the working precision where needed.
 pub(super) struct Wideness {
     pub(super) triangle: Triangle,
     pub(super) x: Vec<Wide>,
@@ -26,8 +25,7 @@ pub(super) struct Wideness {
     pub(super) residual: Vec<f64>,
 }
 
-/// Solves min ‖Ax − b‖ for entries of at most 2; `None` if the columns depend on each other too
-/// closely for that.
+/// Solves min ‖Ax − b‖ for entries of at most 2; `None` if the columns are too dependent.
 pub(super) fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Option<Wideness> {
     let m = a.nrows();
     let columns: Vec<&[f64]> = a.as_slice().chunks_exact(m).collect();
@@ -38,7 +36,7 @@ pub(super) fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Option<Wideness> {
     let mut left = residual(a.as_slice(), b.as_slice(), &x);
     let largest = left.0.iter().zip(&left.1).fold(0.0, |most: f64, (r, lost)| most.max((r + lost).abs()));
     if largest < SMALL * b.amax() && largest > 0.0 {
-        // The fit is nearly exact: what is left must not be the rounding of x.
+        // The fit is nearly exact: the residual must not be the rounding of x.
         let mut step: Vec<Wide> = columns.iter().map(|c| dot(c, &left.0) + dot(c, &left.1)).collect();
         triangle.solve_transposed(&mut step);
         triangle.solve(&mut step);
@@ -72,7 +70,7 @@ fn cholesky(columns: &[&[f64]]) -> Option<Triangle> {
     Some(r)
 }
 
-/// Rounds residuals to doubles; what even twice the precision cannot tell from zero is zero.
+/// Rounds residuals to doubles; those below the error of twice the precision are zero.
 pub(super) fn settle(
     a: &DMatrix<f64>,
     b: &DVector<f64>,
@@ -83,7 +81,7 @@ pub(super) fn settle(
     let mut residual = sums;
     for (i, (r, lost)) in residual.iter_mut().zip(lost).enumerate() {
         *r += lost;
-        // Cheap for most rows: the size is needed only where the residual is tiny.
+        // A cheap test for most rows: the size is needed only if the residual is tiny.
         if r.abs() <= noise * 1e6 * b[i].abs().max(f64::MIN_POSITIVE) {
             let size = x.iter().enumerate().map(|(j, x)| (a[(i, j)] * x.hi).abs()).sum::<f64>() + b[i].abs();
             if r.abs() <= noise * size {

@@ -10,8 +10,7 @@ use super::normal::{Wideness, settle};
 use super::triangle::Triangle;
 use super::wide::Wide;
 
-/// Solves min ‖Ax − b‖ for a matrix of full rank; `None` if a column vanishes beside those before
-/// it.
+/// Solves min ‖Ax − b‖ for a matrix of full rank; `None` if a column depends on those before it.
 pub(super) fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Option<Wideness> {
     let (m, n) = a.shape();
     let mut columns: Vec<WideColumn> = a.as_slice().chunks_exact(m).map(WideColumn::new).collect();

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// LAPACK's ratio as it stands there, without any allowance.
+/// LAPACK's ratio, without the allowance for rounding.
 fn plain_ratio(a: &DMatrix<f64>, x: &DVector<f64>, b: &DVector<f64>) -> f64 {
     let (m, n) = a.shape();
     let r = b - a * x;
@@ -37,7 +37,7 @@ proptest! {
     fn badly_scaled_and_conditioned_systems_pass_the_ratio(
         (a, b) in matrix(9..=40), scale in prop::collection::vec(-140i32..140, 8), near in 0i32..18,
     ) {
-        // The last column comes within 10^-near of the first, then all are scaled wildly.
+        // The last column is within 10^-near of the first, then all are scaled by powers of two.
         let (mut a, n) = (a.clone(), a.ncols());
         if n > 1 {
             let mixed = a.column(0) + a.column(n - 1) * 10f64.powi(-near);
@@ -85,8 +85,8 @@ proptest! {
     fn consistent_systems_are_solved_to_the_last_digits(
         (a, _) in matrix(9..=40), x in prop::collection::vec(-1000i32..1000, 8),
     ) {
-        // Entries of 20 bits and integer coefficients: b is exact, so the answer must be too,
-        // about.
+        // Entries of 20 bits and integer coefficients: b is exact, so the result must be nearly
+        // exact.
         let a = a.map(|v| (v * 1_048_576.0).round());
         let x = DVector::from_iterator(a.ncols(), x.into_iter().take(a.ncols()).map(f64::from));
         let s = solve(&a, &(&a * &x)).unwrap();
@@ -153,8 +153,8 @@ fn ill_conditioned_is_not_dependent() {
 
 #[test]
 fn exactly_dependent_after_rounding_is_dependent() {
-    // A constant, its multiple by log2(3), and both times a length, under weights: rank 2 whatever
-    // the rounding.
+    // A constant, its multiple by log2(3), and both times a length, under weights: rank 2 with any
+    // rounding.
     for seed in 1..200u32 {
         let weight = |i: usize| 1.0 / f64::from(seed * 31 + (i * i) as u32 * 7 + 1);
         let length = |i: usize| f64::from(seed) * 1.37f64.powi(i as i32);

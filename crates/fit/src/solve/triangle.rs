@@ -1,4 +1,4 @@
-//! Upper triangles of twice the working precision, and what is solved with them.
+//! Upper triangles of twice the working precision, and their linear systems.
 
 use nalgebra::DMatrix;
 
@@ -36,7 +36,7 @@ impl Triangle {
         r
     }
 
-    /// R x = y.
+    /// Solves R x = y.
     pub(super) fn solve(&self, y: &mut [Wide]) {
         for i in (0..self.size).rev() {
             let mut rest = y[i];
@@ -47,7 +47,7 @@ impl Triangle {
         }
     }
 
-    /// Rᵀ y = g.
+    /// Solves Rᵀ y = g.
     pub(super) fn solve_transposed(&self, g: &mut [Wide]) {
         for i in 0..self.size {
             let mut rest = g[i];

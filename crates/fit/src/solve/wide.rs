@@ -14,7 +14,7 @@ pub(super) struct Wide {
     pub(super) lo: f64,
 }
 
-/// The rounded sum and what rounding lost.
+/// The rounded sum and its rounding error.
 #[inline(always)]
 pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -29,8 +29,8 @@ fn upper(a: f64) -> f64 {
     t - (t - a)
 }
 
-/// The rounded product and what rounding lost; no fused instruction is needed, since not every
-/// machine has one.
+/// The rounded product and its rounding error, without a fused instruction, which some machines
+/// lack.
 #[inline(always)]
 pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let (ah, bh) = (upper(a), upper(b));
@@ -42,7 +42,7 @@ pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
 impl Wide {
     pub(super) const ZERO: Self = Self { hi: 0.0, lo: 0.0 };
 
-    /// The sum of two doubles, whatever their sizes.
+    /// The sum of two doubles of any sizes.
     #[inline]
     pub(super) fn of_sum(a: f64, b: f64) -> Self {
         let (hi, lo) = two_sum(a, b);

@@ -1,4 +1,4 @@
-//! What cannot be fitted says so; what should not be trusted gets a verdict.
+//! Samples that cannot be fitted are errors; models that should not be trusted get a verdict.
 
 use strata_fit::{
     Elimination, FitError, FitOptions, Fitted, Search, Structure, Weights, fit_model, fit_samples,
@@ -240,7 +240,7 @@ fn options_out_of_range_are_refused() {
 #[test]
 fn two_samples_are_too_few_with_or_without_terms() {
     assert!(error("M x\nM 1 1\nM 2 2\n", &FitOptions::default()).contains("has 2 samples for 2 terms"));
-    // No curve is told from another by two points, or three, however often they were measured.
+    // Two or three points cannot distinguish curves, for any number of samples.
     for text in [
         "model M (x)\nM 1 1\nM 2 2\n",
         "model M (x)\nM 2e-3 1\nM 4e-3 2\nM 8e-3 4\n",
@@ -267,7 +267,7 @@ fn inputs_from_the_smallest_to_the_largest_number() {
             Err(e) => assert!(matches!(e, FitError::Overflow { .. }), "{e}"),
         }
     }
-    // A search over the same range must not fall over its own powers.
+    // A search over the same range must not overflow.
     let text = text.replace("model M x", "model M (x)");
     let _ = try_fit(&text, &FitOptions::default());
 }
@@ -319,7 +319,7 @@ fn noisy(rows: usize, time: impl Fn(f64, f64, usize) -> f64) -> String {
     let mut state = 12345u64;
     for i in 0..rows {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Twelve uniform numbers about make a normal one.
+        // Twelve uniform numbers sum to nearly a normal one.
         let e = (0..12).map(|k| (state >> k & 0xffff) as f64 / 65536.0 - 0.5).sum::<f64>() / 12.0;
         let x = 1.0 + (i % 40) as f64;
         text += &format!("{}M {} {x}\n", if i % 3 == 2 { "@" } else { "" }, time(x, e, i));
@@ -339,8 +339,8 @@ fn doubts_have_reasons() {
     let q = m.verify_quantiles.unwrap();
     assert!(q.p50 <= q.p90 && q.p90 <= q.p95 && q.p95 <= q.max);
     assert!(m.coverage.unwrap() > 0.8 && m.leverage_limit > 0.0);
-    // A term that is missing is told, and a doubt where some third of the input is off by more than
-    // is accepted.
+    // A missing term is reported, with a doubt if some third of the input is off by more than is
+    // accepted.
     let bent = noisy(120, |x, e, _| (1.0 + 0.1 * (x - 20.0).powi(2)) * (1.0 + 0.01 * e));
     let (verdict, doubts, m) = judge(&bent, &FitOptions { accept: 5.0, ..options });
     assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
@@ -348,7 +348,7 @@ fn doubts_have_reasons() {
     let (verdict, doubts, m) = judge(&bent, &FitOptions { accept: 0.8, ..options });
     assert_eq!(verdict, Verdict::Doubtful, "{}", m.reason);
     assert!(doubts.contains("residuals follow `x`") && doubts.contains("error for `x` from"), "{doubts}");
-    // Intervals that are too narrow somewhere are told; an error within what is accepted is no doubt.
+    // Too narrow intervals are reported; an error within the accepted one is no doubt.
     let (verdict, doubts, m) =
         judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &FitOptions { mode: Mode::Absolute, ..options });
     assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
@@ -374,7 +374,7 @@ fn doubts_have_reasons() {
         &FitOptions { mode: Mode::Absolute, robust: None, ..options },
     );
     assert!(doubts.contains("line 2 decides"), "{doubts}");
-    // Verification samples that scatter far more than those that were fitted widen the intervals.
+    // Verification samples with far more scatter than the fitted ones widen the intervals.
     let (_, _, m) =
         judge(&noisy(120, |x, e, i| (1.0 + x) * (1.0 + if i % 3 == 2 { 0.8 } else { 0.1 } * e)), &options);
     assert!(m.coverage.unwrap() > 0.85, "{:?}", m.coverage);
@@ -383,7 +383,7 @@ fn doubts_have_reasons() {
 #[test]
 fn noise_is_told_from_error() {
     let options = FitOptions { search: Search::Never, ..FitOptions::default() };
-    // Each point is there six times, so its own scatter tells the noise.
+    // Each point occurs six times, so its own scatter shows the noise.
     let judge = |text: &str| try_fit(text, &options).unwrap().model;
     let line = judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + 1.5 * e)));
     assert!(line.mre_verify.unwrap() > 0.11, "{line:?}");
@@ -413,8 +413,7 @@ fn one_sample_of_great_noise_excuses_no_error() {
 fn what_is_no_task_is_named() {
     let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let reason = |time: &dyn Fn(i32) -> f64| {
-        // Repeats of a point that agree exactly count as one sample: times follow `x` closely
-        // enough for that.
+        // Repeats of a point that agree exactly count as one sample; the times follow `x` closely.
         let row = |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, time(k), 1 + k % 12);
         let text = format!("M x\n{}", (0..24).map(row).collect::<String>());
         let m = try_fit(&text, &options).unwrap().model;
@@ -425,7 +424,7 @@ fn what_is_no_task_is_named() {
     assert!(away.contains("optimised away"), "{away}");
     let coarse = reason(&|k| 1e-7 * (1.0 + f64::from(k % 12 / 4)));
     assert!(coarse.contains("multiples of 100 ns, the timer's resolution"), "{coarse}");
-    // A simulated time may be the same everywhere: there is no step to tell a resolution by.
+    // Simulated times may all be equal: they show no step of a clock.
     let rows: String = (0..24).map(|k| format!("M 1e-7 {}\n", 1 + k % 12)).collect();
     let reason = try_fit(&format!("M x\n{rows}"), &options).unwrap().model.reason;
     assert!(!reason.contains("multiples"), "{reason}");
@@ -457,7 +456,7 @@ fn a_search_says_what_it_did_and_never_hides_a_failure() {
     assert!(fitted.warnings[0].contains("no terms are named; of"), "{:?}", fitted.warnings);
     assert!(fitted.warnings[0].contains("`x*log2(x)`"), "{:?}", fitted.warnings);
     assert!(fitted.model.reason.contains("found by search"));
-    // A wrong term is named: it fails, so terms are searched.
+    // A wrong term is named: the model fails, so terms are searched.
     let wrong = rows.lines().map(|l| format!("{l}\n")).collect::<String>();
     let samples = Samples::parse(&format!("model M (x)\n{wrong}"), "test").unwrap();
     let structure = Structure {
@@ -473,7 +472,7 @@ fn a_search_says_what_it_did_and_never_hides_a_failure() {
     let found = with(Search::WhenNeeded);
     assert_eq!(found.model.verdict, Verdict::Verified, "{}", found.model.reason);
     assert!(found.warnings[0].contains("better than by the named terms"), "{:?}", found.warnings);
-    // One input that never varies: nothing to search, and the model is its constant.
+    // One input that never varies: there are no candidates, and the model is its constant.
     let m = try_fit("model M (x)\nM 1 3\nM 1.1 3\nM 0.9 3\n@M 1 3\n", &FitOptions::default()).unwrap().model;
     assert_eq!((m.verdict, m.terms.len()), (Verdict::Verified, 1));
 }

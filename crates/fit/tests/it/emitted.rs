@@ -1,5 +1,5 @@
-//! Emitted Rust: its text, and that it compiles without a warning and predicts what the interpreter
-//! predicts.
+//! Emitted Rust: its text, and that it compiles without a warning and predicts the interpreter's
+//! values.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn input(name: &str, min: f64, max: f64) -> Input {
     Input { name: name.into(), min, max, integer: true }
 }
 
-/// A fitted model whose covariance is made up but symmetric and positive.
+/// A fitted model whose covariance is synthetic, symmetric and positive.
 fn fitted(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Model {
     let c = |i: usize, j: usize| {
         let (a, b) = (terms[i].coefficient, terms[j].coefficient);
@@ -178,7 +178,7 @@ fn set() -> ModelSet {
                 },
                 LibraryCandidate {
                     parameters: vec![
-                        // Of 2 cores, and of fewer for less than 2 keys.
+                        // For 2 cores, and for fewer with less than 2 keys.
                         ParameterRange { last: Some("min(2*cores-1,keys)".into()), ..parameter("s", 1, 4) },
                         ParameterRange {
                             root: Some("CombineVector(keys)-s*absolute(1+extra)".into()),
@@ -271,7 +271,7 @@ fn literal(value: f64) -> String {
     if value.is_nan() { "f64::NAN".into() } else { format!("{value:?}") }
 }
 
-/// Where the program has its models and their evaluator from.
+/// The source of the program's models and evaluator.
 #[derive(Clone, Copy, PartialEq)]
 enum Evaluator {
     /// The crate `strata-select`.
@@ -285,7 +285,7 @@ enum Evaluator {
 /// Models in a module of their own.
 const MODULE: &str = "#![deny(warnings, missing_docs, clippy::all)]\n/// Models.\npub mod models {\n    include!(\"models.rs\");\n}\n";
 
-/// What the emitted program prints, and what the interpreter says, line by line.
+/// The emitted program, and the interpreter's answers line by line.
 fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>) {
     let set = set();
     let resolved = set.resolve().unwrap();
@@ -339,7 +339,7 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
             answers.push(library.predict(candidate, 4, &point, &parameters));
         }
     }
-    // Candidates are told with what the spec computes of their parameters, and an exhaustive match
+    // Variants have the values that the spec computes from the parameters, and an exhaustive match
     // covers them.
     main += "    let (how, why) = models::Sort::choose(4, 100.0, 8.0).unwrap();\n    \
              match how {\n        models::Sort::Radix { bits } => assert!((1..=8).contains(&bits), \"{why}\"),\n        \
@@ -348,7 +348,7 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
              models::Sort::Balanced { .. } => {}\n    }\n    \
              let blocked = <models::Sort as strata_select::Library>::candidate(2, &[5]);\n    \
              assert_eq!(blocked, Some(models::Sort::Blocked { length: 32 }));\n";
-    // What is a root is found by the same expression.
+    // A root is found by the same expression.
     const BALANCED: &[Parameter] = &[
         Parameter::new("s", 1, 4).ends(Ends(|_, _, _| None)),
         Parameter::new("extra", 0, 5000).root(Root(|_, _| None)),
@@ -368,7 +368,7 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
             choice.predicted.is_some()
         );
     }
-    // The incumbent stays or is left as by the file.
+    // The incumbent stays or is left as with the file.
     let rows = || library.candidates().iter().enumerate().map(|(at, _)| Row::new("", declared(library, at)));
     for keys in [1.0, 3.0, 20.0, 90.0, 400.0, 900.0] {
         let inputs = [keys, 8.0];
@@ -473,7 +473,7 @@ fn compiles_and_agrees(evaluator: Evaluator, name: &str, models: &str) {
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines.len(), answers.len());
     let mut predicted = 0;
-    // The lines of `WideModel`, the third, which is corrected.
+    // The lines of `WideModel`, the third model, which has a correction.
     let wide = (2 * 4 * POINTS.len(), 2 * 4 * POINTS.len() + 4 * 200);
     for (number, (line, answer)) in lines.iter().zip(&answers).enumerate() {
         let Some(answer) = answer else {

@@ -136,8 +136,8 @@ fn figure_3_7_shares_the_weight_of_dependent_terms() {
         close(2.0 * c[0], one.terms[0].coefficient, 11);
         close(2.0 * c[1], one.terms[1].coefficient, 11);
         close(m.mre_fit, one.mre_fit, 9);
-        // The verification rows of the figure are of another machine size: the model must say that
-        // they do not fit.
+        // The verification rows of the figure are of another machine size: the verdict must be
+        // failed.
         assert_eq!(m.verdict, Verdict::Failed);
         assert!(m.reason.contains("accepted"), "{}", m.reason);
     }

@@ -1,4 +1,4 @@
-//! The ways to fit, against other programs' answers and against laws that hold for any data.
+//! The options of a fit, compared with other programs and with laws that hold for any data.
 
 use proptest::prelude::*;
 use strata_fit::{
@@ -106,7 +106,7 @@ fn nonnegative_coefficients_agree_with_scipy() {
     close(&coefficients(&m), &[0.0, 0.0, 0.0, 0.0, 0.0, 0.275_202_054_052_969_8], 1e-9);
 }
 
-/// Some of the samples taken while the machine was slow, one while it stood still.
+/// Some samples taken while the machine was slow, one while it was stopped.
 fn slow_at_times(i: usize) -> f64 {
     let x = (1 + i) as f64;
     let slow = [3, 12, 21].contains(&i);
@@ -138,8 +138,8 @@ fn samples_of_a_slow_machine_are_left_out_and_intervals_still_cover_them() {
 
 #[test]
 fn samples_that_miss_together_are_no_outliers() {
-    // The cost jumps beyond 20: a term is missing, and leaving a third of the samples out would
-    // hide it.
+    // The cost jumps beyond 20: a term is missing, which leaving a third of the samples out would
+    // hide.
     let y =
         |i: usize| (1.0 + i as f64) * if i > 20 { 1.5 } else { 1.0 } * (1.0 + 0.01 * (9.0 * i as f64).sin());
     let rows = text(30, 1, |i, _| (1 + i) as f64, y);
@@ -151,8 +151,8 @@ fn samples_that_miss_together_are_no_outliers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The conditions of Kuhn and Tucker: no coefficient below zero, no gain left, and none where a
-    /// coefficient is above.
+    /// The conditions of Kuhn and Tucker: no coefficient below zero, no gain left, and a gradient
+    /// of zero for positive coefficients.
     #[test]
     fn nonnegative_solutions_are_optimal(
         a in prop::collection::vec(-1.0f64..1.0, 60), b in prop::collection::vec(-1.0f64..1.0, 12), copy in any::<bool>(),
@@ -170,7 +170,7 @@ proptest! {
     }
 }
 
-/// What the criterion says of every subset, tried one by one, is where elimination may stop.
+/// Elimination may stop where the criterion, tried on every subset, is least.
 #[test]
 fn other_eliminations_keep_what_matters() {
     let x = |i: usize, j: usize| match j {
@@ -188,7 +188,7 @@ fn other_eliminations_keep_what_matters() {
         assert!(m.terms[0].relevant && m.terms[1].relevant, "{elimination:?}: {:?}", m.terms);
         assert!(m.terms.iter().filter(|t| t.relevant).count() <= 4, "{elimination:?}: {:?}", m.terms);
         assert!(m.terms.iter().all(|t| t.relevant == (t.coefficient != 0.0)));
-        // An exact line needs nothing else.
+        // An exact line needs no other terms.
         let m = fit(&text(30, 5, x, |i| 5.0 + 2.0 * x(i, 0)), &options).model;
         let kept: Vec<bool> = m.terms.iter().map(|t| t.relevant).collect();
         assert_eq!(kept, [true, true, false, false, false, false], "{elimination:?}");
@@ -197,7 +197,7 @@ fn other_eliminations_keep_what_matters() {
 
 #[test]
 fn predicted_weights_do_not_lean_towards_fast_samples() {
-    // Times of ±20 % about 1 + x, balanced at every x: the mean of what is measured is the truth.
+    // Times of ±20 % about 1 + x, balanced at every x: the mean of the measured times is the truth.
     let mut rows = String::from("M x\n");
     for x in 1..=20 {
         for e in [-0.2, 0.2] {
@@ -205,7 +205,7 @@ fn predicted_weights_do_not_lean_towards_fast_samples() {
         }
     }
     let fit = |weights| {
-        // Taken for the same machine, though these look like two speeds.
+        // Without robust fitting, although the samples look like two speeds.
         let options = FitOptions { weights, robust: None, search: Search::Never, ..FitOptions::default() };
         coefficients(&fit(&rows, &options).model)
     };
@@ -261,14 +261,13 @@ fn named_terms_give_way_only_to_evidence_beyond_noise() {
     let terms = |fitted: &Fitted| -> Vec<String> {
         fitted.model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.clone()).collect()
     };
-    // Where the named terms are the truth nothing that was not named comes in, noise or not.
+    // If the named terms are the truth, no other terms are added, for any noise.
     for noise in [0.02, 0.1, 0.3] {
         let fitted = fit(&kinked(noise, 0.0), &always);
         assert!(terms(&fitted).iter().all(|t| ["1", "x"].contains(&t.as_str())), "{:?}", terms(&fitted));
         assert!(!fitted.model.reason.contains("search"), "{}", fitted.model.reason);
     }
-    // Where they miss the cost by far, what is found replaces them, and the reason gives both
-    // errors.
+    // If they miss the cost by far, found terms replace them, and the reason has both errors.
     let fitted = fit(&kinked(0.01, 1.0), &FitOptions::default());
     assert!(terms(&fitted).iter().any(|t| t.contains("max") || t.contains('>')), "{:?}", terms(&fitted));
     let reason = &fitted.model.reason;
@@ -319,7 +318,7 @@ fn the_place_of_a_knee_is_fitted() {
         );
         assert_eq!(fitted.model.verdict, strata_model::set::Verdict::Verified, "{}", fitted.model.reason);
     }
-    // Without noise it is exact, also beside terms that one number of nodes makes silent.
+    // Without noise it is exact, also beside terms that are dropped for one number of nodes.
     let (samples, mut structure) = bent(3000.0, 3.0, 0.0, 1);
     (structure.nodes, structure.several_nodes) = (4, true);
     structure.terms.extend(["logP", "x*P"].map(|t| parse(t).unwrap()));
@@ -340,7 +339,7 @@ fn a_knee_that_is_not_there_seldom_stays() {
 
 #[test]
 fn intervals_know_that_the_place_of_a_knee_was_estimated() {
-    // The coefficient beyond the knee: as surely covered as one whose place is known.
+    // The interval of the coefficient beyond the knee covers as often as with a known place.
     let mut covered = 0;
     for seed in 1..=200 {
         let (samples, structure) = bent(20_000.0, 2.0, 0.03, seed);
@@ -363,7 +362,7 @@ fn a_knee_that_cannot_be_placed_says_what_is_missing() {
 
 #[test]
 fn a_knee_beside_more_terms_than_samples_is_no_panic() {
-    // Terms that depend on each other share their weight, so that more of them than samples stay.
+    // Terms that depend on each other share their weight, so more of them than samples can stay.
     let multiples = (1..=16).map(|factor| format!("{factor}*x"));
     let terms: Vec<_> = multiples.chain(["knee(x)".into()]).map(|term| parse(&term).unwrap()).collect();
     let structure = Structure { inputs: vec!["x".into()], terms, ..Structure::default() };
@@ -384,8 +383,8 @@ fn a_knee_beside_more_terms_than_samples_is_no_panic() {
 
 #[test]
 fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
-    // 3 + w + n/100w, of which the last is not named, and matters where w is 1. Five timings of
-    // each, one a sweep.
+    // 3 + w + n/100w; the last term is not named, and matters where w is 1. Five timings of each,
+    // one a sweep.
     let sweeps = |at: usize, cost: f64, disturbed: bool| {
         let time = |sweep: usize| match (disturbed, sweep) {
             (true, 1..) => cost * (2.0 + sweep as f64),
@@ -398,7 +397,7 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
             .map(|at| {
                 let (n, w) = (1000.0 + 10.0 * (at * 7 % 36) as f64, 8.0 + (at % 9) as f64 * 3.0);
                 let odd = at % 17 == 4;
-                // The other cause: whatever else ran while these were measured.
+                // The other cause: other programs ran while these were measured.
                 let w = if odd && !disturbed { 1.0 } else { w };
                 let cost = 3.0 + w + if disturbed { 0.0 } else { 0.01 * n / w };
                 let timings: Vec<Timing> = sweeps(at, cost, odd && disturbed);
@@ -425,8 +424,8 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
     assert!(!disturbed.model.reason.contains("search"), "{}", disturbed.model.reason);
 }
 
-/// n/w dominates where w = 1, and is not named; the samples held out hardly come there. What the
-/// fit misses of its own samples calls for a search too.
+/// n/w dominates where w = 1, and is not named; hardly any held-out sample is there. A misfit of
+/// the fitted samples also starts a search.
 #[test]
 fn a_corner_that_verification_does_not_see_is_searched() {
     let mut state = 7_u64;

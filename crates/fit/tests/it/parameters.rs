@@ -1,12 +1,12 @@
-//! Values of parameters: what a choice loses by the terms alone and with a correction, where the
-//! truth is known.
+//! Values of parameters: the loss of a choice by the terms only and with a correction, with a known
+//! truth.
 
 use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::set::{Model, ModelSet};
 use strata_model::{Resolved, Samples};
 
-/// Numbers between 0 and 1, always the same.
+/// A fixed sequence of numbers between 0 and 1.
 struct Random(u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// What takes the time of the inputs and the parameter, which comes last.
+/// The true time of the inputs and the parameter, which comes last.
 type Truth<'a> = &'a dyn Fn(&[f64]) -> f64;
 
 /// A library of one candidate with a parameter.
@@ -83,8 +83,8 @@ impl Case<'_> {
         fit_model(&samples.models[0], &structure, &options, &|_| None).unwrap()
     }
 
-    /// The mean share of time that is lost by taking the value with the least predicted time, at
-    /// inputs that were not measured.
+    /// The mean share of time lost by taking the value with the least predicted time, at unmeasured
+    /// inputs.
     fn regret(&self, model: &Model) -> f64 {
         let set = ModelSet { models: vec![model.clone()], ..ModelSet::default() };
         let models: Resolved = set.resolve().unwrap();
@@ -99,7 +99,7 @@ impl Case<'_> {
             }
             let times =
                 self.values.iter().map(|value| (predicted(*value).unwrap(), (self.truth)(&with(*value))));
-            // As a choice does, the middle of those that tie.
+            // As in a choice, the middle of the values that tie.
             let shortest = times.clone().map(|time| time.0).fold(f64::INFINITY, f64::min);
             let tied: Vec<_> = times.clone().filter(|time| time.0 == shortest).collect();
             let taken = tied[(tied.len() - 1) / 2];
@@ -110,7 +110,7 @@ impl Case<'_> {
         sum / count
     }
 
-    /// The regrets without and with what the samples tell of the parameter, and the second fit.
+    /// The regrets without and with a correction, and the second fit.
     fn compared(&self, seed: u64) -> (f64, f64, Fitted) {
         let samples = self.samples(seed, 20);
         let fitted = self.fit(&samples, true);
@@ -178,7 +178,7 @@ fn a_parameter_without_a_term_is_corrected_and_named() {
         "{:?}",
         fitted.warnings
     );
-    // Too few inputs for a correction: the warning says what to do.
+    // Too few inputs for a correction: the warning suggests a remedy.
     let few = case.fit(&case.samples(5, 4), true);
     assert!(few.model.correction.is_none());
     assert!(said(&few, "the terms cannot tell its values apart"), "{:?}", few.warnings);
@@ -250,7 +250,7 @@ fn terms_that_are_right_stay() {
 
 #[test]
 fn the_search_breaks_no_parameter_into_steps() {
-    // Nothing but steps fits: values up to 16 take half the time.
+    // Only steps fit: values up to 16 take half the time.
     let jump = |x: &[f64]| 1e-9 * x[0] * if x[1] > 16.0 { 2.0 } else { 1.0 };
     let case = Case {
         inputs: &["n", "b"],

@@ -1,8 +1,8 @@
 //! The linear sets of NIST's Statistical Reference Datasets against the exact solution of the same
 //! doubles.
 //!
-//! The matrix that is fitted consists of doubles, and so has an exact rational solution; that is
-//! the oracle, not the certified values, which belong to the decimal data. All eleven sets stand in
+//! The fitted matrix consists of doubles, and so has an exact rational solution. This solution is
+//! the oracle, not the certified values, which belong to the decimal data. All eleven sets are in
 //! `tests/strd`; solved exactly from their decimals they give NIST's certified values to the last
 //! digit.
 
@@ -55,8 +55,8 @@ fn oracle(a: &DMatrix<f64>, b: &DVector<f64>) -> (Vec<BigRational>, Vec<BigRatio
     (x, squares)
 }
 
-/// The digits that two numbers share; 17 if they are equal, and beside an exact zero those of the
-/// absolute error.
+/// The digits that two numbers share; 17 if they are equal; for an exact zero those of the absolute
+/// error.
 fn digits(got: f64, want: &BigRational, size: f64) -> f64 {
     let difference = (BigRational::from_float(got).unwrap() - want).abs().to_f64().unwrap();
     let scale = if want.is_zero() { size } else { want.abs().to_f64().unwrap() };
@@ -74,8 +74,7 @@ fn check(name: &str, a: &DMatrix<f64>, b: &DVector<f64>) {
     for j in 0..n {
         let have = digits(got.coefficients[j], &x[j], b.amax() / a.column(j).amax());
         assert!(have >= 14.0, "{name}, coefficient {j}: {have:.1} digits");
-        // A square has half the digits' worth of error in its root: comparing squares asks for
-        // more, not less.
+        // A square has twice the relative error of its root: comparing squares is stricter.
         let have =
             digits(variance * got.covariance[(j, j)], &squares[j], b.norm_squared() * got.covariance[(j, j)]);
         assert!(have >= 12.5, "{name}, standard error {j}: {have:.1} digits");
@@ -123,7 +122,7 @@ fn all_eleven_sets() {
 }
 
 /// Filip's polynomial through the whole fit: eleven terms, none dropped for its rank, and NIST's
-/// certified values as far as powers rounded to doubles allow.
+/// certified values to the accuracy of powers rounded to doubles.
 #[test]
 fn filip_keeps_its_rank() {
     let mut text = format!("Filip {}\n", (1..=10).map(|k| format!("x{k}")).collect::<Vec<_>>().join(" "));
@@ -165,7 +164,7 @@ fn designs_like_pontius_and_filip() {
 
 #[test]
 fn columns_that_nearly_depend_on_each_other() {
-    // The condition runs from 1 to 10^11: through both methods and the border between them.
+    // The condition is 1 to 10^11: both methods and the border between them.
     for near in 0..12 {
         let a = DMatrix::from_fn(30, 3, |i, j| {
             let x = i as f64 + 1.0;

@@ -173,10 +173,10 @@ impl Language for C {
     }
 }
 
-/// Stands for the prefix of all names until they are all written: no C text has this character.
+/// A placeholder for the prefix of all names until they are written: no C text has this character.
 const PREFIX: char = '\u{1}';
 
-/// What the functions call; several headers in one program share it.
+/// The helpers that the functions call; several headers in one program share them.
 const HELPERS: &str = "#ifndef STRATA_HELPERS
 #define STRATA_HELPERS
 // A time, or NaN.
@@ -194,7 +194,7 @@ static inline double strata_helper_spread(double above, double below) {
 #endif // STRATA_HELPERS
 ";
 
-/// What corrections call; see `strata_select::interpolate`.
+/// The helpers that corrections call; see `strata_select::interpolate`.
 const FACTOR: &str = "#ifndef STRATA_HELPER_FACTOR
 #define STRATA_HELPER_FACTOR
 // A logarithm to base 2, linear between powers of two, and below 1/65536 linear altogether.
@@ -250,15 +250,15 @@ static inline double strata_helper_factor(int axes, const double *values, const 
 #endif // STRATA_HELPER_FACTOR
 ";
 
-/// The set as a C99 header: for each model its time in seconds, as
-/// `static inline double PREFIX_name(unsigned nodes, double inputs…)`, half of its interval as
-/// `PREFIX_name_half_width`, and for each library `PREFIX_library_choose`.
+/// The set as a C99 header: for each model its time in seconds, as `static inline double
+/// PREFIX_name(unsigned nodes, double inputs…)`, half of its interval as `PREFIX_name_half_width`,
+/// and for each library `PREFIX_library_choose`.
 ///
 /// NaN where [`Resolved::seconds`](strata_model::Resolved::seconds) is `None`: test it with
 /// `isnan`. Links with the mathematics library (`-lm`), whose functions may differ from the
 /// interpreter's in the last bits, as may the code of a compiler that contracts `a * b + c`.
 ///
-/// Headers of several sets can be included together, where models of the same name have different
+/// Headers of several sets can be included together if models of the same name have different
 /// prefixes: a letter, then letters, digits and `_`.
 ///
 /// # Errors

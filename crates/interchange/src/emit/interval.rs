@@ -1,6 +1,6 @@
 //! Half of the interval of a new measurement at 95 %, as
 //! [`Resolved::predict`](strata_model::Resolved::predict) computes it: t² (x'Σx + noise) of the
-//! model's own fit, and what the intervals of the models that it calls add to it.
+//! model's own fit, plus the share of the intervals of the models that it calls.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,16 @@ use strata_model::set::calls::Site;
 use super::plain::{Language, PlainModel, Returns};
 
 impl PlainModel {
-    /// The function `name_half_width`, and for each call of another model one that tells the time
-    /// if the result of that call were different. `names`: the function of each model.
+    /// The function `name_half_width`, and for each call of another model a function of the time if
+    /// the result of that call were different. `names`: the function of each model.
     pub(super) fn half_width<L: Language>(&self, names: &BTreeMap<String, String>) -> String {
         let arguments = self.sites.iter().flat_map(|site| &site.arguments);
         let uncertain = !self.formula.fit.covariance.is_empty();
         let at = self.formula.correction.iter().flat_map(|correction| &correction.at);
         let read: Vec<&Expr> = arguments.chain(self.terms.iter().filter(|_| uncertain)).chain(at).collect();
         let mut shifts = String::new();
-        // A candidate's model has its correction itself; else it is applied at the end.
+        // A candidate's model contains its correction; otherwise the correction is applied at the
+        // end.
         let factor = self.factor::<L>(names).filter(|_| !self.terms.is_empty());
         let time = if factor.is_some() { "corrected" } else { "seconds" };
         let mut body = L::bind_time(time, &call(&self.name, &self.arguments));
@@ -31,7 +32,7 @@ impl PlainModel {
             }
         }
         if let ([site], [], Some(_)) = (&self.sites[..], &self.terms[..], self.outer.as_name()) {
-            // Nothing but another model: so is its interval.
+            // The model is one call of another model, so its interval is the same.
             body += &L::give(&L::own(&self.call_of::<L>(site, "_half_width", names)));
         } else {
             for (site, result) in self.sites.iter().zip(&self.results) {
@@ -58,7 +59,7 @@ impl PlainModel {
         shifts + &L::define(&name, Some([&doc, &self.doc[1]]), &self.arguments, Returns::Time, &body)
     }
 
-    /// The square of the half width that the fit of this model itself gives; binds what it needs.
+    /// The square of the half width of this model's own fit; binds the variables that it needs.
     fn square_of_fit<L: Language>(&self, body: &mut String) -> String {
         let fit = &self.formula.fit;
         if self.terms.is_empty() {
@@ -85,7 +86,7 @@ impl PlainModel {
         format!("{} * {variance}", L::number(fit.t_quantile * fit.t_quantile))
     }
 
-    /// The function that tells the time if the result of call `k` were `by` longer.
+    /// The function of the time if the result of call `k` were `by` longer.
     fn shift<L: Language>(&self, k: usize, names: &BTreeMap<String, String>) -> String {
         let later = || self.sites.iter().zip(&self.results).skip(k + 1).filter(|(site, _)| site.nested());
         let read: Vec<&Expr> = later().flat_map(|(site, _)| &site.arguments).chain([&self.outer]).collect();
@@ -108,7 +109,7 @@ impl PlainModel {
     }
 }
 
-/// A call of a function of ours on the same nodes.
+/// A call of an emitted function with the same nodes.
 pub(super) fn call(name: &str, arguments: &[String]) -> String {
     let arguments: String = arguments.iter().map(|argument| format!(", {argument}")).collect();
     format!("{name}(nodes{arguments})")

@@ -6,12 +6,12 @@ use strata_model::set::{Kind, SetError};
 
 use super::plain::{PlainModel, origin, resolve};
 
-/// The set as LaTeX to be `\input`: for each model an equation of its time in seconds and the
-/// ranges in which it is valid.
+/// The set as LaTeX for `\input`: for each model an equation of its time in seconds and the ranges
+/// in which it is valid.
 ///
-/// Nothing is computed: only the formula and the ranges are used. The document must load `amsmath`.
+/// Equations and ranges only: the text computes nothing. The document must load `amsmath`.
 /// Coefficients are rounded to four significant digits, for reading. A condition is in brackets, 1
-/// where it holds and 0 otherwise (Iverson). Of a correction it is only said that there is one.
+/// where it holds and 0 otherwise (Iverson). A correction is only mentioned.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
@@ -144,7 +144,7 @@ fn call(name: &str, arguments: &[Expr]) -> (String, u8) {
     (text, ATOM)
 }
 
-/// A name as LaTeX: one letter as it is, a word upright.
+/// A name as LaTeX: one letter in italics, a word upright.
 fn variable(name: &str) -> String {
     match name {
         "logP" => "\\log_2 P".into(),

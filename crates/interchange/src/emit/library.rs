@@ -1,4 +1,4 @@
-//! Libraries: a function of the time of each candidate, and one that chooses among them.
+//! Libraries: a function of each candidate's time, and one that chooses among the candidates.
 
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
@@ -7,25 +7,25 @@ use strata_select::{Domain, Source as _, Step};
 
 use super::plain::PlainModel;
 
-/// As many combinations of parameters as a choice may try.
+/// The most combinations of parameters that a choice may try.
 const MOST: u64 = 100_000;
 
 /// A library with its final names.
 pub(super) struct PlainLibrary {
     /// The name in the set.
     pub(super) called: String,
-    /// The name that all of its names begin with.
+    /// The common prefix of its names.
     pub(super) name: String,
     /// The arguments of the function that chooses, after `nodes`.
     pub(super) inputs: Vec<String>,
-    /// The least and greatest number of nodes that was measured.
+    /// The least and the greatest measured number of nodes.
     nodes: (usize, usize),
-    /// The least and greatest value of each input that was measured; infinite where unlimited.
+    /// The least and the greatest measured value of each input; infinite where unlimited.
     ranges: Vec<(f64, f64)>,
     pub(super) candidates: Vec<PlainCandidate>,
 }
 
-/// Moves a variable between the least and the greatest value, where there are such.
+/// Moves a variable between the least and the greatest value, where they exist.
 pub(super) type Bound<'a> = &'a dyn Fn(&str, Option<String>, Option<String>) -> String;
 
 /// One candidate.
@@ -34,20 +34,19 @@ pub(super) struct PlainCandidate {
     pub(super) called: String,
     /// The name, unique in its library, in lower case.
     pub(super) name: String,
-    /// Its time; its arguments are the library's inputs, then the parameters.
+    /// The model of its time; the arguments are the library's inputs, then the parameters.
     pub(super) model: PlainModel,
-    /// The variables of its parameters, and what they range over.
+    /// The variables of its parameters, and their ranges.
     pub(super) parameters: Vec<(String, ParameterRange)>,
-    /// By what its time is multiplied where candidates compete.
+    /// The factor from the predicted to the expected time.
     pub(super) ratio: f64,
-    /// Where it is the incumbent: its parameters, and the gain for which it is left.
+    /// The parameters and the gain for which it is left, if it is the incumbent.
     pub(super) incumbent: Option<(Vec<i64>, f64)>,
 }
 
 impl PlainLibrary {
-    /// The number of nodes and the inputs, moved to the nearest that were measured where they are
-    /// outside: each variable with `bound(variable, least, greatest)`, of which either may be
-    /// missing.
+    /// The number of nodes and the inputs, moved to the nearest measured values: each variable with
+    /// `bound(variable, least, greatest)`, of which either limit may be missing.
     pub(super) fn nearest(&self, bound: Bound<'_>) -> Vec<(String, String)> {
         let (least, greatest) = self.nodes;
         let most = (greatest <= u32::MAX as usize).then(|| greatest.to_string());
@@ -69,12 +68,12 @@ impl PlainLibrary {
         self.candidates.iter().map(of_one).fold(0, u64::saturating_add)
     }
 
-    /// The most parameters that a candidate has.
+    /// The greatest number of parameters of a candidate.
     pub(super) fn parameters(&self) -> usize {
         self.candidates.iter().map(|candidate| candidate.parameters.len()).max().unwrap_or(0)
     }
 
-    /// Why there is no function that chooses, if there is none.
+    /// Why no choosing function can be emitted, if so.
     pub(super) fn refused(&self) -> Option<String> {
         let root = |(name, range): &(String, ParameterRange)| range.root.is_some().then(|| name.clone());
         if let Some(name) = self.candidates.iter().flat_map(|one| &one.parameters).find_map(root) {
@@ -106,17 +105,18 @@ impl PlainCandidate {
 pub(super) struct Loop {
     pub(super) first: i64,
     pub(super) last: i64,
-    /// `+` or `*`, and by how much.
+    /// `+` or `*`, and the amount.
     pub(super) step: (char, i64),
 }
 
 impl Loop {
-    /// Parameters are numbers of `f64` in models: beyond its whole numbers there is none.
+    /// Parameters are `f64` numbers in models; this is the greatest of its consecutive whole
+    /// numbers.
     const LAST: i64 = 1 << 53;
 
     pub(super) fn new(range: &ParameterRange) -> Self {
         let last = range.max.min(Self::LAST);
-        // Other steps have no second value.
+        // A step that yields no second value becomes one beyond the last.
         let once = ('+', (last - range.min.max(-Self::LAST)).max(0) + 1);
         let step = match range.step {
             Step::Add(by) if (1..=Self::LAST).contains(&by) => ('+', by),

@@ -1,11 +1,12 @@
 //! A model set in other languages: C, Python, LaTeX.
 //!
 //! Each text has the time of every model, half of the interval of a new measurement, and for each
-//! library a function that chooses, in one file that needs nothing of Strata; LaTeX has the
-//! equations. The functions return what [`Resolved::seconds`](strata_model::Resolved::seconds) and
-//! [`Resolved::predict`](strata_model::Resolved::predict) return. The text is a function of the set
-//! alone: no date, no absolute path, everything in the order of the set, numbers in the shortest
-//! form that reads back equal.
+//! library a function that chooses, in one file that does not depend on Strata; LaTeX has the
+//! equations. The functions return the values of
+//! [`Resolved::seconds`](strata_model::Resolved::seconds) and
+//! [`Resolved::predict`](strata_model::Resolved::predict). The text is a function of the set alone:
+//! no date, no absolute path, in the order of the set, numbers in the shortest form that reads back
+//! equal.
 
 mod c;
 mod interval;

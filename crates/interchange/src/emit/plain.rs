@@ -15,10 +15,10 @@ use strata_model::set::{Check, Correction, Formula, Model, ModelSet, Nodes, SetE
 use super::interval::call;
 use super::library::{PlainLibrary, libraries};
 
-/// What a function returns.
+/// The result type of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
-    /// A time in seconds, or that there is none.
+    /// A time in seconds, or none.
     Time,
     /// Any number.
     Number,
@@ -46,11 +46,11 @@ pub(super) trait Language {
     fn call(name: &str, arguments: &[String]) -> String;
     /// The number of nodes, its logarithm and its root.
     const NODES: [&'static str; 3];
-    /// A call of a function of ours that is defined by [`define`](Self::define).
+    /// A call of an emitted function that [`define`](Self::define) defines.
     fn own(call: &str) -> String {
         call.to_owned()
     }
-    /// A function of `nodes` and these numbers; what it is good for, in two lines, if others are to
+    /// A function of `nodes` and these numbers; with two lines of documentation if users are to
     /// call it.
     fn define(
         name: &str,
@@ -65,18 +65,17 @@ pub(super) trait Language {
     fn rebind(name: &str, value: &str) -> String {
         Self::bind(name, value)
     }
-    /// As `bind`, for a function whose result may be that there is no time: then there is none
-    /// here.
+    /// As `bind`, for a function that may return no time; the caller then returns no time either.
     fn bind_time(name: &str, call: &str) -> String;
-    /// A call of such a function, whose result is then not a number.
+    /// A call of such a function, with NaN for no time.
     fn or_nan(call: &str) -> String;
-    /// The statement that returns that there is no time unless all conditions hold.
+    /// The statement that returns no time unless all conditions hold.
     fn guard(conditions: &[String]) -> String;
     /// The statement that returns a number.
     fn give(value: &str) -> String;
     /// The statements that return the factor of a correction; `values`: those of its axes.
     fn give_factor(values: &[String], correction: &Correction) -> String;
-    /// The statement that returns a sum of seconds, if that is a time.
+    /// The statement that returns a sum of seconds, or no time.
     fn give_time(addends: &[String]) -> String;
 }
 
@@ -89,7 +88,7 @@ pub(super) struct PlainModel {
     /// Two lines: how it was fitted, and where it is valid.
     pub(super) doc: [String; 2],
     pub(super) formula: Formula,
-    /// The calls of other models, the formula over their results, and its terms likewise.
+    /// The calls of other models; the formula and its terms read the results.
     pub(super) sites: Vec<Site>,
     pub(super) outer: Expr,
     pub(super) terms: Vec<Expr>,
@@ -116,7 +115,7 @@ impl PlainModel {
     }
 
     /// A model or candidate whose functions have this name; `scope` has the names of all functions
-    /// that it may call.
+    /// that they may call.
     pub(super) fn new(name: String, doc: [String; 2], formula: Formula, scope: &Scope) -> Self {
         let mut sites = Vec::new();
         let outer = name_calls(&formula.outer, &mut sites);
@@ -153,7 +152,7 @@ impl PlainModel {
         L::define(&self.name, Some([quality, validity]), &self.arguments, Returns::Time, &body)
     }
 
-    /// The call of the function that gives the correction of this model, or of the candidate's.
+    /// The call of the function that computes the correction of this model, or of the candidate.
     pub(super) fn factor<L: Language>(&self, names: &BTreeMap<String, String>) -> Option<String> {
         let correction = self.formula.correction.as_ref()?;
         let values: Vec<String> = correction.at.iter().map(|at| self.value::<L>(at)).collect();
@@ -251,7 +250,7 @@ struct Printer<'a, L> {
 }
 
 impl<L: Language> Printer<'_, L> {
-    /// The expression, standing alone.
+    /// The expression as a whole, outside of any operator.
     fn value(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Number(value) => L::number(*value),

@@ -111,8 +111,8 @@ impl Language for Python {
     }
 }
 
-/// Helpers of operators. Python raises exceptions where other languages compute infinity or NaN;
-/// these compute them too.
+/// Helpers of operators. Where other languages compute infinity or NaN Python raises exceptions;
+/// these helpers return the values.
 const HELPERS: [(&str, &str); 9] = [
     (
         "_factor",
@@ -175,8 +175,9 @@ def _factor(values, knots, factors):
 /// time in seconds, `name_half_width`, half of its interval, and for each library
 /// `library_choose`.
 ///
-/// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) is. Functions are those of
-/// the platform's C library and may differ from the interpreter's in the last bits.
+/// The functions return `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) is
+/// `None`. They use the platform's C library and may differ from the interpreter's in the last
+/// bits.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).

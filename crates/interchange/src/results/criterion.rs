@@ -1,7 +1,7 @@
 //! criterion: its folder of JSON files, and `raw.csv`.
 //!
 //! Source: criterion 0.8, `src/report.rs` and `src/csv_report.rs`. A sample is the time of many
-//! iterations together. The 100 samples of a benchmark are of one process.
+//! iterations together. One process takes the 100 samples of a benchmark.
 
 use std::fs;
 use std::path::Path;
@@ -44,14 +44,14 @@ struct Benchmark {
 #[derive(Deserialize)]
 struct Sample {
     iters: Vec<f64>,
-    /// In ns, of all iterations of a sample.
+    /// The time in ns of all iterations of each sample.
     times: Vec<f64>,
 }
 
-/// What a folder such as `target/criterion` holds: of each benchmark the last run, `new`.
+/// The results in a folder such as `target/criterion`: the last run, `new`, of each benchmark.
 ///
 /// # Errors
-/// In words, a file that cannot be read.
+/// A message about a file that cannot be read.
 pub(crate) fn folder(folder: &Path, selection: &Selection) -> Result<Experiment, String> {
     let mut results = Results::new("", Format::Criterion, selection);
     results.note(ONE_PROCESS.to_owned());
@@ -60,7 +60,7 @@ pub(crate) fn folder(folder: &Path, selection: &Selection) -> Result<Experiment,
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
-            // `base` is the run before, `change` their difference.
+            // `base` is the previous run, `change` the difference.
             match path.file_name().and_then(|name| name.to_str()) {
                 Some("new") if path.join("benchmark.json").is_file() => found.push(path),
                 Some("base" | "change" | "report") => {}
@@ -102,7 +102,7 @@ fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// A value that is no number is part of the name.
+/// A value that is not a number is part of the name.
 fn name(group: &str, function: &str, value: &str, results: &Results<'_>) -> (String, Vec<super::Input>) {
     let pieces = [group, function, value].into_iter().filter(|piece| !piece.is_empty());
     results.named(pieces, "/")

@@ -1,7 +1,7 @@
 //! Go's benchmark text: `BenchmarkSort/kind=radix/n=1024-8   5000   23011 ns/op`.
 //!
-//! Source: Go proposal 14313. The number after the last `-` is GOMAXPROCS, which is absent where it
-//! is 1. Repeats are repeated lines.
+//! Source: Go proposal 14313. The number after the last `-` is GOMAXPROCS, absent if it is 1.
+//! Repeats are repeated lines.
 
 use super::Results;
 use crate::place::{Problems, offset};
@@ -9,7 +9,7 @@ use crate::place::{Problems, offset};
 pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     for line in text.lines().filter(|line| line.starts_with("Benchmark")) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // A benchmark that prints, or fails, has its name alone on a line.
+        // A benchmark that prints or fails has only its name on a line.
         let [name, _iterations, measured @ ..] = &words[..] else {
             results.leave_out("they have no measurement");
             continue;

@@ -1,7 +1,7 @@
 //! Google Benchmark: JSON and CSV.
 //!
 //! Source: `src/json_reporter.cc` and `src/csv_reporter.cc` there. Rows of type `aggregate` (mean,
-//! deviation, BigO, RMS) are no measurements. Numbers that are none stand bare, as `NaN`.
+//! deviation, BigO, RMS) are not measurements. NaN and infinities are not quoted.
 
 use std::borrow::Cow;
 
@@ -39,10 +39,10 @@ struct Row<'a> {
     time_unit: Option<String>,
 }
 
-/// Ends of the names of aggregates, in files of a time before rows had a type.
+/// Suffixes of the names of aggregates, for files from before rows had a type.
 const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 
-/// Pieces of a name that say how it was measured.
+/// Parts of a name that describe the way of measuring.
 const HOW: [&str; 8] = [
     "real_time",
     "process_time",
@@ -78,7 +78,7 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
             results.leave_out("they are aggregates");
             continue;
         };
-        // The place in the text that was read, which is as long.
+        // The place in the original text, which has the same length.
         let at = offset(&strict, time.get());
         let piece = text.get(at..at + time.get().len()).unwrap_or(text);
         let unit = row.time_unit.as_deref().unwrap_or("ns");
@@ -104,7 +104,7 @@ fn named(name: &str, results: &Results<'_>) -> (String, Vec<super::Input>) {
     results.named(name.split('/').filter(told), "/")
 }
 
-/// The same text with `null` for numbers that are none, byte for byte as long.
+/// The same text with `null` for NaN and infinities, with the same length in bytes.
 fn strict(text: &str) -> Cow<'_, str> {
     let mut strict = Cow::Borrowed(text);
     for bare in ["NaN", "Infinity", "-Infinity", "inf", "-inf", "nan", "-nan"] {
@@ -118,7 +118,7 @@ fn strict(text: &str) -> Cow<'_, str> {
     strict
 }
 
-/// Below what else was printed, such as the context.
+/// The table begins below other output, such as the context.
 fn csv(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     let mut rows = text.lines().skip_while(|line| !line.starts_with("name,iterations,"));
     let header: Vec<&str> = rows.next().unwrap_or_default().split(',').collect();

@@ -1,6 +1,7 @@
 //! hyperfine: JSON with all runs, and CSV with the means.
 //!
-//! Source: `src/export` there. Times are in s, whatever unit was shown; parameters are texts.
+//! Source: `src/export` there. Times are in s, in whatever unit they were shown; parameters are
+//! text.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +54,8 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
     }
 }
 
-/// The command with its numeric parameters as names again, and these; parameters that are texts
-/// tell commands apart.
+/// The command with its numeric parameters replaced by their names, and those parameters.
+/// Parameters that are text distinguish commands.
 fn named<'a>(
     command: &str,
     parameters: impl Iterator<Item = (&'a str, &'a str)>,

@@ -1,6 +1,6 @@
 //! JMH's JSON.
 //!
-//! `rawData` has a list a fork: samples of one fork share its process. Rates are inverted.
+//! `rawData` has one list for each fork: samples of one fork share its process. Rates are inverted.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! Results of benchmark programs, each in the program's own form.
+//! Results of benchmark programs, each in the program's own format.
 //!
-//! Inputs are taken only from where a form keeps them (parameters, arguments in names), never from
-//! statistics of the measurement. Aggregates are no samples; where there are raw repeats, each is a
-//! sample. Units come from the file.
+//! Inputs come only from where a format keeps them (parameters, arguments in names), never from
+//! statistics of the measurement. Aggregates are not samples; each raw repeat is one. Units come
+//! from the file.
 
 mod criterion;
 mod go;
@@ -23,7 +23,7 @@ use crate::{Format, Selection};
 
 pub(crate) use criterion::folder as criterion_folder;
 
-/// The first words by which a form is known, in the first kilobytes of a file.
+/// Recognises a format by its first words, in the first kilobytes of a file.
 pub(crate) fn detect(text: &str) -> Option<Format> {
     let head = text.trim_start();
     let first = head.lines().next().unwrap_or_default();
@@ -50,7 +50,7 @@ pub(crate) fn detect(text: &str) -> Option<Format> {
     known.into_iter().find_map(|(format, is_it)| is_it.then_some(format))
 }
 
-/// Reads a file of one of these forms.
+/// Reads a file of one of these formats.
 pub(crate) fn read(
     format: Format,
     text: &str,
@@ -76,15 +76,15 @@ pub(crate) fn read(
 /// One input and its value.
 type Input = (String, f64);
 
-/// What is read, measurement by measurement. Benchmarks of one file may differ in their inputs.
+/// The measurements read so far. Benchmarks of one file may have different inputs.
 pub(crate) struct Results<'t> {
     text: &'t str,
     lines: Lines,
     format: Format,
-    /// Names for inputs that have none in the file, in their order.
+    /// Names, in order, for inputs that have none in the file.
     inputs: &'t [String],
     experiment: Experiment,
-    /// Rows that are no measurements, by reason, with their number.
+    /// The number of rows that are not measurements, by reason.
     left_out: Vec<(String, usize)>,
 }
 
@@ -96,7 +96,7 @@ impl<'t> Results<'t> {
         Self { text, lines: Lines::new(text), format, inputs, experiment, left_out: Vec::new() }
     }
 
-    /// A JSON document of this form, or the error at its place.
+    /// A JSON document of this format, or the error at its place.
     fn json<'a, T: Deserialize<'a>>(&self, text: &'a str, problems: &mut Problems<'_>) -> Option<T> {
         match serde_json::from_str(text) {
             Ok(document) => Some(document),
@@ -107,7 +107,7 @@ impl<'t> Results<'t> {
         }
     }
 
-    /// A time in s, of a piece of the text, in a unit.
+    /// A time in s, from a piece of the text in the given unit.
     fn time(&self, piece: &str, unit: &str, problems: &mut Problems<'_>) -> Option<f64> {
         let Some(unit) = seconds(unit) else {
             let message = format!("`{unit}` is not a unit of time ({})", self.format.title());
@@ -117,7 +117,7 @@ impl<'t> Results<'t> {
         problems.time(piece, "the time").map(|time| time * unit)
     }
 
-    /// A measurement: `piece` is the part of the text that says so, `path` the benchmark.
+    /// Adds a measurement: `piece` is its part of the text, `path` the benchmark.
     fn sample(&mut self, piece: &str, path: &str, inputs: &[Input], seconds: f64) {
         let known = &mut self.experiment.parameters;
         for (name, _) in inputs {
@@ -139,7 +139,7 @@ impl<'t> Results<'t> {
         });
     }
 
-    /// Counts a row that is no measurement.
+    /// Counts a row that is not a measurement.
     fn leave_out(&mut self, why: &str) {
         match self.left_out.iter_mut().find(|(known, _)| known == why) {
             Some((_, count)) => *count += 1,
@@ -153,9 +153,9 @@ impl<'t> Results<'t> {
         }
     }
 
-    /// The benchmark and its inputs, of pieces of its name: `n:1024` and `n=1024` are inputs, plain
-    /// numbers, too, in the order of `--inputs`, else called `n`, or `n1`, `n2` where there are
-    /// several.
+    /// The benchmark and its inputs, from the parts of its name. `n:1024` and `n=1024` are inputs,
+    /// and so are plain numbers, named in the order of `--inputs`, else `n`, or `n1`, `n2` if there
+    /// are several.
     fn named<'a>(&self, pieces: impl IntoIterator<Item = &'a str>, separator: &str) -> (String, Vec<Input>) {
         let (mut path, mut inputs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for piece in pieces {
@@ -175,7 +175,7 @@ impl<'t> Results<'t> {
         (path.join(separator), inputs)
     }
 
-    /// A number of a name or parameter; with `--inputs` also `64k`, `2Ki` and the like.
+    /// A number in a name or parameter; with `--inputs` also `64k`, `2Ki` and the like.
     fn value(&self, text: &str) -> Option<f64> {
         let plain = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
         let factors = [
@@ -195,7 +195,7 @@ impl<'t> Results<'t> {
         plain(text).or_else(|| if self.inputs.is_empty() { None } else { with_unit() })
     }
 
-    /// The numbers of a piece; with `--inputs` also several, as in `1024x64`.
+    /// The numbers of a part; with `--inputs` also several, as in `1024x64`.
     fn values(&self, piece: &str) -> Option<Vec<f64>> {
         if let Some(value) = self.value(piece) {
             return Some(vec![value]);
@@ -222,7 +222,7 @@ impl<'t> Results<'t> {
     }
 }
 
-/// The rows of CSV below its header, each with its text, which tells its place.
+/// The rows of CSV below its header, each with its text, for its place.
 fn records<'t>(text: &'t str, problems: &mut Problems<'_>) -> Vec<(StringRecord, &'t str)> {
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let mut rows = Vec::new();

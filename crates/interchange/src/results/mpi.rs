@@ -1,7 +1,7 @@
-//! The OSU micro-benchmarks' and Intel's MPI benchmarks' text.
+//! The text of the OSU micro-benchmarks and of Intel's MPI benchmarks.
 //!
-//! OSU's has no number of ranks: `--set ranks=144` says it. The time of a collective in Intel's is
-//! the slowest rank's.
+//! OSU's text has no number of ranks: `--set ranks=144` gives it. In Intel's, the time of a
+//! collective is the slowest rank's.
 
 use super::{Input, Results};
 use crate::place::{Problems, offset};

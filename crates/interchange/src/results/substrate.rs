@@ -1,7 +1,7 @@
 //! Substrate's `--json-file`: repeats of each benchmark of a pallet, in ns.
 //!
-//! Source: `frame_benchmarking::utils`. Only one component varies at a time, the others stand at
-//! their maximum: products of components cannot be told.
+//! Source: `frame_benchmarking::utils`. Only one component varies at a time, the others have their
+//! maximum: a fit cannot find products of components.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,5 +1,5 @@
-//! Models emitted for other languages: each is compiled or run, and answers as the interpreter
-//! does.
+//! Models emitted for other languages: each is compiled or run, and returns the interpreter's
+//! results.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -72,7 +72,7 @@ fn set() -> ModelSet {
     let every = every_function.iter().enumerate().map(|(i, text)| term(text, 1e-9 * (i as f64 + 1.0) / 3.0));
     let whole = Model {
         requires: vec!["n>=x".into(), "P>1||x<4".into()],
-        // The last term is NaN everywhere: a model that never answers is emitted as one.
+        // The last term is NaN everywhere: the model predicts nowhere, in other languages too.
         covariance: (0..every_function.len() - 1)
             .map(|i| (0..every_function.len() - 1).map(|j| if i == j { 1e-20 } else { 1e-22 }).collect())
             .collect(),
@@ -191,7 +191,7 @@ fn set() -> ModelSet {
     }
 }
 
-/// The same where the last value of the first parameter depends on the problem.
+/// The same candidate, whose first parameter's last value depends on the problem.
 fn with_last(mut candidate: LibraryCandidate, last: &str) -> LibraryCandidate {
     candidate.parameters[0].last = Some(last.to_owned());
     candidate
@@ -225,7 +225,7 @@ fn candidate(
     }
 }
 
-/// The least expected time among all candidates and parameters, by trying all: its time and half
+/// The least expected time over all candidates and parameters, by trying all: its time and half
 /// width.
 fn best(models: &LibraryModels, nodes: usize, n: f64) -> Option<(f64, f64)> {
     let mut best: Option<(f64, Prediction)> = None;
@@ -263,7 +263,8 @@ fn best(models: &LibraryModels, nodes: usize, n: f64) -> Option<(f64, f64)> {
     Some((prediction.seconds.get(), prediction.half_width.get()))
 }
 
-/// Compares choices, a line `SECONDS HALF_WIDTH COVERED` or `none` each, with trying everything.
+/// Compares choices, one line `SECONDS HALF_WIDTH COVERED` or `none` each, with an exhaustive
+/// search.
 fn compare_choices(language: &str, printed: &str) {
     let resolved = set().resolve().unwrap();
     let models = resolved.library("pickOne").unwrap();
@@ -368,7 +369,7 @@ fn asks() -> Vec<Ask> {
     asks
 }
 
-/// Whether two times are equal but for the last bits of the functions in them.
+/// Whether two times are equal except for the last bits of their mathematical functions.
 fn equal(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() <= 8.0 * f64::EPSILON * a.abs(),
@@ -376,7 +377,7 @@ fn equal(a: Option<f64>, b: Option<f64>) -> bool {
     }
 }
 
-/// Compares what a program printed, two lines an ask, with the interpreter; then its choices.
+/// Compares the output of a program, two lines a question, with the interpreter; then its choices.
 fn compare(language: &str, printed: &str, none: &str, asks: &[Ask]) {
     let lines: Vec<&str> = printed.lines().collect();
     let read = |line: &str| {
@@ -388,7 +389,7 @@ fn compare(language: &str, printed: &str, none: &str, asks: &[Ask]) {
     for (lines, ask) in lines.chunks_exact(2).zip(asks) {
         let (got, half_width) = (read(lines[0]), read(lines[1]));
         let (name, inputs) = (MODELS[ask.model].0, &ask.inputs);
-        // Of differences of times, which lose digits.
+        // These are differences of times, which lose digits.
         let near = match (ask.half_width, half_width) {
             (Some(a), Some(b)) => (a - b).abs() <= 1e-6 * a.abs(),
             (a, b) => a.is_none() && b.is_none(),
@@ -407,7 +408,7 @@ fn compare(language: &str, printed: &str, none: &str, asks: &[Ask]) {
     }
 }
 
-/// A program with two lines an ask.
+/// A program that prints two lines for each question.
 fn calls(
     asks: &[Ask],
     language: usize,
@@ -480,7 +481,7 @@ fn c_compiles_without_a_warning_and_agrees() {
              int main(void) {{\n    if (strata_other(1) != 1e-6 || !isnan(twice_never(1, 1.0))) {{ return 1; }}\n{body}    return 0;\n}}\n"
         ),
     );
-    // Headers of others need not be free of unused functions, but of all else.
+    // Other headers may have unused functions, but no other warnings.
     let cc = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "main.c", "-o", "main", "-lm"];
     if run(Command::new("cc").current_dir(folder.path()).args(cc)).is_some() {
         compare("C", &run(&mut Command::new(folder.path().join("main"))).unwrap(), "nan", &asks);

@@ -1,5 +1,4 @@
-//! Samples from and to the formats of others: what is read, every error with its place, nothing
-//! that panics.
+//! Samples from and to other formats: the contents, every error with its place, and no panics.
 
 use std::path::Path;
 use std::process::Command;
@@ -74,7 +73,7 @@ fn every_format_gives_the_same_samples() {
             m.rows.iter().map(|r| (r.seconds, [r.values[0], r.values[1]])).collect();
         assert_eq!(rows, expected, "{file}");
         assert!(m.rows.iter().all(|r| r.line > 0 && !r.verify), "{file}");
-        // What was read is a samples file of ours.
+        // The imported samples can be written as a samples file of Strata.
         let again = Samples::parse(&imported.samples.to_text(), "again").unwrap();
         assert_eq!(again.models[0].columns, m.columns);
     }
@@ -252,7 +251,7 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
     let said = errors(bad.as_bytes(), "x.csv", None);
     let one = "x.csv:2:3: `time` must be a number, but it is `x` (and 99 more like it)";
     assert_eq!(said, one);
-    // Faults of other kinds are not hidden by them.
+    // They do not hide faults of other kinds.
     let said = errors(format!("{bad}100,-1\n101,\n102,-2\n").as_bytes(), "x.csv", None);
     assert_eq!(
         said.lines().collect::<Vec<_>>(),
@@ -267,14 +266,13 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
     assert_eq!(ok(&good, "x.csv").samples.models[0].rows.len(), 200_000);
 }
 
-/// The samples of a CSV file as text, or what is wrong with it.
-/// Comparing every column with all before it took a minute.
+/// A search of the columns before each column would take a minute.
 #[test]
 fn a_hundred_thousand_columns_are_no_matter() {
     let columns = 100_000;
     let distinct: String = (0..columns).map(|c| format!("c{c},")).collect();
     let names: String = (0..columns).map(|c| format!("c{},", c % 1000)).collect();
-    // Distinct, but each is `c` without what no name may have.
+    // Distinct, but each is `c` without the characters that a name may not have.
     let alike: String =
         (0..columns).map(|c| format!("c{c:b},").replace('0', "-").replace('1', "+")).collect();
     let values = "1,".repeat(columns);
@@ -288,7 +286,7 @@ fn a_hundred_thousand_columns_are_no_matter() {
     assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
 }
 
-/// What is read can be written as samples and read again, whatever its models are called.
+/// Imported samples can be written and read again, whatever their models are called.
 #[test]
 fn models_called_like_words_of_samples_files_are_written_and_read() {
     for name in samples::WORDS.into_iter().filter(|word| is_name(word)).chain(["run"]) {
@@ -368,7 +366,7 @@ fn a_column_of_text_tells_models_apart() {
     assert!(said.contains("no column `hots` (did you mean `host`?)"), "{said}");
     let said = csv("when,n,time\nmonday,1,1\ntuesday,2,2\n", Selection::default()).unwrap_err();
     assert!(said.contains("`when` holds text, another one in each row"), "{said}");
-    // A hole in numbers is an error at its place, no column of text.
+    // A gap in a column of numbers is an error at its place; it does not make a column of text.
     let said = csv("n,time\n1,1\nx,2\n", Selection::default()).unwrap_err();
     assert_eq!(said, "runs.csv:3:1: `n` must be a number, but it is `x`");
 }
@@ -487,7 +485,7 @@ for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
         run(&[("json", &path)]),
         "['n', 'p'] ['time']\nA [1.0, 2.0] 2 1.25e-06\nA [2.0, 2.0] 1 2.5e-06\nA [3.0, 2.0] 1 3.5e-06\nB [3.0, 2.0] 1 1.0\nB [2.0, 2.0] 1 2.0\nB [1.0, 2.0] 1 4.0\n"
     );
-    // The texts of the tests above mean to Extra-P what they mean here.
+    // Extra-P reads the texts of the tests above in the same way.
     let expected = "['p', 'n'] ['time']\nmain->solve [2.0, 10.0] 2 1.05\nmain->solve [4.0, 10.0] 1 2.0\nmain->solve [8.0, 10.5] 3 4.25\n";
     for (kind, text) in
         [("text", TEXT), ("json", JSON), ("json", LINES), ("json", &OLD_JSON.replace("\"1.1\"", "1.1"))]

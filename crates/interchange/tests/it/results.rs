@@ -1,10 +1,9 @@
-//! Results of benchmark programs: one file of each form as the program writes it, and one that is
-//! poisoned: an aggregate, a rate, a number that is none, a missing number of ranks, the run
-//! before.
+//! Results of benchmark programs: one file of each format as the program writes it, and one with a
+//! fault: an aggregate, a rate, a number that is NaN, a missing number of ranks, the previous run.
 
 use strata_interchange::{Format, Imported, Selection, read, read_criterion};
 
-/// Reads it without saying what it is.
+/// Reads it without naming its format.
 fn good(name: &str, text: &str, format: Format) -> Imported {
     let imported = read(text.as_bytes(), name, None, &Selection::default());
     let imported = imported.unwrap_or_else(|errors| panic!("{name}: {errors}"));
@@ -62,7 +61,7 @@ fn google_benchmark() {
     let aggregates = GOOGLE.replace("\"iteration\"", "\"aggregate\"");
     assert!(bad("g.json", &aggregates).contains("no measurement: they are aggregates"));
     assert!(bad("g.json", GOOGLE.split_at(300).0).contains("g.json:"), "cut short");
-    // As redirected, with what stands above.
+    // As redirected, with the output above the table.
     let csv = "2026-01-05T10:00:00\nRunning ./bench\nname,iterations,real_time,cpu_time,time_unit,bytes_per_second,\
                items_per_second,label,error_occurred,error_message\n\
                \"BM_fold/n:1024/w:2/real_time/threads:4\",51234,13.1,13.0,us,,,,,\n\
@@ -94,7 +93,7 @@ fn hyperfine() {
     let imported = good("h.csv", csv, Format::Hyperfine);
     assert_eq!(told(&imported), [one("sort_n", &["n"], &[(&[10.0], 5e8)])]);
     assert!(imported.notes[0].contains("no single runs"), "{:?}", imported.notes);
-    // A reference command has no cell of the parameter.
+    // A reference command has no cell for the parameter.
     let error = bad("h.csv", &format!("{csv}./other,0.5,0.1,0.5,0.4,0.1,0.4,0.6\n"));
     assert!(error.contains("h.csv:3:1") && error.contains("export JSON"), "{error}");
 }
@@ -125,7 +124,7 @@ fn criterion() {
         );
     }
     let told_of = |selection: &Selection| told(&read_criterion(folder.path(), selection).unwrap());
-    // Two numbers in one text are inputs only if somebody says so.
+    // Two numbers in one text are inputs only with `--inputs`.
     assert_eq!(told_of(&Selection::default())[0].0, "fold_serial_1024x64");
     let named = Selection { inputs: Some(vec!["n".into(), "width".into()]), ..Selection::default() };
     let rows: &[(&[f64], f64)] = &[(&[1024.0, 64.0], 300.0), (&[1024.0, 64.0], 400.0)];
@@ -229,7 +228,7 @@ fn benchmarks_of_one_file_may_differ_in_inputs_but_not_one_benchmark() {
     assert!(error.contains("g.json:5:") && error.contains("other inputs here than above"), "{error}");
 }
 
-/// A region that lost a line is refused, since the others would stand at wrong points.
+/// A region that lost a line is refused, since the others would have wrong points.
 #[test]
 fn a_torn_region_names_both_counts() {
     let text = "PARAMETER n\nPOINTS 1 2 3\nREGION whole\nMETRIC time\nDATA 1\nDATA 2\nDATA 3\nREGION torn\nDATA 1\nDATA 3\n";
@@ -257,7 +256,7 @@ fn statistics_are_no_inputs_of_csv() {
 }
 
 proptest::proptest! {
-    /// Whatever stands in a file, it is read or refused.
+    /// Every file is either read or refused.
     #[test]
     fn damaged_results_are_read_or_refused(at in 0usize..900, bytes in proptest::collection::vec(0u8..128, 0..6)) {
         for text in [GOOGLE, HYPERFINE, OSU] {

@@ -1,11 +1,11 @@
-//! The tree of an expression, and the questions one asks of it.
+//! The tree of an expression, and its properties.
 
 use std::collections::BTreeSet;
 
 use super::function::{Function, Whole};
 
-/// The tallest tree that is accepted. Everything that walks a tree is recursive; this keeps every
-/// walk within a small stack.
+/// The tallest accepted tree. Every walk of a tree is recursive; this limit keeps it within a small
+/// stack.
 pub const MAX_HEIGHT: usize = 256;
 
 /// A range of bytes in the text that was parsed.
@@ -17,12 +17,12 @@ pub struct Span {
     pub end: usize,
 }
 
-/// An expression and where it stood. Equality compares what is computed, not where it stood.
+/// An expression and its place in the text. Equality ignores the place.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What is computed.
+    /// The operation or value.
     pub kind: ExprKind,
-    /// Where it stood in the text; empty for expressions that were never text.
+    /// The place in the text; empty for expressions that were not parsed.
     pub span: Span,
 }
 
@@ -32,7 +32,7 @@ impl PartialEq for Expr {
     }
 }
 
-/// What an expression computes. Every value is an `f64`; truth is 1 or 0.
+/// The operation or value of an expression. Every value is an `f64`; truth is 1 or 0.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// A constant.
@@ -43,9 +43,9 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     /// An operator between its operands.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// A built-in function or another model: [`Function::from_name`] tells which.
+    /// A built-in function or another model, as [`Function::from_name`] distinguishes them.
     Call {
-        /// The name of what is called.
+        /// The name of the function or model.
         name: String,
         /// Its arguments, in order.
         arguments: Vec<Expr>,
@@ -157,7 +157,7 @@ pub(super) const COMPARISON: u8 = 3;
 /// The precedence of `-` and `!` before their operand.
 pub(super) const PREFIX: u8 = 7;
 pub(super) const POWER: u8 = 8;
-/// The precedence of what needs no parentheses anywhere.
+/// The precedence of expressions that need no parentheses anywhere.
 pub(super) const ATOM: u8 = 9;
 
 /// Names that stand for the number of nodes, its logarithm to base 2 and its square root.
@@ -182,7 +182,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 impl Expr {
-    /// An expression that stood nowhere.
+    /// An expression without a place in a text.
     #[must_use]
     pub fn new(kind: ExprKind) -> Self {
         Self { kind, span: Span::default() }
@@ -259,7 +259,8 @@ impl Expr {
         calls
     }
 
-    /// Whether the value depends on nothing: neither a name nor another model occurs.
+    /// Whether the value is constant: the expression has neither a name nor a call of another
+    /// model.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.names().is_empty() && self.calls().is_empty()
@@ -284,7 +285,7 @@ impl Expr {
         Self { kind, span: self.span }
     }
 
-    /// The same expression with names replaced, wherever `replace` has something for them.
+    /// The same expression with each name replaced for which `replace` has an expression.
     #[must_use]
     pub fn substitute(&self, replace: &dyn Fn(&str) -> Option<Self>) -> Self {
         let kind = match &self.kind {
@@ -302,10 +303,9 @@ impl Expr {
         Self { kind, span: self.span }
     }
 
-    /// Whether the value is a whole number whenever the names for which `integral` holds (and `P`)
-    /// are.
+    /// Whether the value is a whole number if `P` and the names for which `integral` holds are.
     ///
-    /// Exponents and shift counts are taken to be at least zero unless a minus sign stands in them.
+    /// Exponents and shift counts are assumed to be at least zero unless they contain a minus sign.
     #[must_use]
     pub fn is_integral(&self, integral: &dyn Fn(&str) -> bool) -> bool {
         use BinaryOp::*;

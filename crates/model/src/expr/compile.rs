@@ -1,9 +1,8 @@
-//! Tree to [`Program`]: equal subexpressions are computed once, constants at once, and sums of
-//! products become one instruction.
+//! Tree to [`Program`]: equal subexpressions are computed once, constants are computed now, and
+//! sums of products become one instruction.
 //!
-//! The program computes exactly what the tree does: additions and multiplications keep their order,
-//! and only identities that change no bit are used (a - b = a + -b, 1·a = a, -0 + a = a, a·b =
-//! b·a).
+//! The program computes the same as the tree: additions and multiplications keep their order, and
+//! only identities that change no bit are used (a - b = a + -b, 1·a = a, -0 + a = a, a·b = b·a).
 
 use std::collections::BTreeMap;
 
@@ -20,20 +19,20 @@ pub enum CompileError {
     UnknownName {
         /// The name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: Vec<String>,
-        /// Where the name stands.
+        /// The place of the name.
         span: Span,
     },
     /// A call of another model, which must be inlined first.
     #[error("`{name}` is neither a built-in function ({}) nor can another model be called here", functions())]
     ModelCall {
-        /// What is called.
+        /// The name of the called model.
         name: String,
-        /// Where the call stands.
+        /// The place of the call.
         span: Span,
     },
-    /// More intermediate values than the evaluator has room for.
+    /// There are more intermediate values than registers.
     #[error(
         "the expression is too large: it needs {registers} values at once, and there is room for {LARGE}"
     )]
@@ -44,7 +43,7 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// The place in the text of the expression, where there is one.
+    /// The place in the text of the expression, if known.
     #[must_use]
     pub fn span(&self) -> Option<Span> {
         match self {
@@ -77,14 +76,14 @@ impl Program {
     }
 }
 
-/// Which value: an index into [`Values::list`].
+/// The identity of a value: an index into [`Values::list`].
 type Id = usize;
 
-/// What a value is. Equal values are one value.
+/// How a value is computed. Equal values have one entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Variable(usize),
-    /// By its bits, so that -0 and NaN are constants like any other.
+    /// A constant, by its bits, so that -0 and NaN can be compared.
     Constant(u64),
     Apply(Op, Id, Id),
     Sum(Id, Vec<Term>),
@@ -101,7 +100,7 @@ struct Term {
 struct Values<'a> {
     variables: &'a [&'a str],
     known: BTreeMap<Value, Id>,
-    /// In an order in which operands come before what needs them.
+    /// The values, each after its operands.
     list: Vec<Value>,
 }
 
@@ -185,8 +184,8 @@ impl Values<'_> {
         }
     }
 
-    /// A chain of additions and subtractions. From the third operand on it pays to make it one
-    /// instruction.
+    /// A chain of additions and subtractions. With three operands or more, one instruction is
+    /// faster.
     fn sum(&mut self, expr: &Expr) -> Result<Id, CompileError> {
         let (first, others) = addends(expr);
         if let [(negative, only)] = others[..] {
@@ -217,8 +216,8 @@ impl Values<'_> {
         Ok(Term { before: before.to_bits(), after: after.to_bits(), factors: ids })
     }
 
-    /// Gives every value that `result` needs a register, used again when its value is no longer
-    /// needed.
+    /// Gives every value that `result` needs a register, which is reused when the value is no
+    /// longer needed.
     fn allocate(self, result: Id) -> Result<Program, CompileError> {
         let last_use = self.last_uses(result);
         let variables = self.variables.len();
@@ -281,8 +280,8 @@ impl Values<'_> {
         Ok(Program { code, products, registers, variables, result: narrow(place[result]) })
     }
 
-    /// For each value the last one that needs it (itself, for the result); `None` if `result` does
-    /// not need it at all.
+    /// For each value the last value that needs it (itself, for the result); `None` if `result`
+    /// does not need it.
     fn last_uses(&self, result: Id) -> Vec<Option<Id>> {
         let mut last = vec![None; self.list.len()];
         last[result] = Some(self.list.len());
@@ -331,7 +330,7 @@ fn factors(expr: &Expr) -> Vec<&Expr> {
 }
 
 /// A product as a coefficient in front, at most three factors, and a coefficient behind; other
-/// forms as one factor.
+/// expressions are one factor.
 fn split(expr: &Expr) -> (f64, Vec<&Expr>, f64) {
     let whole = factors(expr);
     let few = |chosen: &[&Expr]| (1..=3).contains(&chosen.len());

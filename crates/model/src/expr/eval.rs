@@ -6,11 +6,11 @@ use super::function::Function;
 use super::op::Op;
 
 impl Expr {
-    /// Evaluates the tree directly: simple, and slow beside [`Program`](super::Program), which
-    /// computes the same to the bit.
+    /// Evaluates the tree directly: simple, but slower than [`Program`](super::Program), which
+    /// computes the same bits.
     ///
     /// # Errors
-    /// A name for which `value` has nothing, or a call of another model.
+    /// A name without a `value`, or a call of another model.
     pub fn eval(&self, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, CompileError> {
         let unknown = |name: &str| CompileError::UnknownName {
             name: name.to_owned(),

@@ -1,10 +1,10 @@
-//! What an expression's value is known to be without its names.
+//! Simplification of expressions without the values of their names.
 
 use super::ast::{BinaryOp, Expr, ExprKind, RESERVED};
 
 impl Expr {
-    /// The same expression with its parts computed that depend on no name: constants, differences
-    /// and quotients of a [`RESERVED`] name and itself, products with 0 and 1.
+    /// The same expression with constant parts computed: constants, differences and quotients of a
+    /// [`RESERVED`] name and itself, products with 0 and 1.
     #[must_use]
     pub fn folded(&self) -> Self {
         let kind = match &self.kind {

@@ -1,6 +1,6 @@
-//! The built-in functions, a row each: whoever adds one adds a row.
+//! The built-in functions, one row each. A new function is a new row.
 
-/// What an expression knows of a function besides its value.
+/// The properties of a function besides its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// How it is written in expressions.
@@ -9,8 +9,8 @@ pub struct Row {
     pub arguments: (usize, usize),
     /// When its value is a whole number.
     pub whole: Whole,
-    /// It rises in each argument where all are at least this (above it, where the value there is
-    /// not finite); NaN if it does not.
+    /// The function rises in each argument if all are at least this (above it, if the value there
+    /// is not finite); NaN if it does not rise.
     pub rises_from: f64,
     /// The method of `f64` in Rust that computes it, called on the first argument.
     pub method: &'static str,
@@ -18,7 +18,7 @@ pub struct Row {
     pub c: &'static str,
     /// Its call in Python.
     pub python: &'static str,
-    /// What the call in Python needs to be defined, if anything.
+    /// The definition that the call in Python needs, if any.
     pub python_helper: &'static str,
     /// Its formula in LaTeX.
     pub latex: &'static str,
@@ -61,7 +61,7 @@ macro_rules! functions {
             /// All of them, in the order in which messages list them.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// The value for one argument, or two: of more it is folded from the left.
+            /// The value for one argument or two; further arguments are folded from the left.
             #[inline(always)]
             pub(super) fn value(self, a: f64, b: f64) -> f64 {
                 match self {
@@ -95,7 +95,7 @@ macro_rules! functions {
 const EVERYWHERE: f64 = f64::NEG_INFINITY;
 const NOWHERE: f64 = f64::NAN;
 
-// Python raises where others compute infinity or NaN; the helpers compute them too.
+// Python raises exceptions where other languages compute infinity or NaN; the helpers compute them.
 functions! {
     Min "min" (2..) |a, b| a.min(b), OfWhole, EVERYWHERE, "min", "fmin(@)",
         "_min(@)" "def _min(a, b):\n    return b if math.isnan(a) or b < a else a\n\n\n",
@@ -118,7 +118,7 @@ functions! {
     Exp "exp" (1) |a, _b| a.exp(), No, EVERYWHERE, "exp", "exp(@)",
         "_exp(@)" "def _exp(x):\n    try:\n        return math.exp(x)\n    except OverflowError:\n        return math.inf\n\n\n",
         "\\exp\\left(@\\right)";
-    // The operator `^` under another name: what asks for the value asks for the operator.
+    // Another name of the operator `^`.
     Pow "pow" (2) |a, b| a.powf(b), Power, NOWHERE, "powf", "pow(@)",
         "_pow(@)" "def _pow(a, b):\n    try:\n        return math.pow(a, b)\n    except ValueError:\n        odd = b % 2.0 == 1.0\n        return math.nan if a != 0.0 else math.copysign(math.inf, a) if odd else math.inf\n    except OverflowError:\n        return -math.inf if a < 0.0 and b % 2.0 == 1.0 else math.inf\n\n\n",
         "\\mathrm{pow}\\left(@\\right)";
@@ -131,7 +131,7 @@ functions! {
 }
 
 impl Function {
-    /// The function of this name; `None` if a call of that name is a call of another model.
+    /// The function of this name; `None` if a call of that name calls another model.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|f| f.name() == name)
@@ -143,7 +143,7 @@ impl Function {
         self.row().name
     }
 
-    /// Whether `count` arguments suit the function.
+    /// Whether the function takes `count` arguments.
     #[must_use]
     pub fn takes(self, count: usize) -> bool {
         let (least, most) = self.row().arguments;

@@ -1,10 +1,10 @@
 //! The expression language of terms, values and factored models.
 //!
-//! Small on purpose: numbers, names, operators, ten functions and calls of other models, all over
-//! `f64`, so that one text can be evaluated quickly ([`Program`]), printed as Rust
-//! ([`Expr::to_rust`]) and compared by people. Operators from the loosest: `||`, `&&`, comparisons
-//! (1 or 0; they do not chain), `<< >>` (a·2^b, ⌊a/2^b⌋), `+ -`, `* / %`, `-` and `!` before an
-//! operand, and `^` (from the right, tighter than a minus before it, as in mathematics).
+//! The language is small: numbers, names, operators, ten functions and calls of other models, all
+//! over `f64`. One text can be evaluated quickly ([`Program`]), printed as Rust ([`Expr::to_rust`])
+//! and compared by people. Operators from the loosest: `||`, `&&`, comparisons (1 or 0; they do not
+//! chain), `<< >>` (a·2^b, ⌊a/2^b⌋), `+ -`, `* / %`, `-` and `!` before an operand, and `^` (from
+//! the right, tighter than a minus before it, as in mathematics).
 //!
 //! [`Display`](std::fmt::Display) writes the canonical text, without spaces and with the fewest
 //! parentheses; samples and model sets use it as the name of a term.

@@ -1,5 +1,5 @@
-//! What each operator computes, in one place: the tree, the compiled program and the emitted Rust
-//! must agree to the bit.
+//! The arithmetic of each operator, in one place: the tree, the compiled program and the emitted
+//! Rust must agree to the bit.
 
 use super::ast::{BinaryOp, Expr, UnaryOp};
 use super::function::Function;
@@ -69,8 +69,8 @@ impl Op {
         }
     }
 
-    /// A power of a literal is computed in a cheaper way. Which way depends on the text alone, so
-    /// that all take the same one.
+    /// A power of a literal is computed in a cheaper way. The way depends on the text alone, so
+    /// that the tree, the program and the emitted Rust take the same one.
     pub(super) fn of_binary(op: BinaryOp, a: &Expr, b: &Expr) -> Self {
         match op {
             BinaryOp::Or => Self::Or,
@@ -98,8 +98,8 @@ impl Op {
     }
 }
 
-/// 2^b. Whole exponents, which nearly all are, need no library function: the exponent is put where
-/// an `f64` keeps it.
+/// 2^b. A whole exponent, the usual case, needs no library function: it is written into the
+/// exponent bits of the `f64`.
 #[inline(always)]
 fn power_of_two(b: f64) -> f64 {
     let whole = b as i64;
@@ -111,7 +111,7 @@ fn power_of_two(b: f64) -> f64 {
 }
 
 impl Op {
-    /// Of `2^b` the operand is `b`.
+    /// The operand of `2^b` is `b`.
     pub(super) fn apply_power_aware(self, a: f64, b: f64) -> f64 {
         if self == Self::PowerOfTwo { self.apply(b, 0.0) } else { self.apply(a, b) }
     }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn whole_powers_of_two_are_what_the_library_says() {
-        // The emitted Rust calls `exp2`: it must give the same.
+        // The emitted Rust calls `exp2`, which must return the same.
         for b in -1100..1100 {
             assert_eq!(power_of_two(f64::from(b)), f64::from(b).exp2(), "2^{b}");
         }

@@ -1,6 +1,6 @@
-//! Text to tree. Operators and operands are read as a flat chain; an operator stack puts it into
-//! order (Dijkstra's shunting yard), so that the recursion is as deep as the parentheses, which is
-//! bounded: no input, however long or nested, can exhaust the stack.
+//! Text to tree. Operators and operands are read as a flat chain, which an operator stack orders
+//! (Dijkstra's shunting yard). The recursion is only as deep as the parentheses, which is bounded,
+//! so no input can exhaust the stack.
 
 use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, MAX_HEIGHT, POWER, PREFIX, RESERVED, Span, UnaryOp};
 use super::function::Function;
@@ -8,25 +8,26 @@ use super::function::Function;
 /// How deep parentheses may nest.
 pub const MAX_NESTING: usize = 64;
 
-/// What is wrong with an expression, and where.
+/// An error in an expression, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExprError {
-    /// What is wrong and what to do about it.
+    /// The error and its remedy.
     pub message: String,
-    /// The bytes it concerns.
+    /// The place in bytes.
     pub span: Span,
 }
 
 /// Reads an expression.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place in `text`.
+/// The first error, with its place in `text`.
 pub fn parse(text: &str) -> Result<Expr, ExprError> {
     parse_at(text, 0)
 }
 
-/// Reads an expression that stands at byte `offset` of a larger text: all spans count from there.
+/// Reads an expression at byte `offset` of a larger text: all spans count from the beginning of
+/// that text.
 ///
 /// # Errors
 /// As [`parse`].
@@ -49,7 +50,7 @@ impl std::str::FromStr for Expr {
 
 const OPERAND: &str = "a number, a name or `(`";
 
-/// An operator that still waits for its right operand.
+/// An operator whose right operand is still missing.
 #[derive(Clone, Copy)]
 enum Waiting {
     Prefix(UnaryOp, usize),
@@ -70,7 +71,7 @@ type Tall = (Expr, usize);
 
 struct Parser<'a> {
     text: &'a str,
-    /// Where the text begins in a larger one.
+    /// The offset of the text in a larger one.
     offset: usize,
     /// The bytes that have been read.
     at: usize,
@@ -79,7 +80,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// `operand (operator operand)*`; `begins` is what may stand first.
+    /// `operand (operator operand)*`; `begins` lists what may be first, for messages.
     fn chain(&mut self, begins: &[&str]) -> Result<Tall, ExprError> {
         let mut operands: Vec<Tall> = Vec::new();
         let mut waiting: Vec<Waiting> = Vec::new();
@@ -229,7 +230,7 @@ impl<'a> Parser<'a> {
         op.map(|op| (op, self.since(start).1))
     }
 
-    /// Takes a symbol if it stands here.
+    /// Consumes a symbol, if it is next.
     fn take(&mut self, symbol: &str) -> bool {
         let found = self.text[self.at..].starts_with(symbol);
         if found {
@@ -261,12 +262,12 @@ impl<'a> Parser<'a> {
         self.skip(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));
     }
 
-    /// What was read since `start`.
+    /// The text read since `start`.
     fn since(&self, start: usize) -> (&'a str, Span) {
         (&self.text[start..self.at], Span { start: self.offset + start, end: self.offset + self.at })
     }
 
-    /// Says what was expected and what is found here.
+    /// The error that one of `options` was expected here.
     fn expected(&self, options: &[&str]) -> ExprError {
         let found = self.text[self.at..].chars().next();
         let start = self.offset + self.at;

@@ -8,7 +8,7 @@ use crate::number_text;
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            // Only arithmetic makes these; the text computes them again.
+            // Only arithmetic yields these values; the text computes them again.
             ExprKind::Number(value) if value.is_nan() => f.write_str("(0/0)"),
             ExprKind::Number(value) if value.is_infinite() => {
                 f.write_str(if *value > 0.0 { "(1/0)" } else { "(-1/0)" })
@@ -36,10 +36,10 @@ impl fmt::Display for Expr {
     }
 }
 
-/// How tight the operands of an operator must be to stand without parentheses.
+/// The precedences that the operands of an operator must have to need no parentheses.
 fn sides(op: BinaryOp) -> (u8, u8) {
     match op.precedence() {
-        // 2^-x needs none: nothing but the minus can be meant.
+        // 2^-x needs no parentheses: it is unambiguous.
         POWER => (ATOM, PREFIX),
         COMPARISON => (COMPARISON + 1, COMPARISON + 1),
         precedence => (precedence, precedence + 1),

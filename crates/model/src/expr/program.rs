@@ -1,8 +1,8 @@
-//! Compiled expressions: what a selector evaluates while the user waits.
+//! Compiled expressions, which a selector evaluates.
 //!
-//! A program is a short list of instructions over a register file on the stack. Sums of products,
-//! which is what a fitted model is, are one instruction. Nothing is allocated; register numbers are
-//! masked to the size of the file, so that no access needs a check.
+//! A program is a short list of instructions over a register file on the stack. A sum of products,
+//! the form of a fitted model, is one instruction. Evaluation allocates nothing; register numbers
+//! are masked to the size of the file, so no access needs a check.
 
 /// A compiled expression. See [`Program::compile`].
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Program {
     pub(super) result: u16,
 }
 
-/// What one instruction does with registers `a` and `b`.
+/// The operation of one instruction on registers `a` and `b`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operator {
     Apply(super::op::Op),
@@ -42,8 +42,8 @@ pub(super) struct Product {
     pub(super) factors: [u16; 3],
 }
 
-/// The register file as it is before the first instruction: variables (filled in at each
-/// evaluation), constants, the rest.
+/// The register file before the first instruction: variables (filled in at each evaluation),
+/// constants, intermediate values.
 #[derive(Clone, Debug)]
 pub(super) enum Registers {
     Small(Box<[f64; SMALL]>),
@@ -53,7 +53,7 @@ pub(super) enum Registers {
 
 const SMALL: usize = 16;
 const MEDIUM: usize = 64;
-/// As many registers as a program can have.
+/// The most registers of a program.
 pub(super) const LARGE: usize = 2048;
 
 impl Registers {
@@ -86,7 +86,7 @@ impl Program {
         self.eval_parts(values, &[], &[])
     }
 
-    /// As [`eval`](Self::eval), with the values in three parts so that nobody has to copy them
+    /// As [`eval`](Self::eval), with the values in three parts, which the caller need not copy
     /// together.
     #[inline]
     pub(crate) fn eval_parts(&self, first: &[f64], integers: &[i64], last: &[f64]) -> f64 {
@@ -110,8 +110,7 @@ impl Program {
     fn run<const N: usize>(&self, file: &[f64; N], first: &[f64], integers: &[i64], last: &[f64]) -> f64 {
         let mut r = *file;
         let mut variables = r.iter_mut();
-        // The values come first in each zip: it must not take a register for which there is no
-        // value.
+        // The values are first in each zip, so that no register is consumed without a value.
         for (value, register) in first.iter().zip(variables.by_ref()) {
             *register = *value;
         }

@@ -1,14 +1,14 @@
-//! Tree to Rust: an expression over `f64` that needs nothing but the standard library.
+//! Tree to Rust: an expression over `f64` that needs only the standard library.
 
 use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, UnaryOp};
 use super::function::Function;
 use super::op::Op;
 
 impl Expr {
-    /// The expression in Rust, of type `f64`; `name` says how each name is written there, in a form
-    /// to which a method can be applied (`n`, `n.get()`, `(n as f64)`).
+    /// The expression in Rust, of type `f64`. `name` returns the Rust form of each name; a method
+    /// must be applicable to it (`n`, `n.get()`, `(n as f64)`).
     ///
-    /// The emitted text computes the same bits as [`Expr::eval`]. Calls of other models come out as
+    /// The emitted text computes the same bits as [`Expr::eval`]. Calls of other models become
     /// calls of functions of that name: inline them first.
     #[must_use]
     pub fn to_rust(&self, name: &dyn Fn(&str) -> String) -> String {
@@ -21,15 +21,14 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// The expression where nothing stands beside it.
+    /// The expression outside of any operator.
     fn value(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Number(value) => rust_number(*value),
             ExprKind::Name(name) => (self.name)(name),
             ExprKind::Call { name, arguments } => self.call(name, arguments),
             ExprKind::Unary(UnaryOp::Negate, a) => format!("-{}", self.operand(a)),
-            // Not `!(a > b)`: clippy holds that against it, and emitted code is linted like any
-            // other.
+            // Not `!(a > b)`, because clippy warns about it in emitted code.
             ExprKind::Unary(UnaryOp::Not, a) => format!("1.0 - f64::from({})", self.condition(a, false)),
             ExprKind::Binary(op, a, b) => match op {
                 BinaryOp::Power => self.power(a, b),
@@ -56,8 +55,8 @@ impl Printer<'_> {
         if torn { format!("({text})") } else { text }
     }
 
-    /// The expression before a method. A literal there must say its type; what is made of literals
-    /// alone is computed here.
+    /// The expression as the receiver of a method. A literal there must have a type suffix; an
+    /// expression of literals alone is computed here.
     fn receiver(&self, expr: &Expr) -> String {
         match expr.eval(&|_| None) {
             Ok(value) if value.is_finite() && value.is_sign_positive() => {
@@ -69,7 +68,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The expression as a condition; `operand` if something stands beside it.
+    /// The expression as a condition; `operand` if it is the operand of an operator.
     fn condition(&self, expr: &Expr, operand: bool) -> String {
         let text = match &expr.kind {
             ExprKind::Binary(op, a, b) if op.precedence() == COMPARISON => {

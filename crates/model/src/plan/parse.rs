@@ -1,5 +1,4 @@
-//! Text to plan. A plan is written by a program and hashed, so the first line that is wrong ends
-//! it.
+//! Text to plan. A program writes and hashes plans, so parsing ends at the first error.
 
 use super::{ModelPlan, Plan, PlanError, PlanPoint, Run, VERSION};
 use crate::expr::is_name;
@@ -11,8 +10,8 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// The first line that is wrong: also a text that is not the one that was hashed. `file` is
-    /// only for the message.
+    /// The first error in a line, or a hash that does not match. `file` is used only in the
+    /// message.
     pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
         let fail = |line, message| PlanError { file: file.to_owned(), line, message };
         let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -54,7 +53,7 @@ impl Plan {
     }
 }
 
-/// What is wrong with the first line.
+/// The error in the first line, if any.
 pub(super) fn version(line: &str) -> Result<(), String> {
     let mut words = line.split_whitespace();
     if words.next() != Some("strata-plan") {
@@ -66,11 +65,11 @@ pub(super) fn version(line: &str) -> Result<(), String> {
     }
 }
 
-/// The words that begin the lines of a plan which are no rows.
+/// The words that begin the lines of a plan other than rows.
 pub(super) const WORDS: [&str; 4] = ["spec", "run", "model", "fit"];
 
-/// The first word and the rest of a line that is no row. Models may be called like these words, but
-/// rows hold no `=`, and go on with whole numbers or `-` and not with the name of a model.
+/// The first word and the rest of a line that is not a row. Models may have these names, but rows
+/// have no `=`, and continue with whole numbers or `-` and not with the name of a model.
 pub(super) fn header(line: &str) -> Option<(&str, &str)> {
     let (word, rest) = line.split_once(char::is_whitespace)?;
     let named = || rest.split_whitespace().next().is_some_and(is_name);

@@ -1,5 +1,4 @@
-//! Points to be measured: what a person or an adviser asks for, before `specc` makes a plan of
-//! them.
+//! Points to measure, as requested by a person or an adviser; `specc` makes a plan of them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,7 +21,7 @@ use crate::samples::parse_spec;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Points {
-    /// The spec that they are for; unknown if written by hand.
+    /// The spec of the points; unknown if written by hand.
     pub spec: Option<SpecId>,
     models: Vec<ModelPoints>,
     known: BTreeSet<(String, Vec<i64>)>,
@@ -44,8 +43,8 @@ impl Points {
         Self { spec, ..self }
     }
 
-    /// Adds a point. False if it is there already, if it has no values, or if that is no name of a
-    /// model.
+    /// Adds a point. False if it is already in the list, has no values, or if `model` is not a
+    /// name.
     pub fn add(&mut self, model: &str, at: &[i64]) -> bool {
         if at.is_empty() || !is_name(model) || !self.known.insert((model.to_owned(), at.to_vec())) {
             return false;
@@ -57,7 +56,7 @@ impl Points {
         true
     }
 
-    /// Whether a point is among them.
+    /// Whether the list has a point.
     #[must_use]
     pub fn contains(&self, model: &str, at: &[i64]) -> bool {
         self.known.contains(&(model.to_owned(), at.to_vec()))
@@ -75,20 +74,20 @@ impl Points {
         self.models.iter().find(|m| m.model == model).map(|m| m.points.as_slice())
     }
 
-    /// How many there are in all.
+    /// The number of points.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The text of a plan that holds these points and nothing else; it reads back to the same. A
-    /// spec whose path does not fit into a line is left out.
+    /// The text of a plan with only these points; it reads back equal. A spec whose path does not
+    /// fit into a line is left out.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("strata-plan {VERSION}\n");
@@ -108,11 +107,11 @@ impl Points {
         text
     }
 
-    /// Reads the points of a plan, of all numbers of nodes; those that verify are passed over. A
-    /// point that stands there twice counts once.
+    /// Reads the points of a plan, for all numbers of nodes, without those for verification. A
+    /// point that occurs twice counts once.
     ///
     /// # Errors
-    /// The first line that is wrong; `file` is only for the message.
+    /// The first error in a line; `file` is used only in the message.
     pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
         let fail = |line, message: String| Err(PlanError { file: file.to_owned(), line, message });
         let mut points = Self::default();

@@ -1,5 +1,5 @@
-//! How a call compares with the same call made otherwise: at once after another, or on the same
-//! data again.
+//! Comparisons of a call with variants of it: at once after another call, or on the same data
+//! again.
 
 use super::{ModelSamples, Sample};
 
@@ -22,8 +22,7 @@ impl Ratio {
     }
 }
 
-/// How much longer or shorter a model's calls take than calls made otherwise, at the points where
-/// they differ.
+/// How much longer or shorter a model's calls take than a variant, at the points where they differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// The median ratio, and its interval.
@@ -32,27 +31,27 @@ pub struct Comparison {
     pub low: f64,
     /// The upper end of the interval.
     pub high: f64,
-    /// At how many points they differ.
+    /// The number of points at which they differ.
     pub points: usize,
-    /// At how many points they were compared.
+    /// The number of points at which they were compared.
     pub of: usize,
 }
 
-/// A difference of less is not worth a word.
+/// Smaller differences are not reported.
 const NOTABLE: f64 = 1.1;
 
-/// Points that must differ: at one of six a difference beyond noise may be chance.
+/// The least number of differing points: at one of six, a difference beyond noise may be chance.
 const LEAST_POINTS: usize = 2;
 
 impl ModelSamples {
-    /// How the calls compare with such as follow another call at once; `None` where they differ at
-    /// no two points by a tenth beyond noise.
+    /// Compares the calls with calls that follow another at once; `None` unless they differ at two
+    /// points or more by a tenth beyond noise.
     #[must_use]
     pub fn hot(&self) -> Option<Comparison> {
         self.compare(|sample| sample.notes.hot)
     }
 
-    /// How calls on fresh data compare with calls on the same data again; `None` as for
+    /// Compares calls on fresh data with calls on the same data again; `None` as for
     /// [`hot`](Self::hot).
     #[must_use]
     pub fn replayed(&self) -> Option<Comparison> {

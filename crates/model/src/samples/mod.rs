@@ -1,5 +1,4 @@
-//! Measurements as text: one line a sample, readable by people and by the tools of thirty years
-//! ago.
+//! Measurements as text: one line a sample, readable by people and by standard text tools.
 //!
 //! ```text
 //! strata-samples 1
@@ -10,21 +9,20 @@
 //! @CombineVector 6.1532e-4 431 4 1724 ; at=431 repeats=3 spread=0.021
 //! ```
 //!
-//! A row is the model's name, the seconds, and one value a column of the model's structure line;
-//! `@` marks the samples kept for verification (Brewer 1994, Fig 3-7). A column in parentheses is
-//! an input that is not a candidate term. Everything before the structure line is optional and so
-//! is the word `model`, so that a fragment like Brewer's reads too. A line `fit CombineVector
-//! robust huber` below it says how the spec wants the model fitted, where that is not the usual
-//! way. What follows `;` are notes on how the sample was taken. `#` begins a comment line. A file
-//! of several numbers of nodes has a line `platform` for each, above the samples that were taken
-//! there. A line `busy 1.3` says that other programs kept so many cores busy on average, so that
-//! the nodes had to wait for them. A model that is called like a word of these lines, such as
-//! `platform`, is declared with the word `model`.
+//! A row is the model's name, the seconds, and one value for each column of the model's structure
+//! line; `@` marks the samples for verification (Brewer 1994, Fig 3-7). A column in parentheses is
+//! an input that is not a candidate term. Everything before the structure line is optional, and so
+//! is the word `model`, so that a fragment like Brewer's can be read. A line `fit CombineVector
+//! robust huber` below it has the spec's way of fitting the model, if it is not the default. Notes
+//! on the sample follow `;`. `#` begins a comment line. A file of several numbers of nodes has a
+//! line `platform` for each, above the samples taken there. A line `busy 1.3` is the average number
+//! of cores that other programs kept busy while the nodes had to wait for them. A model with the
+//! name of such a line, as `platform`, is declared with the word `model`.
 //!
-//! The single timings that a sample comes from may stand in a line of their own below it, each with
-//! the moment at which it was taken, in seconds since the run began. A fit can then tell noise from
-//! error, and see periods in which the machine was slow. The sample is the lower quartile of its
-//! timings, with the slow periods taken out that show in those of all points:
+//! A line below a sample may have its single timings, each with its moment in seconds since the run
+//! began. A fit can then separate noise from error, and detect periods in which the machine was
+//! slow. The sample is the lower quartile of its timings, after removing the slow periods that the
+//! timings of all points show:
 //!
 //! ```text
 //! Radix 1.02e-5 64 8 ; at=64,8 repeats=3 spread=0.021
@@ -32,8 +30,8 @@
 //! ```
 //!
 //! A note `hot=2.4,0.2` says that the time, which is that of a call between other work, is 2.4
-//! times (± 20 %) that of a call at once after another; `replayed=1.1,0.03` that such a call takes
-//! 1.1 times as long on fresh data as on the same data again.
+//! times (± 20 %) that of a call at once after another. `replayed=1.1,0.03` says that such a call
+//! takes 1.1 times as long on fresh data as on the same data again.
 
 mod compare;
 mod parse;
@@ -52,10 +50,10 @@ pub use write::SamplesWriter;
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
 
-/// The nodes had at least this part of the cores, or nothing would have been measured.
+/// The nodes had at least the rest of the cores, or they could not have measured.
 const MOST_TAKEN: f64 = 0.95;
 
-/// Which spec something was made from.
+/// The identity of a spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecId {
     /// The path of the spec, relative to where `specc` ran.
@@ -64,7 +62,7 @@ pub struct SpecId {
     pub sha256: String,
 }
 
-/// Everything in a samples file.
+/// The contents of a samples file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// Where the samples were taken, with the greatest of their numbers of nodes; unknown for a
@@ -83,21 +81,20 @@ pub struct Samples {
 pub struct ModelSamples {
     /// The name of the model.
     pub name: String,
-    /// What the values of a row are.
+    /// The meaning of the values of a row.
     pub columns: Vec<Column>,
-    /// How the model is to be fitted where the spec says so, in the words of its `fit` statement;
-    /// else empty.
+    /// How the model is to be fitted, as in the `fit` statement of the spec; else empty.
     pub fit: String,
     /// The rows in the order of the file.
     pub rows: Vec<Sample>,
 }
 
-/// What one value of every row is.
+/// The meaning of one value of every row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The canonical text of the expression (`length*logP`).
     pub text: String,
-    /// Whether it is a candidate for a term of the model; written in parentheses if not.
+    /// Whether it is a candidate for a term of the model; if not, it is written in parentheses.
     pub candidate: bool,
 }
 
@@ -106,7 +103,7 @@ pub struct Column {
 pub struct Sample {
     /// Whether the sample is kept back for verification.
     pub verify: bool,
-    /// The time. Any number that was written: the fit judges it.
+    /// The time, as written; the fit judges it.
     pub seconds: f64,
     /// One value a column.
     pub values: Vec<f64>,
@@ -116,11 +113,10 @@ pub struct Sample {
     pub line: usize,
 }
 
-/// How a sample was taken. A note that is zero or empty was not given, and is not written.
+/// How a sample was taken. A note that is zero or empty is absent, and is not written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
-    /// The number of nodes; zero if it is not known. In a file it stands in the `platform` line
-    /// above.
+    /// The number of nodes; zero if unknown. In a file it is in the `platform` line above.
     pub nodes: usize,
     /// The values of the iteration variables.
     pub at: Vec<i64>,
@@ -128,14 +124,13 @@ pub struct Notes {
     pub repeats: u32,
     /// Half the width of the median's interval over the median.
     pub spread: f64,
-    /// How many timings were thrown away because the system preempted them.
+    /// How many timings were discarded because the system preempted them.
     pub preempted: u32,
-    /// The time over that of the same call at once after another, where both were timed.
+    /// The time over that of the same call at once after another, if both were timed.
     pub hot: Option<Ratio>,
-    /// The time of such a call on fresh data over that on the same data again, where both were
-    /// timed.
+    /// The time of such a call on fresh data over that on the same data again, if both were timed.
     pub replayed: Option<Ratio>,
-    /// The single timings, in the order in which they were taken; empty where they were not kept.
+    /// The single timings, in the order in which they were taken; empty if they were not kept.
     pub timings: Vec<Timing>,
 }
 
@@ -189,11 +184,11 @@ impl Samples {
         numbers.into_iter().collect()
     }
 
-    /// Adds the samples of another file, perhaps of another number of nodes, but of the same
-    /// machine and spec.
+    /// Adds the samples of another file, of the same machine and spec; the number of nodes may
+    /// differ.
     ///
     /// # Errors
-    /// In words, how they differ; then nothing was added.
+    /// A text that says how they differ; then no sample was added.
     pub fn join(&mut self, other: Self) -> Result<(), String> {
         if let (Some(ours), Some(theirs)) = (&self.spec, &other.spec)
             && ours.sha256 != theirs.sha256
@@ -224,15 +219,15 @@ impl Samples {
         Ok(())
     }
 
-    /// The part of the machine's cores that other programs had while the nodes lacked them, from 0
-    /// to below 1.
+    /// The share of the machine's cores that other programs used while the nodes lacked them, from
+    /// 0 to below 1.
     #[must_use]
     pub fn taken_by_others(&self) -> f64 {
         let cores = self.platform.as_ref().map_or(1, |platform| platform.cores.max(1));
         (self.busy / cores as f64).clamp(0.0, MOST_TAKEN)
     }
 
-    /// The whole file as text, as a [`SamplesWriter`] would have written it.
+    /// The whole file as text, as a [`SamplesWriter`] writes it.
     #[must_use]
     pub fn to_text(&self) -> String {
         write::to_text(self)

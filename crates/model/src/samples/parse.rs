@@ -1,4 +1,4 @@
-//! Text to samples. Every bad line is an error of its own, with its place; nothing is guessed.
+//! Text to samples. Every bad line is an error of its own, with its place; no value is guessed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use super::{Column, ModelSamples, Notes, Ratio, Sample, Samples, SpecId, Timing,
 use crate::expr::{self, is_name};
 use crate::{Platform, did_you_mean};
 
-/// The words that begin the lines which are no samples. A model may be called like one of them: in
-/// a line of its samples a number follows.
+/// The words that begin lines other than samples. A model may have such a name: in a line of its
+/// samples a number follows.
 pub const WORDS: [&str; 7] = ["strata-samples", "platform", "spec", "busy", "model", "fit", "&"];
 
 /// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
 
-/// One bad line, and how many more are bad in the same way.
+/// One bad line, and the number of further lines with the same fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}{}", more_like_it(*.alike))]
 pub struct SampleError {
@@ -25,7 +25,7 @@ pub struct SampleError {
     pub line: usize,
     /// The character in the line, from one.
     pub column: usize,
-    /// What is wrong and what to do about it.
+    /// The error and its remedy.
     pub message: String,
     /// How many further lines have the same fault with other values.
     pub alike: usize,
@@ -35,19 +35,19 @@ fn more_like_it(alike: usize) -> String {
     if alike == 0 { String::new() } else { format!(" (and {alike} more like it)") }
 }
 
-/// Everything that is wrong with a samples file.
+/// All errors of a samples file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SamplesErrors {
     /// The first line of each fault, in order, up to [`MAX_ERRORS`].
     pub errors: Vec<SampleError>,
-    /// How many bad lines there are besides.
+    /// The number of further bad lines.
     pub more: usize,
     /// The kinds of the errors as they were added.
     kinds: Vec<String>,
 }
 
 impl SamplesErrors {
-    /// Adds an error; where an earlier one says the same of another value, it is only counted
+    /// Adds an error. If an earlier one has the same message with another value, it is only counted
     /// there. `place`: its line and column, from one.
     pub fn add(&mut self, file: &str, message: String, place: impl FnOnce() -> (usize, usize)) {
         let kind = kind(&message);
@@ -72,7 +72,7 @@ impl SamplesErrors {
 }
 
 /// A message without its numbers and without the last of several names in it, which is the value
-/// that was found.
+/// found in the file.
 fn kind(message: &str) -> String {
     let pieces: Vec<&str> = message.split('`').collect();
     let value = if pieces.len() > 4 { pieces.len() - 2 } else { pieces.len() };
@@ -105,7 +105,7 @@ impl std::error::Error for SamplesErrors {}
 /// A samples file whose writer may have been interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Partial {
-    /// What was written completely.
+    /// The complete samples.
     pub samples: Samples,
     /// Whether the last line was torn; it is not among the samples.
     pub torn: bool,
@@ -116,11 +116,11 @@ pub struct Partial {
 impl Samples {
     /// Reads a samples file, or a bare fragment of one.
     ///
-    /// A file with the header line must end with a line end: without it the last line may be torn
-    /// in the middle of a number, and nobody could tell.
+    /// A file with the header line must end with a line end: without it the last line may be
+    /// truncated in the middle of a number, which could not be detected.
     ///
     /// # Errors
-    /// Every bad line, up to [`MAX_ERRORS`]; `file_name` is only for these messages.
+    /// Every bad line, up to [`MAX_ERRORS`]; `file_name` is used only in messages.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, SamplesErrors> {
         Parser::new(file_name).run(text, true)
     }
@@ -128,7 +128,7 @@ impl Samples {
     /// As [`parse`](Self::parse), from a reader.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and what the reader says.
+    /// As [`parse`](Self::parse), and errors of the reader.
     pub fn read(mut reader: impl Read, file_name: &str) -> Result<Self, SamplesErrors> {
         let mut bytes = Vec::new();
         let mut parser = Parser::new(file_name);
@@ -147,8 +147,8 @@ impl Samples {
         }
     }
 
-    /// Reads what an interrupted run has left: a last line without a line end is set aside.
-    /// Anything else that is wrong is an error as in [`parse`](Self::parse).
+    /// Reads the file of an interrupted run: a last line without a line end is set aside. Other
+    /// errors are reported as in [`parse`](Self::parse).
     ///
     /// # Errors
     /// Every bad line but a torn last one.
@@ -162,7 +162,7 @@ impl Samples {
 /// A word of a line and the character at which it begins, from one.
 type Word<'a> = (&'a str, usize);
 
-/// A message and the character it is about.
+/// A message and the character that it concerns.
 type Bad = (String, usize);
 
 struct Parser<'f> {
@@ -170,14 +170,13 @@ struct Parser<'f> {
     samples: Samples,
     /// The place of each model among the samples' models.
     index: BTreeMap<String, usize>,
-    /// The model of the sample in the line above.
+    /// The model of the sample in the previous line.
     last: Option<usize>,
-    /// Whether the file began with its version: then it was written by a program, and must be
-    /// complete.
+    /// Whether the file began with its version: then a program wrote it, and it must be complete.
     versioned: bool,
     /// The number of nodes of the samples that follow.
     nodes: usize,
-    /// Whether anything but comments was seen.
+    /// Whether a line other than a comment was read.
     begun: bool,
     errors: SamplesErrors,
 }
@@ -334,9 +333,9 @@ impl<'f> Parser<'f> {
 
     /// The word of [`WORDS`] that a line begins with; `None` where the line is one of samples.
     ///
-    /// Where a model has that name, its samples go on with a time, which no header line does: names
-    /// are no numbers (a time is never written as `inf` or `NaN`), and what else may follow has a
-    /// `=`.
+    /// If a model has that name, its samples continue with a time, which no header line does: names
+    /// are not numbers (a time is never written as `inf` or `NaN`), and the other possible words
+    /// have a `=`.
     fn keyword(&self, words: &[Word<'_>], row: &str) -> Option<&'static str> {
         let &(first, _) = words.first()?;
         let word = WORDS.into_iter().find(|word| *word == first)?;
@@ -471,7 +470,7 @@ pub(crate) fn parse_column(word: &str) -> Result<Column, expr::ExprError> {
     Ok(Column { text: expr::parse(word)?.to_string(), candidate: !in_parentheses(word) })
 }
 
-/// What follows the word `spec`: `PATH sha256=HASH`.
+/// The text after the word `spec`: `PATH sha256=HASH`.
 pub(crate) fn parse_spec(text: &str) -> Option<SpecId> {
     let (path, hash) = text.rsplit_once("sha256=")?;
     let path = path.trim();

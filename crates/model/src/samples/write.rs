@@ -1,4 +1,4 @@
-//! Samples to text, one at a time: an interrupted run keeps what it has measured.
+//! Samples to text, one at a time: an interrupted run keeps its samples.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -7,11 +7,10 @@ use super::{Column, Notes, Ratio, Sample, Samples, SpecId, VERSION};
 use crate::expr::is_name;
 use crate::{Platform, number_text};
 
-/// Writes a samples file line by line. Every sample is flushed, so that it survives whatever
-/// happens next.
+/// Writes a samples file line by line. Every sample is flushed, so an interruption loses none.
 ///
-/// To go on with a file that was interrupted, cut it to [`Partial::bytes`](super::Partial), open it
-/// for appending, and write samples without a header.
+/// To continue an interrupted file, truncate it to [`Partial::bytes`](super::Partial), open it for
+/// appending, and write samples without a header.
 #[derive(Debug)]
 pub struct SamplesWriter<W: Write> {
     out: W,
@@ -44,8 +43,7 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
-    /// How many cores other programs kept busy while the nodes lacked them; nothing is written for
-    /// none.
+    /// How many cores other programs kept busy while the nodes lacked them; not written for none.
     ///
     /// # Errors
     /// Those of the output.
@@ -62,7 +60,7 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&format!("platform {platform}\n"))
     }
 
-    /// The structure line of a model: from here on it may have samples.
+    /// The structure line of a model, which comes before its samples.
     ///
     /// # Errors
     /// Those of the output, and `InvalidInput` for a name or column that does not read back.
@@ -81,8 +79,7 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
-    /// How a model that has its structure line is to be fitted; nothing is written for an empty
-    /// text.
+    /// How a model that has its structure line is to be fitted; not written for an empty text.
     ///
     /// # Errors
     /// Those of the output, and `InvalidInput` for a name or text that does not read back.
@@ -139,11 +136,12 @@ fn push_sample(text: &mut String, name: &str, sample: &Sample) {
     }
     text.push_str(name);
     text.push(' ');
-    // Seconds always have an exponent: the column stays readable when they span six decades.
+    // Seconds always have an exponent, so that the column is readable over six decades.
     if sample.seconds.is_finite() {
         let _ = write!(text, "{:e}", sample.seconds);
     } else {
-        // With a sign it is no name: `model inf` would declare one, of a model called `model`.
+        // With a sign it cannot be a name: `model inf` would declare a column, of a model called
+        // `model`.
         let seconds = number_text(sample.seconds);
         text.push_str(if seconds.starts_with('-') { "" } else { "+" });
         text.push_str(&seconds);
@@ -193,17 +191,17 @@ fn push_notes(text: &mut String, notes: &Notes) {
 
 pub(super) fn to_text(samples: &Samples) -> String {
     let mut writer = SamplesWriter::new(Vec::new());
-    // A vector takes everything; a name that does not read back is left out, as the writer would
-    // refuse it.
+    // Writing to a vector cannot fail; a name that does not read back is left out, as the writer
+    // would refuse it.
     let mut numbers = samples.node_counts();
     let mut rows = samples.models.iter().flat_map(|model| &model.rows);
     if !numbers.is_empty() && rows.any(|row| row.notes.nodes == 0) {
-        // Of an unknown number: before the first platform line.
+        // Samples of an unknown number of nodes are before the first platform line.
         numbers.insert(0, 0);
     }
     let one = numbers.len() <= 1;
     let platform = samples.platform.as_ref().filter(|_| one).map(|platform| {
-        // The platform may be that of more nodes, of which there is no sample.
+        // The platform may have more nodes than any sample.
         let nodes = numbers.first().copied().unwrap_or(platform.nodes);
         Platform { nodes, ..platform.clone() }
     });

@@ -1,4 +1,4 @@
-//! Calls of other models inside an expression, given names so that their results can be varied.
+//! Calls of other models inside an expression, named so that their results can be varied.
 
 use crate::expr::{Expr, ExprKind, Function};
 
@@ -7,7 +7,7 @@ use crate::expr::{Expr, ExprKind, Function};
 pub struct Site {
     /// The name of the model.
     pub model: String,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: Vec<Expr>,
 }
 
@@ -19,18 +19,18 @@ impl Site {
     }
 }
 
-/// The name of a call's result in an expression: not one that could be written.
+/// The name of a call's result in an expression; it cannot occur in a text.
 pub(super) fn result_name(number: usize) -> String {
     format!("#{number}")
 }
 
-/// Which call a name is the result of.
+/// The call whose result has this name.
 #[must_use]
 pub fn result_number(name: &str) -> Option<usize> {
     name.strip_prefix('#')?.parse().ok()
 }
 
-/// Replaces calls of models by names, innermost first; equal calls are one.
+/// Replaces calls of models by names, innermost first; equal calls get one name.
 pub fn name_calls(expr: &Expr, sites: &mut Vec<Site>) -> Expr {
     let kind = match &expr.kind {
         ExprKind::Number(_) | ExprKind::Name(_) => return expr.clone(),

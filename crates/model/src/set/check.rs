@@ -1,4 +1,4 @@
-//! What the text of a model set is checked for before it is compiled.
+//! Checks of a model set's text before it is compiled.
 
 use super::{Model, SetError};
 use crate::expr::{self, Expr, Function, RESERVED, is_name};
@@ -20,7 +20,7 @@ pub(super) fn check_name(place: &str, name: &str) -> Result<(), SetError> {
     Ok(())
 }
 
-/// Names that are in order and differ from each other.
+/// Checks that names are valid and distinct.
 pub(super) fn check_names<'a>(
     place: &str,
     names: impl Iterator<Item = &'a String> + Clone,

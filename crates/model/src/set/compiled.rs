@@ -1,4 +1,4 @@
-//! Evaluation of resolved models: no allocation, no panic, `None` where a model has nothing to say.
+//! Evaluation of resolved models: no allocation, no panic, `None` where a model predicts nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::expr::{CompileError, Expr, Program, RESERVED, holds, node_values};
 use crate::{Prediction, Seconds};
 use strata_select::MAX_AXES;
 
-/// As many inputs (with parameters, for a candidate) as a model can have.
+/// The most inputs of a model (with parameters, for a candidate).
 pub const MAX_INPUTS: usize = 24;
-/// As many terms as a fitted model can keep.
+/// The most terms of a fitted model.
 pub const MAX_TERMS: usize = 64;
-/// As many different calls of other models as one expression can have.
+/// The most different calls of other models in one expression.
 pub const MAX_CALLS: usize = 32;
 
 /// Inputs, the reserved names and the calls of one model.
@@ -26,7 +26,7 @@ pub(super) struct Models {
     pub(super) compiled: Arc<[Compiled]>,
     /// The places of the models, by name.
     pub(super) index: BTreeMap<String, usize>,
-    /// Their formulas, in which calls are replaced by what they call.
+    /// Their formulas, with calls inlined.
     pub(super) inlined: BTreeMap<String, Formula>,
 }
 
@@ -41,7 +41,7 @@ impl Models {
 pub(super) struct Compiled {
     pub(super) formula: Formula,
     guards: Vec<Guard>,
-    /// Over the inputs, then `P`, `logP`, `sqrtP` if they are needed.
+    /// A function of the inputs, then of `P`, `logP`, `sqrtP` if needed.
     program: Program,
     /// The factors that the result is multiplied by, and the values of their axes.
     correction: Option<(Arc<Correction>, Vec<Program>)>,
@@ -56,14 +56,14 @@ enum Guard {
     Require(Program),
 }
 
-/// What the interval is computed from.
+/// The data of the interval.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
     pub(super) calls: Vec<Call>,
     /// The model as a function of the inputs, the reserved names and the calls' results; only if
     /// there are calls.
     outer: Option<Program>,
-    /// The kept terms, as functions of the same.
+    /// The kept terms, as functions of the same values.
     pub(super) terms: Vec<Program>,
     fit: FitSpread,
 }
@@ -71,7 +71,7 @@ pub(super) struct Spread {
 /// A call of another model.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    /// Which of the compiled models.
+    /// The index of the called model among the compiled models.
     pub(super) model: usize,
     /// Functions of the inputs, the reserved names and the results of earlier calls.
     arguments: Vec<Program>,
@@ -80,7 +80,7 @@ pub(super) struct Call {
 }
 
 impl Compiled {
-    /// `place` is what messages name; `index` finds every model that may be called.
+    /// `place` is for messages; `index` has every model that may be called.
     pub(super) fn new(
         mut formula: Formula,
         place: &str,
@@ -105,8 +105,8 @@ impl Compiled {
             formula.inputs.iter().cloned().chain(RESERVED.map(String::from)).collect();
         let compile = |expr: &Expr, names: &[String]| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            // Where the number of nodes is fixed it is a constant, and so is what depends on
-            // nothing else.
+            // A fixed number of nodes is a constant, and so are expressions that depend on nothing
+            // else.
             Program::compile(&formula.nodes.fix(expr), &names).map_err(wrong)
         };
         let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
@@ -168,13 +168,13 @@ impl Compiled {
         Seconds::new(self.value(nodes, values, integers)?).map(Seconds::get)
     }
 
-    /// The same, whatever its sign; it may be NaN or infinite.
+    /// The same with any sign; it may be NaN or infinite.
     pub(super) fn value(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
         let (plain, factor) = self.parts(nodes, values, integers)?;
         Some(plain * factor)
     }
 
-    /// The sum of the terms, and its correction; 1 where there is none.
+    /// The sum of the terms, and its correction; 1 without one.
     fn parts(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<(f64, f64)> {
         let Formula { ranges, nodes: valid, .. } = &self.formula;
         if !valid.contains(nodes) || values.len() + integers.len() != ranges.len() {
@@ -209,15 +209,15 @@ impl Compiled {
         Some((eval(&self.program), factor))
     }
 
-    /// The correction of a fitted model's terms; 1 where there is none, and of a candidate, whose
-    /// model has it.
+    /// The correction of a fitted model's terms; 1 without one, and for a candidate, whose model
+    /// has it.
     pub(super) fn correction(&self, nodes: usize, inputs: &[f64]) -> Option<f64> {
         if self.spread.terms.is_empty() { Some(1.0) } else { Some(self.parts(nodes, inputs, &[])?.1) }
     }
 
     /// The prediction with the interval of a new measurement. `models`: those that calls refer to.
     pub(super) fn predict(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<Prediction> {
-        // What is computed from the terms is corrected at the end; a candidate's model was already.
+        // The times here are corrected at the end; those of a candidate's model already are.
         let (mut seconds, mut factor) = self.parts(nodes, inputs, &[])?;
         if self.spread.terms.is_empty() {
             (seconds, factor) = (seconds * factor, 1.0);
@@ -239,8 +239,8 @@ impl Compiled {
         let count = known + self.spread.calls.len();
         let FitSpread { t_quantile, own_error, .. } = self.spread.fit;
         let (from_fit, noise) = self.fit_variances(values.get(..count)?, seconds);
-        // The square of the half width that the fit's own uncertainty gives, t² (x'Σx + noise), and
-        // of the deviation.
+        // The squares of the half width from the fit's own uncertainty, t² (x'Σx + noise), and of
+        // the deviation.
         let mut square = t_quantile * t_quantile * (from_fit + noise).max(0.0);
         let own = own_error.map_or(noise, |own| (own * seconds).powi(2));
         let mut deviation = (from_fit + own).max(0.0);
@@ -258,7 +258,7 @@ impl Compiled {
         Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())?.times(factor)
     }
 
-    /// Whether a prediction lies further from the samples than each of them from the others.
+    /// Whether a prediction is further from the samples than each of them is from the others.
     pub(super) fn extrapolates(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<bool> {
         let seconds = Seconds::new(self.parts(nodes, inputs, &[])?.0)?.get();
         let mut values = [0.0; MAX_VALUES];
@@ -277,11 +277,11 @@ impl Compiled {
         }
         let FitSpread { leverage_limit, .. } = &self.spread.fit;
         let (from_fit, noise) = self.fit_variances(values.get(..known + self.spread.calls.len())?, seconds);
-        // Half as much again: between samples the leverage may rise a little above theirs.
+        // Half as much again: between samples the leverage may be slightly above theirs.
         Some(beyond || *leverage_limit > 0.0 && noise > 0.0 && from_fit > 1.5 * leverage_limit * noise)
     }
 
-    /// The variance that the uncertain coefficients cause, and that of a new measurement.
+    /// The variance from the uncertain coefficients, and that of a new measurement.
     fn fit_variances(&self, values: &[f64], seconds: f64) -> (f64, f64) {
         let FitSpread { covariance, noise, relative, .. } = &self.spread.fit;
         let mut x = [0.0; MAX_TERMS];

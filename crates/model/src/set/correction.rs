@@ -4,7 +4,7 @@ use super::check::content;
 use super::{Kind, Model, SetError};
 use strata_select::{MAX_AXES, interpolate};
 
-/// As many factors as a table has at most.
+/// The most factors of a table.
 const MOST: usize = 1 << 12;
 
 /// A factor of a model's time, interpolated in the logarithms of some of its inputs.
@@ -28,7 +28,7 @@ pub struct Axis {
 }
 
 impl Correction {
-    /// The factor for values of the axes, in their order; NaN where one is.
+    /// The factor for values of the axes, in order; NaN if one is NaN.
     #[must_use]
     pub fn factor(&self, values: &[f64]) -> f64 {
         let axes = self.axes.iter().enumerate();
@@ -36,7 +36,7 @@ impl Correction {
     }
 }
 
-/// Refuses a correction that cannot be evaluated, and a contrast of no numbers.
+/// Refuses a correction that cannot be evaluated, and a contrast that is not finite.
 pub(super) fn check(place: &str, model: &Model) -> Result<(), SetError> {
     let wrong = |message: String| content(place, format!("the correction {message}"));
     if let Some(contrast) = &model.contrast

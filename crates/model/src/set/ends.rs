@@ -1,9 +1,8 @@
 //! Ranges of parameters that depend on the problem or on the machine: `1..=min(cores, n)`.
 //!
-//! A candidate predicts nothing outside of them ([`Ends::conditions`]), so that whatever evaluates
-//! it keeps to them; a search asks for the range itself ([`Ends::range`]). The words of the machine
-//! stand for the numbers of the set's platform: nothing is known of more cores than were measured.
-//! Of fewer, as a choice may reckon with, it is.
+//! A candidate predicts nothing outside of them ([`Ends::conditions`]), so every evaluator respects
+//! them; a search asks for the range itself ([`Ends::range`]). The words of the machine stand for
+//! the numbers of the set's platform: more cores were not measured, but a choice may use fewer.
 
 use super::check::{content, parse};
 use super::{Library, LibraryCandidate, ParameterRange, SetError};
@@ -23,20 +22,20 @@ pub struct Ends {
     programs: [Program; 2],
     /// The number of the library's inputs.
     inputs: usize,
-    /// Whether `cores` stands for the machine's: no input has the name.
+    /// Whether `cores` stands for the machine's cores: no input has the name.
     reads_cores: bool,
-    /// The cores of the platform; infinite where it is not known.
+    /// The cores of the platform; infinite if unknown.
     cores: f64,
-    /// What bounds the range.
+    /// The parameter with the bounds of the range.
     bounds: Parameter,
 }
 
 impl Ends {
-    /// Of each parameter of a candidate; `None` where its range is constant. Where the platform
-    /// does not tell a word of the machine, the range is empty.
+    /// The ends of each parameter of a candidate; `None` if its range is constant. If the platform
+    /// lacks a word of the machine, the range is empty.
     ///
     /// # Errors
-    /// An end is no expression, or reads what it cannot.
+    /// An end is not an expression, or reads an unknown name.
     pub(super) fn of(
         library: &Library,
         candidate: &LibraryCandidate,
@@ -86,8 +85,8 @@ impl Ends {
         })
     }
 
-    /// The first and the last value, over the library's inputs, `P`, `logP`, `sqrtP` and, where it
-    /// is no input, `cores`.
+    /// The first and the last value, over the library's inputs, `P`, `logP`, `sqrtP` and, if it is
+    /// not an input, `cores`.
     #[must_use]
     pub fn ends(&self) -> [&Expr; 2] {
         [&self.first, &self.last]
@@ -99,26 +98,26 @@ impl Ends {
         self.inputs
     }
 
-    /// The cores of the platform, where an end reads the machine's `cores`.
+    /// The cores of the platform, if an end reads the machine's `cores`.
     #[must_use]
     pub fn cores(&self) -> Option<f64> {
         let reads = self.reads_cores && self.ends().iter().any(|end| end.names().contains(CORES));
         reads.then_some(self.cores)
     }
 
-    /// What holds of a value in the range, on the set's platform.
+    /// The conditions of a value in the range, on the set's platform.
     pub(super) fn conditions(&self) -> impl Iterator<Item = Expr> + '_ {
         let here = |name: &str| (self.reads_cores && name == CORES).then(|| Expr::number(self.cores));
         let value = || Expr::name(self.name.clone());
         let at_most = |low, high| Expr::binary(BinaryOp::LessEqual, low, high);
-        // A plain number is that of `min` or `max`.
+        // A plain number is already in `min` or `max`.
         let depends = |end: &&Expr| end.as_number().is_none_or(f64::is_nan);
         let first = Some(&self.first).filter(depends).map(|end| at_most(end.substitute(&here), value()));
         let last = Some(&self.last).filter(depends).map(|end| at_most(value(), end.substitute(&here)));
         first.into_iter().chain(last)
     }
 
-    /// The least and the greatest value for a problem, with at most so many cores; none where the
+    /// The least and the greatest value for a problem, with at most so many cores; empty if the
     /// greatest is less. Does not allocate.
     pub(super) fn range(&self, nodes: usize, cores: usize, inputs: &[f64]) -> Option<(i64, i64)> {
         if inputs.len() != self.inputs {

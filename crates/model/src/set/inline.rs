@@ -1,7 +1,7 @@
-//! Models of models: calls replaced by what they call, with everything that must hold on the way.
+//! Models of models: calls are replaced by the called formulas, with all their conditions.
 //!
-//! A set comes from a file, so nothing about it may be trusted: the size of what results is bounded
-//! before it is built.
+//! A set comes from a file and cannot be trusted: the size of the result is bounded before it is
+//! built.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use std::sync::Arc;
 use super::{Contrast, Correction, Nodes, SetError, Verdict};
 use crate::expr::{Expr, ExprKind, Function, MAX_HEIGHT};
 
-/// As many nodes as an inlined model may have.
+/// The most nodes of an inlined model.
 pub const MAX_NODES: usize = 20_000;
 
-/// As many models as may call each other in a chain.
+/// The longest chain of models that call each other.
 pub const MAX_CHAIN: usize = 64;
 
-/// What must hold for a model to predict, besides the ranges of its own inputs.
+/// A condition for a prediction, besides the ranges of the model's own inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
-    /// The argument of a called model must lie in the range in which that was measured.
+    /// The argument of a called model must lie in its measured range.
     Range {
         /// The argument.
         value: Expr,
@@ -50,50 +50,50 @@ impl Check {
     }
 }
 
-/// What a fitted model means, for the interpreter, the emitters and the fit alike: its mean as a
-/// function of its inputs alone, where it holds, and what its interval comes from.
+/// The meaning of a fitted model, shared by the interpreter, the emitters and the fit: its mean as
+/// a function of its inputs alone, its conditions, and the data of its interval.
 #[derive(Clone, Debug)]
 pub struct Formula {
     /// The names of the inputs.
     pub inputs: Vec<String>,
-    /// The range of each input: what was measured, and what the models that it calls with that
-    /// input allow; infinite where nothing limits it.
+    /// The range of each input: the measured range, and the ranges of the models that it calls with
+    /// that input; infinite if unlimited.
     pub ranges: Vec<(f64, f64)>,
     /// The mean in seconds, over the inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls
     /// inlined.
     pub mean: Expr,
-    /// What the mean is multiplied by.
+    /// The factor of the mean.
     pub correction: Option<Corrected>,
     /// How the errors differ between values of the parameters.
     pub contrast: Option<Contrast>,
-    /// What must hold besides the ranges.
+    /// The conditions besides the ranges.
     pub checks: Vec<Check>,
-    /// The numbers of nodes for which all of it holds.
+    /// The numbers of nodes for which all of them hold.
     pub nodes: Nodes,
-    /// Of a fitted model its own, else the worst of those that it calls.
+    /// The own verdict of a fitted model, else the worst of the models that it calls.
     pub verdict: Verdict,
-    /// The own error of the model that has the greatest, of this one and all that it calls; zero:
-    /// not known.
+    /// The greatest own error of this model and all that it calls; zero: unknown.
     pub own_error: f64,
-    /// The mean before calls were inlined: the interval follows what the called models add to it.
+    /// The mean before calls were inlined: the interval is computed from the called models'
+    /// results.
     pub outer: Expr,
     /// The terms that were kept, before inlining; none for a factored model.
     pub terms: Vec<Expr>,
     /// Their coefficients.
     pub coefficients: Vec<f64>,
-    /// What the fit itself adds to the interval.
+    /// The interval's share of the fit itself.
     pub fit: FitSpread,
-    /// The nodes of this model and of all that it calls, as often as it calls them: the work of a
-    /// prediction.
+    /// The tree nodes of this model and of all that it calls, as often as it calls them: the work
+    /// of a prediction.
     pub(super) cost: usize,
-    /// How many models call each other, this one included.
+    /// The length of the longest chain of calls, this model included.
     pub(super) chain: usize,
 }
 
 /// The correction of a model, with the values at which it is evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corrected {
-    /// The model that has it.
+    /// The model that has the correction.
     pub model: String,
     /// The factors.
     pub table: Arc<Correction>,
@@ -101,26 +101,26 @@ pub struct Corrected {
     pub at: Vec<Expr>,
 }
 
-/// The part of the interval that the fit of a model itself gives.
+/// The share of the interval from a model's own fit.
 #[derive(Clone, Debug, Default)]
 pub struct FitSpread {
-    /// Over the kept terms, row by row.
+    /// The covariance over the kept terms, row by row.
     pub covariance: Vec<f64>,
-    /// The variance of one measurement: this much, or this much times the square of the prediction.
+    /// The variance of one measurement, or the factor of the squared prediction that gives it.
     pub noise: f64,
     /// Whether the noise is relative to the prediction.
     pub relative: bool,
     /// The quantile of Student's t by which standard errors become half widths.
     pub t_quantile: f64,
-    /// The greatest leverage of a sample; zero: not known.
+    /// The greatest leverage of a sample; zero: unknown.
     pub leverage_limit: f64,
-    /// The model's own error, a relative standard deviation; `None`: not told from noise.
+    /// The model's own error, a relative standard deviation; `None`: not separated from noise.
     pub own_error: Option<f64>,
 }
 
 /// Inlines the expressions of one model or candidate.
 pub(super) struct Inliner<'a> {
-    /// What messages name.
+    /// The place in messages.
     pub(super) place: &'a str,
     /// The models that may be called.
     pub(super) models: &'a BTreeMap<String, Formula>,
@@ -128,18 +128,18 @@ pub(super) struct Inliner<'a> {
     pub(super) nodes: Nodes,
     pub(super) cost: usize,
     pub(super) chain: usize,
-    /// The worst of the models that are called; `None` if none is.
+    /// The worst verdict of the called models; `None` without calls.
     pub(super) verdict: Option<Verdict>,
-    /// The greatest own error of the models that are called.
+    /// The greatest own error of the called models.
     pub(super) own_error: f64,
-    /// The corrections of the models that are called, in the order of the calls.
+    /// The corrections of the called models, in the order of the calls.
     pub(super) corrections: Vec<Corrected>,
     /// Tree nodes built so far.
     size: usize,
 }
 
 impl<'a> Inliner<'a> {
-    /// `nodes`: where the caller itself holds.
+    /// `nodes`: the numbers of nodes of the caller itself.
     pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Formula>, nodes: Nodes) -> Self {
         Self {
             place,
@@ -170,7 +170,7 @@ impl<'a> Inliner<'a> {
         Ok(())
     }
 
-    /// `expr` without calls of models. What these calls need is added to the checks.
+    /// `expr` without calls of models. The conditions of these calls are added to the checks.
     pub(super) fn inline(&mut self, expr: &Expr) -> Result<Expr, SetError> {
         let inlined = self.rewrite(expr)?;
         if inlined.measure().1 > MAX_HEIGHT {
@@ -256,10 +256,11 @@ impl<'a> Inliner<'a> {
         Ok(model.mean.substitute(&replace))
     }
 
-    /// The correction of model `only`, if that is called once and no other corrected model is.
+    /// The correction of model `only`, if it is called once and no other corrected model is.
     ///
     /// # Errors
-    /// Another one is called: the result of a call could not be corrected inside an expression.
+    /// Another corrected model is called: the result of a call inside an expression cannot be
+    /// corrected.
     pub(super) fn take_correction(&mut self, only: Option<&str>) -> Result<Option<Corrected>, SetError> {
         let mut called = std::mem::take(&mut self.corrections);
         let first = called.pop();

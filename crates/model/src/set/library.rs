@@ -1,9 +1,8 @@
 //! The models of a library's candidates, evaluated from a model set.
 //!
-//! A candidate is a model of a model: its time is that of the model it names, with arguments
-//! computed from the library's inputs and the candidate's parameters. So a library can run from a
-//! file that was calibrated on this machine as well as from the [`Table`](strata_select::Table)
-//! that was compiled in.
+//! A candidate is a model of a model: its time is that of the named model, with arguments computed
+//! from the library's inputs and the candidate's parameters. A library can therefore use a file
+//! calibrated on this machine instead of the compiled-in [`Table`](strata_select::Table).
 
 use std::sync::Arc;
 
@@ -48,17 +47,17 @@ pub struct LibraryModels {
     library: Library,
     pub(super) models: Arc<[Compiled]>,
     pub(super) candidates: Vec<Compiled>,
-    /// What the root of is a parameter, of each candidate.
+    /// The function whose root is a parameter, for each candidate that has one.
     roots: Vec<Option<Compiled>>,
     /// The ranges of the parameters of each candidate that are not constant.
     ends: Vec<Vec<Option<Ends>>>,
-    /// The box around what the candidates cover, a side for each input.
+    /// The box around the ranges of the candidates, a side for each input.
     ranges: Vec<(f64, f64)>,
 }
 
 /// The range of an input in which at least one candidate predicts.
 ///
-/// Candidates that leave the input free do not count, unless all do.
+/// Candidates without a range of the input do not count, unless all are without.
 fn box_side(candidates: &[Compiled], input: usize) -> (f64, f64) {
     let ranges = candidates.iter().filter_map(|candidate| candidate.formula.ranges.get(input).copied());
     ranges
@@ -140,31 +139,30 @@ impl LibraryModels {
         self.library.candidates.get(candidate).map_or(&[], |candidate| &candidate.parameters)
     }
 
-    /// Everything that the predictions of a candidate come from; its inputs are those of the
-    /// library, then the candidate's parameters.
+    /// The formula of a candidate's predictions; its inputs are those of the library, then the
+    /// candidate's parameters.
     #[must_use]
     pub fn formula(&self, candidate: usize) -> Option<&Formula> {
         Some(&self.candidates.get(candidate)?.formula)
     }
 
-    /// The ends of a parameter's range, where it is not constant.
+    /// The ends of a parameter's range, if it is not constant.
     #[must_use]
     pub fn ends(&self, candidate: usize, parameter: usize) -> Option<&Ends> {
         self.ends.get(candidate)?.get(parameter)?.as_ref()
     }
 
-    /// The same of the function whose root is a parameter of the candidate, if there is one.
+    /// The formula of the function whose root is a parameter of the candidate, if there is one.
     #[must_use]
     pub fn root(&self, candidate: usize) -> Option<&Formula> {
         Some(&self.roots.get(candidate)?.as_ref()?.formula)
     }
 }
 
-/// The worst verdict of the models that a candidate's time comes from is its own. Nothing here
-/// allocates.
+/// A candidate's verdict is the worst of the models of its time. No method allocates.
 impl Source for LibraryModels {
     fn domain(&self) -> Domain<'_> {
-        // As for inputs: candidates that leave it free do not count, unless all do.
+        // Candidates for any number of nodes do not count, unless all candidates are such.
         let nodes = self.candidates.iter().map(|candidate| candidate.formula.nodes);
         let limited = nodes.filter(|nodes| *nodes != Nodes::ANY).map(|nodes| (nodes.min, nodes.max));
         let nodes = limited.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
@@ -239,12 +237,11 @@ impl Source for LibraryModels {
     }
 }
 
-/// An own error up to this is itself as uncertain, known from some twenty samples, as what it would
-/// change.
+/// Up to this value an own error, estimated from some twenty samples, is too uncertain to matter.
 const MODEST: f64 = 0.2;
 
-/// By what the predicted times of a model are multiplied to give the expected ones; see
-/// [`Entry::expected_ratio`](strata_select::Entry). A modest own error changes nothing.
+/// The factor from a model's predicted times to the expected ones; see
+/// [`Entry::expected_ratio`](strata_select::Entry). A modest own error gives 1.
 #[must_use]
 pub fn expected_ratio(own_error: f64) -> f64 {
     (1.0 + (own_error * own_error - MODEST * MODEST).max(0.0)).sqrt()
@@ -303,7 +300,7 @@ fn compile(
     Compiled::new(Formula { correction, contrast, ..formula }, &place, &index)
 }
 
-/// What the root of is a parameter of the candidate.
+/// The function whose root is a parameter of the candidate.
 fn root(
     models: &Models,
     library: &Library,
@@ -320,8 +317,8 @@ fn root(
     Compiled::new(formula, &place, &|name| models.index.get(name).copied()).map(Some)
 }
 
-/// A function of the library's inputs and the candidate's parameters: `mean` is `outer` without
-/// calls.
+/// A function of the library's inputs and the candidate's parameters: `mean` is `outer` with its
+/// calls inlined.
 fn formula(
     (library, candidate): (&Library, &LibraryCandidate),
     mean: Expr,

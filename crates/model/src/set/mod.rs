@@ -1,9 +1,8 @@
-//! Model sets: fitted models as they are kept, exchanged and evaluated.
+//! Model sets: fitted models in files and for evaluation.
 //!
-//! A set is TOML text ([`ModelSet::read`], [`ModelSet::to_text`]) that says, besides the
-//! coefficients, everything one needs to judge a prediction: the range that was measured, the
-//! covariance of the coefficients, the error on samples that the fit never saw, and the hashes of
-//! the spec and the samples it came from.
+//! A set is TOML text ([`ModelSet::read`], [`ModelSet::to_text`]). Besides the coefficients it has
+//! the data to judge a prediction: the measured range, the covariance of the coefficients, the
+//! error on held-out samples, and the hashes of the spec and of the samples.
 //!
 //! ```
 //! use strata_model::ModelSet;
@@ -56,7 +55,7 @@ pub use strata_select::{Contrast, Step, Verdict};
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
 
-/// Models that were fitted together, and what competes among them.
+/// Models that were fitted together, and their libraries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelSet {
     /// Where the samples were taken.
@@ -66,7 +65,7 @@ pub struct ModelSet {
     /// The hash of the samples file; empty if there is none.
     pub samples_sha256: String,
     /// How many cores other programs kept busy while the samples were taken and the nodes lacked
-    /// them; 0: none. The models' own errors count it.
+    /// them; 0: none. The models' own errors include the effect.
     pub busy: f64,
     /// The models, in the order of the spec.
     pub models: Vec<Model>,
@@ -81,25 +80,25 @@ pub struct Model {
     pub name: String,
     /// Its inputs, in the order of its arguments.
     pub inputs: Vec<Input>,
-    /// Expressions that must hold, or the model predicts nothing.
+    /// Conditions, without which the model predicts nothing.
     pub requires: Vec<String>,
-    /// Fitted to samples, an expression over other models, or not known. In the text:
-    /// `expression = "…"` and `unmeasured = true` for the latter two.
+    /// Fitted to samples, an expression over other models, or unknown. In the text the latter two
+    /// are `expression = "…"` and `unmeasured = true`.
     pub kind: Kind,
     /// Which error the fit minimised.
     pub mode: Mode,
     /// The terms with their coefficients; a term may call another model (a hybrid model).
     pub terms: Vec<Term>,
-    /// What the sum of the terms is multiplied by, where samples told the values of a parameter
-    /// apart better than the terms do. Only candidates of libraries can call such a model.
+    /// The factor of the sum of the terms, if samples distinguished the values of a parameter
+    /// better than the terms do. Only candidates of libraries can call such a model.
     pub correction: Option<Correction>,
-    /// How the errors differ between values of the parameters; `None`: not known.
+    /// How the errors differ between values of the parameters; `None`: unknown.
     pub contrast: Option<Contrast>,
     /// The covariance of the coefficients, over all terms; zero rows and columns for terms that
     /// were dropped.
     pub covariance: Vec<Vec<f64>>,
     /// The variance V of a new measurement about its prediction, s²: of the weighted residuals, or
-    /// of held-out samples where these scatter more.
+    /// of held-out samples if these scatter more.
     pub noise_variance: f64,
     /// The mean of the measured times ȳ, s. In relative mode a new measurement at ŷ has the
     /// standard deviation √V·ŷ/ȳ.
@@ -110,42 +109,42 @@ pub struct Model {
     pub r2: f64,
     /// The mean relative error of the samples that were fitted; 0.05 is 5 %.
     pub mre_fit: f64,
-    /// The mean relative error of the samples kept for verification, if there were any.
+    /// The mean relative error of the held-out samples, if there were any.
     pub mre_verify: Option<f64>,
     /// The quantiles of the relative error of those samples.
     pub verify_quantiles: Option<Quantiles>,
-    /// The share of those samples that lie within the interval predicted for them.
+    /// The share of those samples that lie within their predicted intervals.
     pub coverage: Option<f64>,
-    /// The greatest leverage of a sample that was fitted; beyond it a prediction extrapolates.
-    /// Zero: not known.
+    /// The greatest leverage of a fitted sample; beyond it a prediction extrapolates. Zero:
+    /// unknown.
     pub leverage_limit: f64,
     /// How many samples were fitted.
     pub samples: usize,
-    /// How many samples were kept for verification.
+    /// How many samples were held out.
     pub verify_samples: usize,
-    /// The relative standard deviation of the noise in one held-out sample, as repeats of its point
-    /// tell it; `None`: no sample was repeated.
+    /// The relative standard deviation of the noise in one held-out sample, from repeats of its
+    /// point; `None`: no sample was repeated.
     pub noise: Option<f64>,
     /// The held-out error that the noise does not explain, √(max(0, error² − noise²)), as a
-    /// standard deviation relative to the prediction. Every prediction of the expected time is at
-    /// least this uncertain. Zero: not known, or none.
+    /// standard deviation relative to the prediction. It is the least uncertainty of every
+    /// predicted mean. Zero: unknown, or none.
     pub own_error: f64,
     /// Whether the model may be trusted.
     pub verdict: Verdict,
-    /// Why, in words.
+    /// The reason, as text.
     pub reason: String,
-    /// Why it is doubtful, a reason each, in words.
+    /// The reasons for doubt, as text.
     pub doubts: Vec<String>,
     /// The rank of the design matrix.
     pub rank: usize,
     /// The condition of the design matrix: its largest singular value over its least.
     pub condition: f64,
-    /// The numbers of nodes of the runs that were measured; the model holds there only.
+    /// The measured numbers of nodes; the model holds only there.
     pub nodes: Nodes,
 }
 
 impl Model {
-    /// Its own error, where verification could tell it from noise.
+    /// Its own error, if verification could separate it from noise.
     #[must_use]
     pub fn known_own_error(&self) -> Option<f64> {
         (self.noise.is_some() || self.own_error > 0.0).then_some(self.own_error)
@@ -153,7 +152,7 @@ impl Model {
 }
 
 impl Default for Model {
-    /// A model without inputs or terms, about which nothing is known.
+    /// A model without inputs or terms, whose cost is unknown.
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -188,7 +187,7 @@ impl Default for Model {
     }
 }
 
-/// Where a model's prediction comes from.
+/// The source of a model's prediction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Kind {
     /// Coefficients fitted to samples.
@@ -199,8 +198,8 @@ pub enum Kind {
         /// Its text.
         expression: String,
     },
-    /// Not known: nothing was measured, or no fit was possible. It predicts nothing; its inputs
-    /// stand here because what is generated for a candidate names them.
+    /// Unknown: there was no measurement, or no possible fit. It predicts nothing. It has inputs
+    /// because the code generated for a candidate names them.
     Unmeasured,
 }
 
@@ -219,11 +218,11 @@ pub enum Mode {
 pub struct Quantiles {
     /// Half the samples have at most this error.
     pub p50: f64,
-    /// Nine in ten have.
+    /// Nine in ten have at most this error.
     pub p90: f64,
-    /// 19 in 20 have.
+    /// 19 in 20 have at most this error.
     pub p95: f64,
-    /// All have.
+    /// The greatest error.
     pub max: f64,
 }
 
@@ -245,7 +244,7 @@ pub struct Input {
     pub min: f64,
     /// The greatest value measured.
     pub max: f64,
-    /// Whether it takes whole numbers only.
+    /// Whether its values are whole numbers only.
     pub integer: bool,
 }
 
@@ -265,18 +264,18 @@ pub struct Term {
     pub relevant: bool,
 }
 
-/// What competes: one interface, several implementations.
+/// A choice: one interface, several implementations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Library {
     /// Its name.
     pub name: String,
-    /// What the choice depends on.
+    /// The inputs of a choice.
     pub inputs: Vec<String>,
     /// The implementations, in order: the first named wins a tie.
     pub candidates: Vec<LibraryCandidate>,
-    /// The way that is taken as long as no other is predicted to be faster by enough.
+    /// The candidate that stays unless another is predicted to be faster by enough.
     pub incumbent: Option<Incumbent>,
-    /// What choices among them lose, if that was measured.
+    /// The losses of choices among the candidates, if measured.
     pub regret: Option<Regret>,
 }
 
@@ -289,9 +288,9 @@ pub struct LibraryCandidate {
     pub model: String,
     /// The model's arguments: expressions over the library's inputs and the candidate's parameters.
     pub arguments: Vec<String>,
-    /// What may be chosen about it.
+    /// The parameters that a choice sets.
     pub parameters: Vec<ParameterRange>,
-    /// Expressions that must hold, or the candidate does not compete; [`PROCESSES`] alone is one of
+    /// Conditions, without which the candidate does not compete; [`PROCESSES`] alone is one of
     /// them.
     ///
     /// [`PROCESSES`]: crate::platform::PROCESSES
@@ -311,20 +310,20 @@ pub struct ParameterRange {
     pub min: i64,
     /// The greatest value.
     pub max: i64,
-    /// From one value to the next.
+    /// The step from one value to the next.
     pub step: Step,
-    /// The expression over the inputs and parameters whose root it is, if it is not searched for
-    /// the least time; see [`strata_select::Root`].
+    /// The expression over the inputs and parameters whose root is the value, if the value is not
+    /// the one with the least time; see [`strata_select::Root`].
     pub root: Option<String>,
-    /// The first value, where it is not always `min`.
+    /// The first value, if it is not always `min`.
     pub first: Option<String>,
-    /// The greatest value, where it is not always `max`.
+    /// The greatest value, if it is not always `max`.
     pub last: Option<String>,
 }
 
 impl ParameterRange {
-    /// The parameter as a row of a choice declares it. What its root and its ends are, the models
-    /// are asked ([`Source`](strata_select::Source)).
+    /// The parameter as declared in a row of a choice. The models compute its root and its ends
+    /// ([`Source`](strata_select::Source)).
     #[must_use]
     pub fn declared(&self, name: &'static str) -> Parameter {
         Parameter {
@@ -344,13 +343,13 @@ impl ParameterRange {
     }
 }
 
-/// What is wrong with a model set.
+/// An error in a model set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
-    /// The text is not TOML, or not of a model set's form.
+    /// The text is not TOML, or not a model set.
     #[error("this is not a model set: {message}")]
     Form {
-        /// What is wrong, with line and column where they are known.
+        /// The error, with line and column if known.
         message: String,
     },
     /// The set was written by another version.
@@ -361,12 +360,12 @@ pub enum SetError {
         /// The version in the text.
         found: String,
     },
-    /// Something in a model or library is wrong.
+    /// An error in a model or library.
     #[error("{place}: {message}")]
     Content {
-        /// The model or library, and what in it.
+        /// The model or library, and the part of it.
         place: String,
-        /// What is wrong and what to do about it.
+        /// The error and its remedy.
         message: String,
     },
 }
@@ -378,7 +377,7 @@ impl ModelSet {
         self.models.iter().find(|model| model.name == name)
     }
 
-    /// The model of this name that predicts something: not an [`Unmeasured`](Kind::Unmeasured) one.
+    /// The model of this name, unless it is [`Unmeasured`](Kind::Unmeasured) and predicts nothing.
     #[must_use]
     pub fn known(&self, name: &str) -> Option<&Model> {
         self.model(name).filter(|model| model.kind != Kind::Unmeasured)
@@ -390,15 +389,15 @@ impl ModelSet {
         self.libraries.iter().find(|library| library.name == name)
     }
 
-    /// The number of nodes that predictions of this set are for unless told: the platform's, else
-    /// the greatest for which a model holds; at least 1.
+    /// The default number of nodes for predictions of this set: the platform's, else the greatest
+    /// for which a model holds; at least 1.
     #[must_use]
     pub fn nodes(&self) -> usize {
         let measured = self.models.iter().map(|model| model.nodes.max).filter(|max| *max != usize::MAX);
         self.platform.as_ref().map_or(measured.max().unwrap_or(1), |platform| platform.nodes).max(1)
     }
 
-    /// The hash of the canonical text: the nodes of a team compare it, and generated code names it.
+    /// The hash of the canonical text: nodes of a team compare it, and generated code contains it.
     #[must_use]
     pub fn digest(&self) -> String {
         crate::sha256_hex(self.to_text().as_bytes())

@@ -18,7 +18,7 @@ impl Nodes {
     /// Any number.
     pub const ANY: Self = Self { min: 1, max: usize::MAX };
 
-    /// One number; any for 0, which stands for an unknown number.
+    /// One number; any number for 0, which means unknown.
     #[must_use]
     pub fn known(nodes: usize) -> Self {
         if nodes == 0 { Self::ANY } else { Self { min: nodes, max: nodes } }
@@ -30,20 +30,20 @@ impl Nodes {
         self.min <= nodes && nodes <= self.max
     }
 
-    /// The number of nodes, if there is but one.
+    /// The number of nodes, if the range has only one.
     #[must_use]
     pub fn fixed(self) -> Option<usize> {
         (self.min == self.max).then_some(self.min)
     }
 
-    /// The numbers in both ranges; `None` if there is none.
+    /// The numbers in both ranges; `None` if the ranges are disjoint.
     #[must_use]
     pub fn and(self, other: Self) -> Option<Self> {
         let (min, max) = (self.min.max(other.min), self.max.min(other.max));
         (min <= max).then_some(Self { min, max })
     }
 
-    /// `expr` with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
+    /// `expr` with `P`, `logP` and `sqrtP` as numbers if the number of nodes is fixed.
     #[must_use]
     pub fn fix(self, expr: &Expr) -> Expr {
         let Some(nodes) = self.fixed() else { return expr.clone() };

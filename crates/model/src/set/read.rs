@@ -23,9 +23,8 @@ impl ModelSet {
     /// Reads a model set.
     ///
     /// # Errors
-    /// Text that is not TOML or not of this form (with line and column), and sets of another
-    /// version. Whether the content makes sense (names, expressions, cycles) is for
-    /// [`resolve`](Self::resolve) to say.
+    /// Text that is not TOML or not a model set (with line and column), and sets of another
+    /// version. [`resolve`](Self::resolve) checks the content (names, expressions, cycles).
     pub fn read(text: &str) -> Result<Self, SetError> {
         let table = DeTable::parse(text)
             .map_err(|error| SetError::Form { message: error.to_string().trim_end().to_owned() })?;
@@ -297,7 +296,7 @@ impl<'a> Value<'a> {
         number.ok_or_else(|| self.expected("a whole number in its range"))
     }
 
-    /// One of these, by its text.
+    /// The item of `all` with this text.
     fn one_of<T: Copy + Display>(&self, all: &[T]) -> Result<T, SetError> {
         let text = self.text()?;
         let expected = || {
@@ -376,7 +375,7 @@ impl<'a> Table<'a> {
         self.optional(key, read)?.ok_or_else(|| missing(self))
     }
 
-    /// What was read, unless there are other keys.
+    /// Returns `read`, unless the table has other keys.
     fn finish<T>(self, read: T) -> Result<T, SetError> {
         let Some((key, (at, _))) = self.entries.first_key_value() else { return Ok(read) };
         let meant = did_you_mean(key, self.known.iter().copied());

@@ -1,29 +1,29 @@
-//! What the choices of a library lose.
+//! The losses of a library's choices.
 
 use std::fmt;
 
 use crate::percent;
 
-/// What choices lose against the best of what was tried, measured at fresh inputs.
+/// The losses of choices against the fastest timed candidate, measured at fresh inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regret {
-    /// Inputs at which it was decided.
+    /// The number of inputs.
     pub inputs: usize,
-    /// The mean over them of the time of the choice over that of the fastest way, less 1.
+    /// The mean over them of the time of the choice over that of the fastest candidate, less 1.
     pub mean: f64,
-    /// Between these the mean lies with 95 %, by the scatter from input to input.
+    /// The 95 % interval of the mean, by the scatter from input to input.
     pub interval: (f64, f64),
-    /// The greatest of them.
+    /// The greatest loss.
     pub worst: f64,
-    /// Where that is, in words.
+    /// Where the greatest loss is, as text.
     pub worst_at: String,
-    /// The way that would lose least if it were always taken.
+    /// The candidate that would lose least if it were always taken.
     pub constant: Option<Constant>,
-    /// What the program took before, where the spec says it (`default`).
+    /// The program's previous candidate, if the spec has it (`default`).
     pub before: Option<Constant>,
 }
 
-/// The way that is taken as long as the models do not predict another to be faster by enough; see
+/// The candidate that stays unless the models predict another to be faster by enough; see
 /// [`strata_select::Incumbent`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incumbent {
@@ -31,7 +31,7 @@ pub struct Incumbent {
     pub candidate: String,
     /// Its parameters.
     pub parameters: Vec<i64>,
-    /// The share of its expected time that another must be expected to save, from 0 to 1.
+    /// The share of its expected time that another candidate must save, from 0 to 1.
     pub gain: f64,
 }
 
@@ -49,10 +49,10 @@ impl fmt::Display for Incumbent {
     }
 }
 
-/// One way, taken at every input.
+/// One candidate, taken at every input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
-    /// As it is pinned, `quick:16`.
+    /// Its name as in a pin, `quick:16`.
     pub name: String,
     /// Its mean regret.
     pub mean: f64,
@@ -63,7 +63,7 @@ pub struct Constant {
 impl fmt::Display for Regret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = self;
-        // Less than nothing is noise.
+        // A negative loss is noise.
         let [mean, low, high, worst] = [mean.max(0.0), *low, *high, *worst].map(percent);
         write!(
             f,

@@ -1,4 +1,4 @@
-//! A model set made ready: everything parsed, checked, inlined and compiled.
+//! Prepares a model set for use: parses, checks, inlines and compiles it.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ impl ModelSet {
     /// Parses, checks and compiles every model and library.
     ///
     /// # Errors
-    /// The first thing that makes no sense, with the model or library it is in: a name that is
-    /// unknown or used twice, text that is no expression, models that call each other in a circle,
-    /// a covariance of another size than the terms, …
+    /// The first error, with its model or library: a name that is unknown or used twice, text that
+    /// is not an expression, models that call each other in a circle, a covariance of another size
+    /// than the terms, …
     pub fn resolve(&self) -> Result<Resolved, SetError> {
         let mut work =
             Resolving { set: self, order: Vec::new(), inlined: BTreeMap::new(), models: Vec::new() };
@@ -59,32 +59,33 @@ impl ModelSet {
 impl Resolved {
     /// The predicted time in seconds and the 95 % interval of a new measurement.
     ///
-    /// `None` for a model that does not exist, inputs of another number, outside the range that was
-    /// measured, where a requirement of the model or of one that it calls fails, on another number
-    /// of nodes than was measured, and where the result is negative or not finite.
+    /// `None` for a model that does not exist, another number of inputs, outside the measured
+    /// range, if a requirement of the model or of one that it calls fails, on an unmeasured number
+    /// of nodes, and if the result is negative or not finite.
     ///
     /// The interval of a fitted model is t √(x'Σx + noise); that of a factored model is the root of
-    /// the sum of squares of what each model that it calls contributes, by finite differences.
+    /// the sum of squares of the contributions of the models that it calls, by finite differences.
     #[must_use]
     pub fn predict(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Prediction> {
         self.find(model)?.predict(&self.models.compiled, nodes, inputs)
     }
 
     /// Whether a prediction extrapolates inside the measured ranges: its leverage is well above
-    /// that of every sample, as in a corner of the ranges where nothing was measured. `None` where
-    /// [`predict`](Self::predict) is.
+    /// that of every sample, as in a corner of the ranges without measurements. `None` if
+    /// [`predict`](Self::predict) is `None`.
     #[must_use]
     pub fn extrapolates(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<bool> {
         self.find(model)?.extrapolates(&self.models.compiled, nodes, inputs)
     }
 
-    /// The predicted time alone, in seconds. Quick; otherwise as [`predict`](Self::predict).
+    /// Only the predicted time, in seconds. Faster than [`predict`](Self::predict), with the same
+    /// conditions.
     #[must_use]
     pub fn seconds(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<f64> {
         self.find(model)?.seconds(nodes, inputs, &[])
     }
 
-    /// Everything that the predictions of a model come from.
+    /// The formula of a model's predictions.
     #[must_use]
     pub fn formula(&self, model: &str) -> Option<&Formula> {
         Some(&self.find(model)?.formula)
@@ -121,7 +122,7 @@ fn linear(terms: &[(f64, Expr)]) -> Expr {
             None => addend,
         });
     }
-    // A model without terms knows nothing: it must not predict that things take no time.
+    // A model without terms must not predict a time of zero.
     sum.unwrap_or_else(|| Expr::number(f64::NAN))
 }
 
@@ -134,7 +135,7 @@ struct Resolving<'a> {
 }
 
 impl Resolving<'_> {
-    /// Compiles a model after those that it calls. `path`: who called it.
+    /// Compiles a model after those that it calls. `path`: the chain of its callers.
     fn visit(&mut self, name: &str, path: &mut Vec<String>) -> Result<(), SetError> {
         if self.inlined.contains_key(name) {
             return Ok(());
@@ -147,7 +148,7 @@ impl Resolving<'_> {
             return content(&place, format!("more than {MAX_CHAIN} models call each other in a chain"));
         }
         let Some(model) = self.set.model(name) else {
-            // Whoever calls it says so, with its place.
+            // The caller reports it, with its place.
             return Ok(());
         };
         check_model(&place, model)?;
@@ -198,7 +199,7 @@ impl Resolving<'_> {
         };
         let index = |name: &str| self.order.iter().position(|known| known == name);
         let compiled = Compiled::new(formula, &place, &index)?;
-        // With the ranges as they are after compiling: callers need them all.
+        // With the ranges after compiling, which callers need.
         self.inlined.insert(name.to_owned(), compiled.formula.clone());
         self.order.push(name.to_owned());
         self.models.push(compiled);
@@ -233,7 +234,7 @@ fn fit_spread(model: &Model) -> FitSpread {
     } else {
         kept.iter().flat_map(|row| kept.iter().map(|column| model.covariance[*row][*column])).collect()
     };
-    // In relative mode a weight is y/ȳ, so that the noise at ŷ is V (ŷ/ȳ)².
+    // In relative mode a weight is y/ȳ, so the noise at ŷ is V (ŷ/ȳ)².
     let relative = model.mode == Mode::Relative && model.mean_time > 0.0;
     let noise = if relative {
         model.noise_variance / (model.mean_time * model.mean_time)

@@ -1,8 +1,7 @@
-//! How a prediction follows the coefficients of the fitted models that it comes from.
+//! The derivatives of a prediction by the coefficients of its fitted models.
 //!
-//! With their covariance it tells how uncertain a prediction is, how the uncertainties of two
-//! predictions go together, and how both would fall with one more sample: what an advisor of
-//! measurements needs.
+//! With the coefficients' covariance they give the uncertainty of a prediction, the correlation of
+//! two predictions, and the effect of one more sample on both. `specc advise` needs these.
 
 use super::compiled::{Compiled, MAX_VALUES};
 use super::{LibraryModels, Resolved};
@@ -17,8 +16,8 @@ pub struct Sensitivity {
     /// The predicted time, s.
     pub seconds: f64,
     /// For each fitted model that takes part, its [place](Resolved::place) and the derivative of
-    /// the time by the coefficient of each of its kept terms, in their order; a derivative has the
-    /// unit of the term. No model stands here twice.
+    /// the time by the coefficient of each of its kept terms, in order; a derivative has the unit
+    /// of the term. Each model occurs once.
     pub parts: Vec<(usize, Vec<f64>)>,
 }
 
@@ -39,15 +38,15 @@ impl Sensitivity {
 }
 
 impl Resolved {
-    /// The number by which a [`Sensitivity`] names a model; `None` for one that does not exist.
+    /// The number of a model in a [`Sensitivity`]; `None` for one that does not exist.
     #[must_use]
     pub fn place(&self, model: &str) -> Option<usize> {
         self.models.index.get(model).copied()
     }
 
-    /// How a model's prediction follows the coefficients of the models that it comes from: of a
-    /// fitted model the values of its terms, besides what the models that it calls contribute by
-    /// finite differences. `None` where [`predict`](Self::predict) is.
+    /// The derivatives of a model's prediction: for a fitted model the values of its terms, and by
+    /// finite differences the contributions of the models that it calls. `None` if
+    /// [`predict`](Self::predict) is `None`.
     #[must_use]
     pub fn sensitivity(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Sensitivity> {
         let place = self.place(model)?;
@@ -59,8 +58,7 @@ impl Resolved {
 }
 
 impl LibraryModels {
-    /// How a candidate's prediction follows the coefficients of the models of the set. `None` where
-    /// the prediction is.
+    /// The derivatives of a candidate's prediction. `None` if the prediction is.
     #[must_use]
     pub fn sensitivity(
         &self,
@@ -81,7 +79,7 @@ impl LibraryModels {
 }
 
 impl Compiled {
-    /// Adds `factor` times the derivatives of this model and gives its time. `own`: its place,
+    /// Adds `factor` times the derivatives of this model and returns its time. `own`: its place,
     /// unless it is a candidate.
     fn add_to(
         &self,
@@ -114,8 +112,8 @@ impl Compiled {
             let step = STEP * values[place].max(f64::MIN_POSITIVE / STEP);
             let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
             let slope = (shifted(step) - shifted(-step)) / (2.0 * step);
-            // At the edge of another call's range there is no difference to take; the interval
-            // leaves it out likewise.
+            // At the edge of another call's range there is no difference; the interval omits it
+            // too.
             if slope.is_finite() && slope != 0.0 {
                 call.with_arguments(values.get(..place)?, |arguments| {
                     models.get(call.model)?.add_to(

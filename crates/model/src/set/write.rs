@@ -1,8 +1,7 @@
-//! Model set to TOML, always the same text for the same set: its hash is what nodes and generated
-//! code compare.
+//! Model set to TOML, the same text for equal sets: nodes and generated code compare its hash.
 //!
-//! Written by hand rather than through serde so that the layout is ours: one line a term, one line
-//! a row of the covariance.
+//! Written by hand rather than through serde, for the layout: one line a term, one line a row of
+//! the covariance.
 
 use std::fmt::Write;
 
@@ -68,7 +67,7 @@ impl Text {
         self.entry(key, &value.to_string());
     }
 
-    /// A list with one line an item; nothing at all if it is empty.
+    /// A list with one line for each item; an empty list is omitted.
     fn list<T>(&mut self, key: &str, items: &[T], show: impl Fn(&T) -> String) {
         if items.is_empty() {
             return;
@@ -117,7 +116,7 @@ impl Text {
         if let Some(coverage) = model.coverage {
             self.float("coverage", coverage);
         }
-        // Also what no fit writes, such as a negative limit: what was read is kept.
+        // Values that no fit writes, such as a negative limit, are kept too.
         if model.leverage_limit != 0.0 {
             self.float("leverage_limit", model.leverage_limit);
         }

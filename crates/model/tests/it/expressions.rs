@@ -1,4 +1,4 @@
-//! The expression language: what it means, how it prints, and that no text can bring it down.
+//! The expression language: its meaning, its printed form, and its limits against hostile texts.
 
 use std::collections::BTreeMap;
 
@@ -158,10 +158,10 @@ fn no_text_exhausts_the_stack() {
         let error = parse(&text).unwrap_err().to_string();
         assert!(error.contains("split the expression") || error.contains("expected"), "{error}");
     }
-    // Wide is not deep.
+    // A wide tree is not deep.
     let wide = format!("max({}1)", "1,".repeat(long));
     assert_eq!(parse(&wide).unwrap().eval(&|_| None).unwrap(), 1.0);
-    // What is still allowed works everywhere.
+    // The deepest allowed nesting works everywhere.
     let nested = "(".repeat(MAX_NESTING) + "1" + &")".repeat(MAX_NESTING);
     assert!(parse(&nested).is_ok());
     let tallest = "1".to_owned() + &"^x".repeat(MAX_HEIGHT - 1);
@@ -222,7 +222,7 @@ fn compile_errors_list_what_there_is() {
     assert!(Program::compile(&parse("x").unwrap(), &["x"]).unwrap().eval(&[]).is_nan());
 }
 
-/// Compiled by rustc as it was printed, so that both can be compared: see `rust_computes_the_same`.
+/// rustc compiles the printed texts, so that both can be compared: see `rust_computes_the_same`.
 #[test]
 fn prints_rust() {
     let texts = [
@@ -257,7 +257,7 @@ fn prints_rust() {
 fn rust_computes_the_same() {
     // The texts on the right are what `prints_rust` pins.
     let values = (3.7_f64, -1.25_f64, 9.0_f64, 11.0_f64, 32.0_f64, 13.0_f64, 2.3_f64);
-    // The compiler folds powers of constants to another last digit than it computes.
+    // The compiler folds powers of constants with another last digit than it computes.
     let (a, b, c, bits, width, i, x) = std::hint::black_box(values);
     let names =
         BTreeMap::from([("a", a), ("b", b), ("c", c), ("bits", bits), ("width", width), ("i", i), ("x", x)]);
@@ -368,8 +368,8 @@ fn values() -> impl Strategy<Value = [f64; 5]> {
 const NAMES: [&str; 5] = ["x", "y", "z", "P", "logP"];
 
 proptest! {
-    /// The emitted Rust squares and cubes by `powi`, whose precision the standard library leaves
-    /// open.
+    /// The emitted Rust squares and cubes by `powi`, whose precision the standard library does not
+    /// specify.
     #[test]
     fn small_powers_are_products(x: f64) {
         prop_assert!(same(x.powi(2), x * x) && same(x.powi(3), x * x * x));
@@ -393,7 +393,7 @@ proptest! {
         let expected = expr.eval(&|name| NAMES.iter().position(|n| *n == name).map(|at| values[at])).unwrap();
         let program = Program::compile(&expr, &NAMES).unwrap();
         prop_assert!(same(program.eval(&values), expected), "{} at {:?}: {} against {}", expr, values, program.eval(&values), expected);
-        // No trace of the first evaluation is left.
+        // The first evaluation leaves no trace.
         prop_assert!(same(program.eval(&values), expected));
     }
 
@@ -402,7 +402,8 @@ proptest! {
         let lookup = |name: &str| NAMES.iter().position(|n| *n == name).map(|at| values[at]);
         let constant = expr.substitute(&|name| lookup(name).map(Expr::number));
         prop_assert!(constant.is_constant());
-        // A literal exponent may be computed another way than a variable one, to the last bit.
+        // A literal exponent may be computed in another way than a variable one, with another last
+        // bit.
         let (a, b) = (expr.eval(&lookup).unwrap(), constant.eval(&|_| None).unwrap());
         prop_assert!(same(a, b) || expr.to_string().contains(['^', '<', '>', '=', '!', '%', 'p', '&', '|', 'f', 'c']));
     }

@@ -1,4 +1,4 @@
-//! Model sets: the text there and back, resolving, predicting, and what is refused.
+//! Model sets: the text there and back, resolving, predicting, and errors.
 
 use proptest::prelude::*;
 use strata_model::set::{
@@ -35,7 +35,7 @@ fn set(models: Vec<Model>) -> ModelSet {
     ModelSet { models, ..ModelSet::default() }
 }
 
-/// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort over it.
+/// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort that calls it.
 fn sorts() -> ModelSet {
     let keys = || input("keys", 1.0, 1e6);
     let radix = Model {
@@ -173,8 +173,8 @@ fn predicts_nothing_where_nothing_was_measured() {
     assert!(!radix(5, &[100.0, 8.0, 32.0]) && !radix(0, &[100.0, 8.0, 32.0]), "another number of nodes");
     assert!(!radix(4, &[100.0, 8.0]) && !radix(4, &[100.0, 8.0, 32.0, 1.0]), "another number of inputs");
     assert_eq!(resolved.seconds("Rdix", 4, &[]), None);
-    // Through a call: the argument's range, the requirement and the number of nodes of what is
-    // called.
+    // Through a call: the range of the argument, the requirement and the number of nodes of the
+    // called model.
     let outside =
         set([sorts().models, vec![factored("F", &[input("k", -1e9, 1e9)], "Radix(k*2,16,k)")]].concat())
             .resolve()
@@ -184,7 +184,7 @@ fn predicts_nothing_where_nothing_was_measured() {
     assert_eq!(outside.seconds("F", 4, &[9.0]), None);
     assert_eq!(outside.seconds("F", 8, &[32.0]), None);
     assert_eq!(outside.formula("F").unwrap().nodes, Nodes::known(4));
-    // Negative and endless times, and models that know nothing.
+    // Negative and infinite times, and models that predict nothing.
     let odd = set(vec![
         fitted("Negative", &[], &[term("1", -1.0)]),
         fitted("Endless", &[], &[term("1/0", 1.0)]),
@@ -437,7 +437,7 @@ fn no_set_exhausts_the_stack_or_the_memory() {
         if reversed {
             models.reverse();
         }
-        // Names must be looked up quickly, too: this is the whole of a large set.
+        // Names must be found quickly, too: this set is large.
         let error = set(models).resolve().unwrap_err().to_string();
         assert!(error.contains("call each other in a chain"), "{error}");
     }
@@ -568,7 +568,7 @@ proptest! {
         let set = ModelSet { models: vec![model], libraries: vec![library], ..ModelSet::default() };
         let text = set.to_text();
         let back = ModelSet::read(&text).unwrap();
-        // Through the text, so that NaN equals itself; floats print all their bits.
+        // Compared as text, so that NaN equals itself; floats print all their bits.
         prop_assert_eq!(back.to_text(), text);
         prop_assert_eq!(back.models[0].terms[0].coefficient.to_bits() == set.models[0].terms[0].coefficient.to_bits(), !numbers[2].is_nan() || back.models[0].terms[0].coefficient.to_bits() == numbers[2].to_bits());
         let _ = back.resolve();
@@ -593,7 +593,7 @@ fn verdicts_reach_the_candidates() {
         factored("Both", &[input("x", 0.0, 9.0)], "Good(x)+Bad(x)"),
         factored("Over", &[input("x", 0.0, 9.0)], "Dim(x)+Good(x)"),
         factored("Alone", &[input("x", 0.0, 9.0)], "2*x"),
-        // What a hybrid model calls was measured along with it: its own verdict counts.
+        // The samples of a hybrid model include the calls, so its own verdict counts.
         Model {
             verdict: Verdict::Verified,
             ..fitted("Hybrid", &[input("x", 0.0, 9.0)], &[term("Bad(x)", 2.0)])
@@ -658,21 +658,21 @@ fn a_range_that_depends_on_the_problem_and_the_machine() {
     assert_eq!((range(usize::MAX, 50.0), range(3, 50.0)), (Some((2, 8)), Some((2, 3))));
     assert_eq!((range(64, 4.5), range(64, 1.0)), (Some((2, 4)), Some((2, 1))));
     assert_eq!((par.range(0, 1, 4, 1, &[1.0]), par.range(0, 0, 4, 1, &[])), (None, None));
-    // Whoever asks for a time keeps to the range, of the measured machine.
+    // A predicted time respects the range of the measured machine.
     let seconds = |n, t| par.seconds(0, 4, &[n], &[t]).is_some();
     assert_eq!([1, 2, 8, 9].map(|t| seconds(50.0, t)), [false, true, true, false]);
     assert_eq!([4, 5].map(|t| seconds(4.5, t)), [true, false]);
     let cached = make(machine, &["n"], None, "cache1/4096").unwrap();
     assert_eq!(cached.range(0, 0, 1, 1, &[1.0]), Some((1, 8)));
-    // What the machine does not tell admits nothing; more cores than any are as many as are
-    // declared.
+    // A word that the machine lacks makes the range empty; without a limit of cores the declared
+    // number counts.
     let unknown = make(&machine.replace("L1d:32K", ""), &["n"], None, "cache1/4096").unwrap();
     assert!(unknown.range(0, 0, 1, 1, &[1.0]).is_some_and(|(min, max)| min > max));
     assert_eq!(unknown.seconds(0, 4, &[50.0], &[1]), None);
     assert_eq!(make("", &["n"], None, "cores").unwrap().range(0, 0, 1, usize::MAX, &[1.0]), Some((1, 64)));
     let simulated = machine.replace("threads", "sim:cm5");
     assert_eq!(make(&simulated, &["n"], None, "cores").unwrap().range(0, 0, 4, 9, &[1.0]), Some((1, 4)));
-    // An input's name goes before.
+    // An input of the name hides the machine's word.
     assert_eq!(make(machine, &["cores"], None, "cores").unwrap().range(0, 0, 4, 1, &[20.0]), Some((1, 20)));
     for (bad, what) in [("t", "`t`"), ("x", "`x`"), ("1 +", "the end of a range"), ("Par(1, 1)", "Par")] {
         let error = make(machine, &["n"], None, bad).unwrap_err().to_string();

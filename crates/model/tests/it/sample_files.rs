@@ -1,5 +1,4 @@
-//! The samples format: the thesis's own rows, everything that can be torn or mistyped, and the way
-//! there and back.
+//! The samples format: the thesis's own rows, torn and mistyped files, and the way there and back.
 
 use proptest::prelude::*;
 use strata_model::expr::is_name;
@@ -54,7 +53,7 @@ fn the_thesis_fragment_reads_as_printed() {
             (0.01866778, &[13144.0, 4.0, 52576.0][..], 18, true)
         );
     }
-    // Without a line end after the last row: it was typed by hand.
+    // A handwritten file without a line end after the last row.
     assert_eq!(Samples::parse(FIGURE_3_7.trim_end(), "fig-3-7").unwrap().models[0].rows.len(), 17);
 }
 
@@ -152,7 +151,7 @@ fn torn_files_are_noticed() {
     assert!(!whole.torn);
     // Only the last line may be torn.
     assert!(Samples::parse_partial("model A x\nA 1\nA 1 1\n", "a.txt").is_err());
-    // Nothing at all is a state to go on from, too.
+    // An empty file can be continued, too.
     assert_eq!(Samples::parse_partial("", "a.txt").unwrap().samples, Samples::default());
 }
 
@@ -219,7 +218,7 @@ fn a_model_may_be_called_like_any_word_of_the_format() {
     assert_eq!(names, ["platform", "spec", "busy", "model", "fit"]);
     let platform = "platform threads nodes=2 cores=2 cpu=x cache=\"\" os=linux arch=x";
     for name in names {
-        // As a run writes it; the platform once more, as in files of several numbers of nodes.
+        // As a run writes it; the platform again, as in files of several numbers of nodes.
         let text = format!(
             "strata-samples 1\n{platform}\nspec 7 sha256=00\nmodel {name} n\nfit {name} absolute\n\
              {name} 1e-3 5 ; at=5 repeats=2\n{platform}\n@{name} 2e-3 6\n{name} +inf 7\nmodel Other n\nOther 1 1\n"
@@ -231,7 +230,7 @@ fn a_model_may_be_called_like_any_word_of_the_format() {
         assert_eq!((samples.models.len(), samples.spec.as_ref().unwrap().path.as_str()), (2, "7"));
         assert_eq!(Samples::parse(&samples.to_text(), "f").unwrap().to_text(), samples.to_text());
     }
-    // Where it is not declared, the message says how it is.
+    // If it is not declared, the message says how to declare it.
     for text in ["platform n\nplatform 1 2\n", "spec n\nspec 1 2\n", "busy n\nbusy 1 2\n"] {
         let error = Samples::parse(text, "f").unwrap_err().to_string();
         assert!(error.contains("is declared by `model "), "{error}");
@@ -252,7 +251,7 @@ fn any_samples() -> impl Strategy<Value = Samples> {
         os: "linux".into(),
         arch: "x86_64".into(),
     }));
-    // Also the words that begin other lines, and what could be taken for a number.
+    // The words that begin other lines, and names that could be numbers.
     let words = WORDS.into_iter().filter(|word| is_name(word)).chain(["inf", "NaN"]).collect::<Vec<_>>();
     let word = prop::sample::select(words).prop_map(str::to_owned);
     let names = prop::collection::btree_set(prop_oneof!["M[0-9]", word], 4);
@@ -299,7 +298,7 @@ proptest! {
         while !text.is_char_boundary(at) { at -= 1; }
         let cut = &text[..at];
         if let Ok(read) = Samples::parse(cut, "f") {
-            // Only a cut between two lines, which leaves whole samples, may pass.
+            // Only a cut between two lines, which leaves whole samples, is accepted.
             prop_assert!(cut.ends_with('\n') || !cut.starts_with("strata-samples 1\n"), "{:?}", cut);
             let rows = |samples: &Samples| samples.models.iter().map(|m| m.rows.len()).sum::<usize>();
             prop_assert!(rows(&read) <= rows(&samples));

@@ -1,4 +1,4 @@
-//! The schedule played with made-up timings.
+//! The schedule, run with synthetic timings.
 
 use super::*;
 use crate::order::spread;
@@ -20,7 +20,7 @@ struct Played {
     schedule: Schedule,
     /// Seconds used.
     elapsed: f64,
-    /// What was timed, in order.
+    /// The timed points, in order.
     places: Vec<PointIndex>,
 }
 
@@ -102,7 +102,7 @@ fn cheap_points_get_more_timings_but_costly_ones_their_share() {
 fn no_point_is_timed_without_end() {
     let played = play(&[(2, 3)], STEADY, f64::INFINITY, |_| 0.1, noisy);
     assert_eq!(played.counts(0), [40, 40]);
-    // Only that many repeats were asked for, so there are no more.
+    // Only so many repeats were requested, so there are no more.
     let played = play(&[(2, 90)], STEADY, f64::INFINITY, |_| 0.0, noisy);
     assert_eq!(played.counts(0), [40, 40]);
 }
@@ -151,7 +151,8 @@ fn a_costly_model_does_not_starve_a_cheap_one() {
 
 #[test]
 fn what_cannot_be_paid_is_not_begun() {
-    // Ten times as many seconds each: the fifth would take a thousand.
+    // Each point takes ten times as long as the one before: the fifth would take a thousand
+    // seconds.
     let cost = |place: PointIndex| 10f64.powi(place.point as i32 - 2);
     let outline = Outline {
         order: vec![0, 7, 4, 2, 5, 1, 3, 6],

@@ -1,4 +1,4 @@
-//! What is known of one model while its points are timed: their timings, and what they cost.
+//! The state of one model while its points are timed: their timings and costs.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Timings {
         self.clean.len() + self.preempted.len()
     }
 
-    /// Timings that count towards its due. Where nearly all are preempted, all count.
+    /// Timings that count towards the point's due. If nearly all are preempted, all count.
     pub(super) fn counted(&self, discard: bool) -> usize {
         if discard { self.clean.len().max(self.total() / 2) } else { self.total() }
     }
@@ -46,14 +46,14 @@ impl Timings {
     }
 }
 
-/// What is known of one model.
+/// The state of one model.
 #[derive(Debug)]
 pub(super) struct Measuring {
     pub(super) order: Vec<usize>,
     pub(super) sizes: Vec<f64>,
     pub(super) points: Vec<Timings>,
     pub(super) repeat: usize,
-    /// Whether its task reports its own time (`sample { … }`), of which slow periods are not known.
+    /// Whether its task reports its own time (`sample { … }`), whose slow periods are unknown.
     pub(super) reports: bool,
     /// Time used on this model in this run.
     pub(super) spent: f64,
@@ -65,7 +65,7 @@ pub(super) struct Measuring {
 }
 
 impl Measuring {
-    /// Nothing is timed yet; a point is not owed more repeats than the most that it gets.
+    /// No point is timed yet; a point is not owed more repeats than its maximum.
     pub(super) fn new(
         Outline { order, sizes, repeat }: Outline,
         most: usize,

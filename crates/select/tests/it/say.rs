@@ -1,12 +1,12 @@
-//! `say!` where standard error can be written, and where it cannot. Each test starts this program
-//! again, as a process of its own.
+//! `say!` with a standard error that can be written, and with one that cannot. Each test starts
+//! this program again, as a process of its own.
 
 #![cfg(feature = "std")]
 use std::process::{Command, Output, Stdio};
 
 use strata_select::say;
 
-/// What the tests below start.
+/// The program that the tests below start.
 #[test]
 #[ignore = "a part of others"]
 fn program() {

@@ -1,4 +1,4 @@
-//! Selection: who wins, why, what a pin does, and the explanations as people read them.
+//! Selection: the winner and the reasons, pins, and the explanations as people read them.
 
 use proptest::prelude::*;
 use strata_select::{
@@ -79,7 +79,7 @@ fn pick<'p>(
     choose_among(("sort", ""), rows, &Plains(candidates, keys), question, &applies)
 }
 
-/// Candidates of which one way stays unless another promises a gain.
+/// Candidates with an incumbent that stays unless another promises a gain.
 struct Kept<'a>(Plains<'a>, Incumbent);
 
 impl Source for Kept<'_> {
@@ -112,14 +112,14 @@ fn an_incumbent_stays_unless_another_promises_its_gain() {
         (choice.name, choice.parameters.to_vec(), choice.kept)
     };
     let always = |_| true;
-    // 1.5 by the incumbent, 1 by its best value: a third less.
+    // The incumbent takes 1.5, its best value 1: a third less.
     assert_eq!(chosen(9, (0, &[8], 0.3), None, &always), ("quick", vec![16], None));
     assert_eq!(chosen(9, (0, &[8], 0.4), None, &always), ("quick", vec![8], Some(0.4)));
     // Another candidate, and one that is exactly as fast.
     assert_eq!(chosen(1, (0, &[16], 0.0), None, &always).0, "quick");
     assert_eq!(chosen(1, (1, &[], 0.1), None, &always), ("other", vec![], Some(0.1)));
     assert_eq!(chosen(9, (1, &[], 1.0), None, &always), ("other", vec![], Some(1.0)), "always");
-    // It is its own best; a pin; it does not apply; it has no model, or no such candidate.
+    // In turn: the incumbent is the best; a pin; it does not apply; no model; no such candidate.
     assert_eq!(chosen(9, (0, &[16], 0.5), None, &always), ("quick", vec![16], None));
     assert_eq!(chosen(9, (0, &[8], 0.5), Some("any=other"), &always), ("other", vec![], None));
     assert_eq!(chosen(9, (0, &[8], 0.5), None, &|at| at == 1), ("other", vec![], None));
@@ -298,7 +298,7 @@ fn several_and_long_parameters_are_optimised() {
 }
 
 proptest! {
-    /// Against a plain search: the least time, the first of equals, the best parameter.
+    /// Compared with a plain search: the least time, the first of equals, the best parameter.
     #[test]
     fn the_best_wins(keys in 0..300_000_i64) {
         let choice = pick(&sorts(), keys, None).unwrap();
@@ -313,8 +313,8 @@ proptest! {
         }
         let least = best.1;
         prop_assert_eq!((choice.name, choice.predicted.unwrap().seconds.get(), choice.parameters.to_vec()), best);
-        // Gather applies to few keys, the model of sample covers up to 100,000: beyond that there
-        // is no second.
+        // Gather applies to few keys, and the model of sample covers up to 100,000: beyond that
+        // there is no second candidate.
         prop_assert_eq!(choice.runner_up.is_some(), keys < 100_000);
         if let Some(runner_up) = choice.runner_up {
             prop_assert!(runner_up.index != choice.index && runner_up.seconds.get() >= least);
@@ -322,9 +322,9 @@ proptest! {
     }
 }
 
-/// Extra rows of nodes at the edge of a grid (Brewer 1994, equations 38 to 40): what a block
-/// transfer of `width` elements less is worth, in rows of `width` points more. The inputs are the
-/// width, the height, the two coefficients of a transfer and the time of a point.
+/// Extra rows of nodes at the edge of a grid (Brewer 1994, equations 38 to 40): the time of a saved
+/// block transfer of `width` elements, in extra rows of `width` points. The inputs are the width,
+/// the height, the two coefficients of a transfer and the time of a point.
 const EXTRA: &[Parameter] =
     &[Parameter::new("halos", 1, 3), Parameter::new("rows", 0, 400).root(Root(spared))];
 
@@ -379,14 +379,14 @@ fn roots_outside_their_range_are_its_ends() {
     assert_eq!(chosen([10.0, 10.0, 1e9, 0.0, 1.0], None).parameters[..], [3, 400]);
     // Negative throughout.
     assert_eq!(chosen([10.0, 10.0, -1e9, 0.0, 1.0], None).parameters[..], [3, 0]);
-    // Nothing is known: the choice says that it is a guess.
+    // No model predicts: the choice says that it is a guess.
     assert!(chosen([0.0, 10.0, 1.0, 1.0, 1.0], None).expected.is_none());
     // A pin takes any value of the range.
     let pin = Pin::parse("edges=balanced:1:77").unwrap();
     assert_eq!(chosen([10.0, 10.0, 0.0, 0.0, 1.0], Some(pin)).parameters[..], [1, 77]);
 }
 
-/// Two ways to send, the second of which needs processes.
+/// Two candidates that send; the second needs processes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sending {
     Put,
@@ -509,7 +509,7 @@ fn a_range_of_the_problem_and_the_machine_is_kept_to() {
     assert!(refused.ends_with("`threads` must lie in 2..=4, but it is 8"), "{refused}");
     let refused = choose(1.0, 4, Some("work=parallel")).unwrap_err().to_string();
     assert!(refused.contains("does not apply to this problem"), "{refused}");
-    // A local choice reckons with the cores of this machine.
+    // A local choice uses the cores of this machine.
     let here = strata_select::Machine::here().cores as i64;
     let local = strata_select::choose::<Working>(Question::new(1, &[100.0]), &|_| true).unwrap().0;
     assert_eq!(local, if here < 2 { Working::Alone } else { Working::Parallel(here.min(6)) });
