@@ -1,7 +1,7 @@
 //! The contenders: Strata with and without terms, and two plain least squares with Strata's terms.
 
 use nalgebra::{DMatrix, DVector};
-use strata_fit::{FitOptions, Robust, Structure, fit_model};
+use strata_fit::{FitOptions, Structure, fit_model};
 use strata_model::expr::Expr;
 use strata_model::samples::{Column, ModelSamples, Sample};
 use strata_model::{ModelSet, Program};
@@ -39,15 +39,6 @@ impl Question<'_> {
 
     /// Strata's fit, with the named terms or with none; every repetition is a sample.
     pub(crate) fn strata(&self, named: bool) -> Answer {
-        self.strata_with(named, &FitOptions::default())
-    }
-
-    /// The named terms with Huber's weights.
-    pub(crate) fn strata_huber(&self) -> Answer {
-        self.strata_with(true, &FitOptions { robust: Some(Robust::Huber), ..FitOptions::default() })
-    }
-
-    fn strata_with(&self, named: bool, options: &FitOptions) -> Answer {
         let samples = ModelSamples {
             name: "m".into(),
             columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
@@ -67,7 +58,7 @@ impl Question<'_> {
             ..Structure::default()
         };
         let failed = |text: String| Answer { text, ..Answer::default() };
-        let fitted = match fit_model(&samples, &structure, options, &|_| None) {
+        let fitted = match fit_model(&samples, &structure, &FitOptions::default(), &|_| None) {
             Ok(fitted) => fitted,
             Err(error) => return failed(error.to_string()),
         };

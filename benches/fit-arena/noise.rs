@@ -18,8 +18,8 @@ use super::shapes::{SHAPES, Shape, normal, whole};
 const KINDS: [&str; 6] =
     ["Gaussian 3 %", "outliers", "quantised clock", "skewed 5 %", "short noisier", "two speeds"];
 const DESIGNS: [&str; 4] = ["grid", "random", "sparse", "clustered"];
-const CONTENDERS: [&str; 6] =
-    ["strata, terms named", "strata huber", "strata, own search", "relative WLS", "RLM", "Gaussian process"];
+const CONTENDERS: [&str; 5] =
+    ["strata, terms named", "strata, own search", "relative WLS", "RLM", "Gaussian process"];
 const TESTS: usize = 100;
 /// A shared machine's slow speed, and the mean length of its stretches in samples.
 const SLOW: f64 = 1.4;
@@ -65,8 +65,8 @@ struct Outcome {
     shape: &'static str,
     kind: usize,
     design: usize,
-    errors: [f64; 6],
-    covered: [[usize; 2]; 3],
+    errors: [f64; 5],
+    covered: [[usize; 2]; 2],
     nulls: [usize; 2],
     label: String,
     text: String,
@@ -136,14 +136,13 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
     };
     let answers = [
         question.strata(true),
-        question.strata_huber(),
         question.strata(false),
         question.least_squares(true),
         question.rlm(),
         question.gaussian_process(),
     ];
     let costs: Vec<f64> = tests.iter().map(|p| cost(p)).collect();
-    let mut errors = [0.0; 6];
+    let mut errors = [0.0; 5];
     for (e, answer) in errors.iter_mut().zip(&answers) {
         *e = error(&costs, &answer.predictions);
     }
@@ -169,10 +168,10 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
         kind,
         design,
         errors,
-        covered: [covered(&answers[0]), covered(&answers[1]), covered(&answers[2])],
+        covered: [covered(&answers[0]), covered(&answers[1])],
         nulls: [nulls.clone().filter(|k| **k).count(), nulls.len()],
         label: format!("{}, {}, {}, seed {seed}", shape.name, KINDS[kind], DESIGNS[design]),
-        text: answers[2].text.clone(),
+        text: answers[1].text.clone(),
     }
 }
 
@@ -191,7 +190,7 @@ fn print(all: &[Outcome]) {
     head(&[&["noise"], &CONTENDERS[..]].concat());
     let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
         let mut cells = vec![name.to_owned()];
-        cells.extend((0..6).map(|c| geometric(all.iter().filter(|o| of(o)).map(|o| o.errors[c]).collect())));
+        cells.extend((0..5).map(|c| geometric(all.iter().filter(|o| of(o)).map(|o| o.errors[c]).collect())));
         row(&cells);
     };
     for (kind, name) in KINDS.iter().enumerate() {
@@ -202,7 +201,7 @@ fn print(all: &[Outcome]) {
         line(name, &|o| o.design == design);
     }
     println!("\nNew samples inside the 95 % interval, and null terms kept, %.\n");
-    head(&["noise", "terms named", "huber", "own search", "null terms kept"]);
+    head(&["noise", "terms named", "own search", "null terms kept"]);
     let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
         let share = |pairs: Vec<[usize; 2]>| {
             let [a, b] = pairs.iter().fold([0, 0], |s, p| [s[0] + p[0], s[1] + p[1]]);
@@ -210,7 +209,7 @@ fn print(all: &[Outcome]) {
         };
         let some = || all.iter().filter(|o| of(o));
         let mut cells = vec![name.to_owned()];
-        cells.extend((0..3).map(|c| share(some().map(|o| o.covered[c]).collect())));
+        cells.extend((0..2).map(|c| share(some().map(|o| o.covered[c]).collect())));
         cells.push(share(some().map(|o| o.nulls).collect()));
         row(&cells);
     };
@@ -221,7 +220,7 @@ fn print(all: &[Outcome]) {
     for (design, name) in DESIGNS.iter().enumerate() {
         line(name, &|o| o.design == design);
     }
-    let near = |o: &&Outcome| o.errors[2] <= 1.1 * o.errors[5];
+    let near = |o: &&Outcome| o.errors[1] <= 1.1 * o.errors[4];
     println!(
         "\nOwn search within 1.1x of the Gaussian process in {:.1} % of cells. Cells that are not:",
         100.0 * all.iter().filter(near).count() as f64 / all.len() as f64
@@ -240,13 +239,13 @@ fn print(all: &[Outcome]) {
     DESIGNS.iter().enumerate().for_each(|(design, name)| missed(name, &|o| o.design == design));
     println!("\nWorst against it:");
     let mut order: Vec<&Outcome> = all.iter().collect();
-    order.sort_by(|a, b| (b.errors[2] / b.errors[5]).total_cmp(&(a.errors[2] / a.errors[5])));
+    order.sort_by(|a, b| (b.errors[1] / b.errors[4]).total_cmp(&(a.errors[1] / a.errors[4])));
     for o in order.iter().take(12) {
         println!(
             "- {}: {:.2} % against {:.2} %: {}",
             o.label,
-            100.0 * o.errors[2],
-            100.0 * o.errors[5],
+            100.0 * o.errors[1],
+            100.0 * o.errors[4],
             o.text
         );
     }

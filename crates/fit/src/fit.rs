@@ -283,6 +283,7 @@ fn fit_terms(
         places: &places,
         noise: &steady,
         mixed: noise::moments_are_unknown(&fitted_rows),
+        huber: false,
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();

@@ -17,7 +17,7 @@ use strata_model::set::Mode;
 use crate::design::{self, Design, Part};
 use crate::regress::{Regression, inliers};
 use crate::stats::t_quantile;
-use crate::{FitError, FitOptions, Lookup, Structure};
+use crate::{FitError, FitOptions, Lookup, Robust, Structure};
 
 /// The least number of measured values in a piece between breakpoints, so that no piece fits a
 /// single sample: the least span of Friedman (1991), §3.8.
@@ -219,7 +219,7 @@ pub(crate) fn place(
         rows: (0..part.rows.len()).collect(),
         weights,
     };
-    if options.robust.is_some() {
+    if options.robust == Robust::Reject {
         // Hinges at three places approximate any place well enough to detect outliers.
         let quarters = [1, 2, 3].map(|quarter| {
             let at: Vec<f64> = tried.iter().map(|values| values[quarter * (values.len() - 1) / 4]).collect();

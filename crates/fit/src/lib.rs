@@ -40,7 +40,7 @@ mod verify;
 
 pub use error::FitError;
 pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
-pub use options::{Elimination, FitOptions, MAX_PIECES, PartError, Robust, Search, Weights};
+pub use options::{Elimination, FitOptions, PartError, Robust, Search, Weights};
 
 use strata_model::Expr;
 use strata_model::set::Model;

@@ -8,9 +8,6 @@ use strata_model::set::Mode;
 
 use crate::FitError;
 
-/// The most pieces of a piecewise model.
-pub const MAX_PIECES: usize = 4;
-
 /// How to fit.
 ///
 /// The thesis's own method is `weights: Weights::Measured` with `elimination:
@@ -32,16 +29,12 @@ pub struct FitOptions {
     pub accept: f64,
     /// The criterion by which a term is irrelevant.
     pub elimination: Elimination,
-    /// How outliers lose weight; `None`: they do not. With [`Weights::Measured`] none is left out,
-    /// as in the thesis's fit.
-    pub robust: Option<Robust>,
+    /// Whether outliers are left out. With [`Weights::Measured`] none is, as in the thesis's fit.
+    pub robust: Robust,
     /// Whether coefficients must not be negative, since a cost cannot be.
     pub nonnegative: bool,
     /// When terms are searched for besides the named ones.
     pub search: Search,
-    /// The most pieces that the search may cut the range of an input into, 1 to [`MAX_PIECES`]; 1:
-    /// no breakpoints.
-    pub pieces: usize,
 }
 
 /// The times that relative errors refer to.
@@ -71,23 +64,18 @@ pub enum Elimination {
     /// The corrected information criterion of Akaike falls without the term: Hurvich and Tsai
     /// (1989).
     Aicc,
-    /// The error of each sample predicted from all others falls without the term: Allen (1974),
-    /// PRESS.
-    LeaveOneOut,
 }
 
-/// How outliers lose weight; the last two are M-estimation by iterated weights, scaled by the
-/// median absolute residual.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What happens to outliers, samples that the fit of the others excludes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Robust {
-    /// Samples that the fit of the others excludes are left out, and the rest is fitted; with no
-    /// such samples it is the plain fit. Intervals still cover those left out. Yohai (1987); Hadi
-    /// and Simonoff (1993).
+    /// They are left out, and the rest is fitted as without: where nothing is excluded it is the
+    /// same fit. Intervals still cover those left out. Where many are far off, or the model misses,
+    /// all samples stay with Huber's weights. Yohai (1987); Hadi and Simonoff (1993).
+    #[default]
     Reject,
-    /// Beyond 1.345 standard deviations the weight falls as one over the residual: Huber (1964).
-    Huber,
-    /// The weight falls smoothly to zero at 4.685 standard deviations: Beaton and Tukey (1974).
-    Bisquare,
+    /// They count fully.
+    None,
 }
 
 /// When terms are searched for besides the named ones.
@@ -114,10 +102,9 @@ impl Default for FitOptions {
             confidence: 0.95,
             accept: 0.1,
             elimination: Elimination::default(),
-            robust: Some(Robust::Reject),
+            robust: Robust::default(),
             nonnegative: false,
             search: Search::default(),
-            pieces: MAX_PIECES,
         }
     }
 }
@@ -131,9 +118,6 @@ impl FitOptions {
         }
         if !(self.accept >= 0.0 && self.accept.is_finite()) {
             return bad("the accepted error", self.accept, "at least 0");
-        }
-        if !(1..=MAX_PIECES).contains(&self.pieces) {
-            return bad("the number of pieces", self.pieces as f64, "from 1 to 4");
         }
         Ok(())
     }
@@ -150,29 +134,30 @@ pub struct PartError {
     pub expected: Vec<&'static str>,
 }
 
-const ROBUST: [(&str, Option<Robust>); 4] = [
-    ("reject", Some(Robust::Reject)),
-    ("huber", Some(Robust::Huber)),
-    ("bisquare", Some(Robust::Bisquare)),
-    ("none", None),
-];
+const ROBUST: [(&str, Robust); 2] = [("reject", Robust::Reject), ("none", Robust::None)];
 const WEIGHTS: [(&str, Weights); 2] = [("measured", Weights::Measured), ("predicted", Weights::Predicted)];
-const ELIMINATION: [(&str, Elimination); 4] = [
+const ELIMINATION: [(&str, Elimination); 3] = [
     ("best-subset", Elimination::BestSubset),
     ("interval", Elimination::Confidence),
     ("aicc", Elimination::Aicc),
-    ("leave-one-out", Elimination::LeaveOneOut),
 ];
 const SEARCH: [(&str, Search); 3] =
     [("never", Search::Never), ("when-needed", Search::WhenNeeded), ("always", Search::Always)];
+
+/// Words that meant something once, and those to say instead.
+const GONE: [(&str, &str, &str); 3] = [
+    ("robust", "huber", "`reject` leaves outliers out, and weighs samples so where it cannot tell which are"),
+    ("robust", "bisquare", "`reject` leaves outliers out"),
+    ("eliminate", "leave-one-out", "`aicc` keeps the same terms"),
+];
 
 /// The words that a part of a `fit` statement can begin with.
 const PARTS: [&str; 7] = ["relative", "absolute", "robust", "nonnegative", "weights", "eliminate", "search"];
 
 impl FitOptions {
     /// Applies one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust
-    /// reject|huber|bisquare|none`, `weights measured|predicted`, `eliminate
-    /// interval|aicc|leave-one-out`, `search [never|when-needed|always]` (`search` alone means
+    /// reject|none`, `weights measured|predicted`, `eliminate
+    /// best-subset|interval|aicc`, `search [never|when-needed|always]` (`search` alone means
     /// always). Returns the option that was set, so that a caller can refuse a second part for it.
     ///
     /// # Errors
@@ -308,9 +293,17 @@ fn argument<T: Copy>(first: &str, second: Option<&str>, all: &[(&'static str, T)
     match all.iter().find(|(name, _)| *name == second) {
         Some((_, value)) => Ok(*value),
         None => {
-            Err(PartError { word: 1, message: format!("`{first}` is not followed by `{second}`"), expected })
+            let message =
+                gone(first, second).unwrap_or_else(|| format!("`{first}` is not followed by `{second}`"));
+            Err(PartError { word: 1, message, expected })
         }
     }
+}
+
+/// What to say instead of a word that meant something once.
+fn gone(first: &str, second: &str) -> Option<String> {
+    let (.., instead) = GONE.iter().find(|(of, word, _)| (*of, *word) == (first, second))?;
+    Some(format!("`{first} {second}` is no more: {instead}"))
 }
 
 fn name_of<T: PartialEq>(value: T, all: &[(&'static str, T)]) -> &'static str {
@@ -318,9 +311,12 @@ fn name_of<T: PartialEq>(value: T, all: &[(&'static str, T)]) -> &'static str {
 }
 
 /// Reads one of the names of an option's values.
-fn named<T: Copy>(text: &str, what: &str, all: &[(&str, T)]) -> Result<T, String> {
+fn named<T: Copy>(text: &str, option: &str, what: &str, all: &[(&str, T)]) -> Result<T, String> {
     let found = all.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
     found.ok_or_else(|| {
+        if let Some(message) = gone(option, text) {
+            return message;
+        }
         let names: Vec<String> = all.iter().map(|(name, _)| format!("`{name}`")).collect();
         let meant = did_you_mean(text, all.iter().map(|(name, _)| *name));
         format!("there is no {what} `{text}`{meant}; there are {}", names.join(", "))
@@ -331,7 +327,7 @@ impl FromStr for Weights {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "way to weight", &WEIGHTS)
+        named(text, "weights", "way to weight", &WEIGHTS)
     }
 }
 
@@ -343,7 +339,7 @@ impl FromStr for Elimination {
         if text == "confidence" {
             Ok(Self::Confidence)
         } else {
-            named(text, "way to eliminate", &ELIMINATION)
+            named(text, "eliminate", "way to eliminate", &ELIMINATION)
         }
     }
 }
@@ -352,7 +348,7 @@ impl FromStr for Robust {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "robust weight", &ROBUST)?.ok_or_else(|| "`none` is no weight".into())
+        named(text, "robust", "way with outliers", &ROBUST)
     }
 }
 
@@ -360,7 +356,7 @@ impl FromStr for Search {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "occasion to search", &SEARCH)
+        named(text, "search", "occasion to search", &SEARCH)
     }
 }
 
@@ -400,7 +396,9 @@ mod tests {
         assert_eq!(FitOptions::default().to_text(), "");
         assert_eq!(FitOptions::read("search").map(|o| o.search), Ok(Search::Always));
         for (text, say) in [
-            ("robust", "needs a word after it: reject, huber, bisquare, none"),
+            ("robust", "needs a word after it: reject, none"),
+            ("robust huber", "no more: `reject`"),
+            ("eliminate leave-one-out", "no more: `aicc`"),
             ("robust tukey", "not followed by `tukey`"),
             ("relative huber", "one word too many"),
             ("eliminate aicc now", "one word too many"),

@@ -32,7 +32,6 @@ pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
             Some(group.and_then(|g| g.last().copied()).unwrap_or(weakest))
         }
         Elimination::Aicc => best_without(step, aicc),
-        Elimination::LeaveOneOut => best_without(step, press),
     }
 }
 
@@ -58,22 +57,4 @@ fn aicc(step: &Step, without: Option<usize>) -> f64 {
         return f64::INFINITY;
     }
     n * (sse / n).ln() + 2.0 * parameters + 2.0 * parameters * (parameters + 1.0) / correction
-}
-
-/// The sum of squares of the differences between each sample and its prediction by all others.
-fn press(step: &Step, without: Option<usize>) -> f64 {
-    let Some(s) = &step.solution else { return f64::INFINITY };
-    let floor = step.rounding.sqrt();
-    let half = &step.rows * &s.covariance;
-    let each = (0..step.rows.nrows()).map(|i| {
-        let mut leverage = half.row(i).dot(&step.rows.row(i));
-        let mut residual = step.weighted_residual(i);
-        if let Some(j) = without {
-            let through = half[(i, j)];
-            leverage -= through * through / s.covariance[(j, j)];
-            residual += s.coefficients[j] * through / s.covariance[(j, j)];
-        }
-        (residual.abs().max(floor) / (1.0 - leverage).max(1e-9)).powi(2)
-    });
-    crate::solve::sum(each)
 }

@@ -51,6 +51,8 @@ pub(crate) struct Data<'a> {
     pub(crate) noise: &'a [f64],
     /// Whether the samples may be of two speeds of the machine, without moments to separate them.
     pub(crate) mixed: bool,
+    /// Whether samples have Huber's weights.
+    pub(crate) huber: bool,
 }
 
 /// A fitted linear model, before it has a name and a verdict.
@@ -110,7 +112,7 @@ pub(crate) enum Failure {
 /// the same weights. Without weights and with a constant term that is the usual R²; without a
 /// constant term it is still comparable.
 pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> {
-    if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
+    if options.robust == Robust::Reject && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
         let weights = start_weights(data, options, mean);
         let rows =
@@ -125,8 +127,7 @@ pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Fa
             // If many samples are far off, the machine's own speed is unclear, and if the model
             // misses, no samples are reliable alone: Huber's weights are a compromise.
             if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
-                let between = FitOptions { robust: Some(Robust::Huber), ..*options };
-                return fit_all(data, &between);
+                return fit_all(Data { huber: true, ..data }, options);
             }
             return fit_part(data, &kept, mean, options);
         }

@@ -5,7 +5,6 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::Robust;
 use crate::solve::{Solution, SolveError, solve, sum};
 
 const MAX_TURNS: usize = 500;
@@ -31,7 +30,6 @@ pub(super) fn fit(
     a: &DMatrix<f64>,
     b: &DVector<f64>,
     plain: &Solution,
-    kind: Robust,
     floor: f64,
 ) -> Result<Found, SolveError> {
     let n = b.len();
@@ -40,7 +38,7 @@ pub(super) fn fit(
     let mut shares = vec![1.0; n];
     let mut scale = scale_of(&residual, floor);
     for _ in 0..MAX_TURNS {
-        shares = residual.iter().map(|r| kind.weight(r / scale)).collect();
+        shares = residual.iter().map(|r| weight(r / scale)).collect();
         let roots = DVector::from_iterator(n, shares.iter().map(|w: &f64| w.sqrt()));
         let rows = DMatrix::from_fn(n, a.ncols(), |i, j| a[(i, j)] * roots[i]);
         let found = solve(&rows, &b.component_mul(&roots))?;
@@ -58,11 +56,11 @@ pub(super) fn fit(
         }
     }
     let freedom = (n - plain.rank) as f64;
-    let slopes: Vec<f64> = residual.iter().map(|r| kind.slope(r / scale)).collect();
+    let slopes: Vec<f64> = residual.iter().map(|r| slope(r / scale)).collect();
     let mean = sum(slopes.iter().copied()) / n as f64;
     let spread = sum(slopes.iter().map(|s| (s - mean).powi(2))) / n as f64;
     let correction = 1.0 + plain.rank as f64 / n as f64 * spread / (mean * mean);
-    let influence = sum(residual.iter().map(|r| (r / scale * kind.weight(r / scale)).powi(2))) / freedom;
+    let influence = sum(residual.iter().map(|r| (r / scale * weight(r / scale)).powi(2))) / freedom;
     let variance = correction * correction * influence * scale * scale / (mean * mean);
     let solution = Solution { coefficients, residual, ..plain.clone() };
     Ok(Found { solution, shares, scale, variance })
@@ -77,27 +75,15 @@ fn scale_of(residual: &DVector<f64>, floor: f64) -> f64 {
     (median / NORMAL_MAD).max(floor).max(f64::MIN_POSITIVE)
 }
 
-impl Robust {
-    /// The weight of a standardised residual.
-    fn weight(self, z: f64) -> f64 {
-        match self {
-            // Fitted samples count fully.
-            Self::Reject => 1.0,
-            Self::Huber => 1.345 / z.abs().max(1.345),
-            Self::Bisquare => (1.0 - (z / 4.685).powi(2)).max(0.0).powi(2),
-        }
-    }
+/// The weight of a standardised residual: beyond this many standard deviations it falls as one over
+/// the residual.
+const TUNED: f64 = 1.345;
 
-    /// The derivative of z times its weight.
-    fn slope(self, z: f64) -> f64 {
-        match self {
-            // Fitted samples count fully.
-            Self::Reject => 1.0,
-            Self::Huber => f64::from(z.abs() <= 1.345),
-            Self::Bisquare => {
-                let u = (z / 4.685).powi(2);
-                if u <= 1.0 { (1.0 - u) * (1.0 - 5.0 * u) } else { 0.0 }
-            }
-        }
-    }
+fn weight(z: f64) -> f64 {
+    TUNED / z.abs().max(TUNED)
+}
+
+/// The derivative of z times its weight.
+fn slope(z: f64) -> f64 {
+    f64::from(z.abs() <= TUNED)
 }

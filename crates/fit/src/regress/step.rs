@@ -7,7 +7,7 @@ use super::{Data, Failure, Regression, nonnegative, robust};
 use crate::points::{self, left_out};
 use crate::solve::{Solution, SolveError, solve, sum};
 use crate::stats::t_quantile;
-use crate::{Elimination, FitOptions, Robust, Weights};
+use crate::{Elimination, FitOptions, Weights};
 
 /// How often weights are recomputed from new predictions; they converge in a few turns.
 const MAX_TURNS: usize = 30;
@@ -112,9 +112,8 @@ impl Step {
         let rounding = squares(&(size * (4.0 * f64::EPSILON))) / n as f64;
         let (mut noise, mut shares) = (None, None);
         let mut variance = None;
-        let kind = options.robust.filter(|kind| *kind != Robust::Reject);
-        if let (Some(kind), Some(plain)) = (kind, &solution) {
-            let found = robust::fit(&rows, &b, plain, kind, rounding.sqrt()).map_err(Failure::Solve)?;
+        if let Some(plain) = solution.as_ref().filter(|_| data.huber) {
+            let found = robust::fit(&rows, &b, plain, rounding.sqrt()).map_err(Failure::Solve)?;
             noise = Some(found.scale * found.scale);
             variance = Some(found.variance);
             for (mut row, share) in rows.row_iter_mut().zip(&found.shares) {

@@ -11,9 +11,57 @@ fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &FitOptions) -> Result<Regre
     let (places, noise) = (vec![1; f.ncols()], vec![f64::INFINITY; y.len()]);
     let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
     super::fit(
-        Data { terms: f, times: y, variances: None, candidates, points, places, noise, mixed: false },
+        Data {
+            terms: f,
+            times: y,
+            variances: None,
+            candidates,
+            points,
+            places,
+            noise,
+            mixed: false,
+            huber: false,
+        },
         options,
     )
+}
+
+/// statsmodels 0.15.0, `RLM(y, X, M).fit(tol=1e-15, maxiter=2000, conv='coefs')` with Huber's norm.
+#[test]
+fn hubers_weights_agree_with_statsmodels() {
+    let f = columns(20, &[&|_| 1.0, &|x| x]);
+    let far = |i: usize| [(4, 6.0), (13, -4.0), (18, 9.0)].iter().find(|o| o.0 == i).map_or(0.0, |o| o.1);
+    let y = DVector::from_fn(20, |i, _| {
+        let x = i as f64 + 1.0;
+        3.0 + 0.5 * x + 0.1 * (7.0 * x).sin() + far(i)
+    });
+    let points: Vec<usize> = (0..20).collect();
+    let (points, places, noise) = (&points[..], &[1; 2][..], &[f64::INFINITY; 20][..]);
+    let data = |y| Data {
+        terms: &f,
+        times: y,
+        variances: None,
+        candidates: 2,
+        points,
+        places,
+        noise,
+        mixed: false,
+        huber: true,
+    };
+    let options =
+        FitOptions { mode: Mode::Absolute, keep_all: true, robust: Robust::None, ..FitOptions::default() };
+    let found = super::fit(data(&y), &options).unwrap();
+    let wanted = [
+        (3.043_164_034_110_931_5, 0.050_067_274_214_314_92),
+        (0.497_826_365_337_637_47, 0.004_179_535_298_553_714),
+    ];
+    for (j, (coefficient, error)) in wanted.into_iter().enumerate() {
+        assert!((found.coefficients[j] / coefficient - 1.0).abs() < 1e-9, "{found:?}");
+        assert!((found.std_errors[j] / error - 1.0).abs() < 1e-8, "{found:?}");
+    }
+    let exact = DVector::from_fn(20, |i, _| if i == 7 { 1e3 } else { 2.0 + 3.0 * (i as f64 + 1.0) });
+    let found = super::fit(data(&exact), &options).unwrap();
+    assert!((found.coefficients[0] - 2.0).abs() < 1e-8 && (found.coefficients[1] - 3.0).abs() < 1e-9);
 }
 
 fn columns(rows: usize, columns: &[&dyn Fn(f64) -> f64]) -> DMatrix<f64> {
@@ -92,6 +140,7 @@ fn positive_times_have_a_cost_however_few_their_points() {
         places: &places,
         noise: &noise,
         mixed: false,
+        huber: false,
     };
     let r = super::fit(data, &options).unwrap();
     assert!(r.rank > 0 && r.r2 > 0.8, "{r:?}");
@@ -203,8 +252,17 @@ fn clustered(nulls: usize) -> (usize, usize, usize) {
         let places = vec![1; f.ncols()];
         let noise = vec![f64::INFINITY; 64];
         let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
-        let data =
-            Data { terms: &f, times: &y, variances: None, candidates, points, places, noise, mixed: false };
+        let data = Data {
+            terms: &f,
+            times: &y,
+            variances: None,
+            candidates,
+            points,
+            places,
+            noise,
+            mixed: false,
+            huber: false,
+        };
         let r = super::fit(data, &FitOptions::default()).unwrap();
         kept += usize::from(r.relevant[2..].iter().any(|r| *r));
         dropped += usize::from(!r.relevant[1]);
@@ -233,7 +291,7 @@ fn of_many_terms_seldom_any_stays_by_chance() {
             _ => 3.0 + wild[i * 40 + j - 2],
         });
         let y = DVector::from_fn(120, |i, _| (20.0 + i as f64) * (1.0 + 0.05 * noise()));
-        let r = fit(&f, &y, &FitOptions { robust: None, ..FitOptions::default() }).unwrap();
+        let r = fit(&f, &y, &FitOptions { robust: Robust::None, ..FitOptions::default() }).unwrap();
         any += usize::from(r.relevant[2..].iter().any(|r| *r));
         lost += r.relevant[..2].iter().filter(|r| !**r).count();
     }

@@ -24,11 +24,13 @@ use crate::knee::{LEAST_PIECE, nearby};
 use crate::noise;
 use crate::points::{self, left_out};
 use crate::regress::{LEAST_SHARE, inliers};
-use crate::{FitOptions, Structure, Weights};
+use crate::{FitOptions, Robust, Structure, Weights};
 use pool::{Break, Candidate, Input, evaluate, hinge};
 
 /// The most terms of a found model.
 const LONGEST: usize = 6;
+/// The most pieces that the range of an input is cut into.
+const MAX_PIECES: usize = 4;
 /// The least number of distinct points for each coefficient and each place of a breakpoint: Austin
 /// and Steyerberg, *The number of subjects per variable required in linear regression analyses*
 /// (2015).
@@ -124,12 +126,11 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
     if inputs.iter().all(|i| i.values.len() < 2) {
         return None;
     }
-    let (all, cut) =
-        pool::candidates(&inputs, options.constant, options.pieces > 1, TABLE / rows.len().max(1));
+    let (all, cut) = pool::candidates(&inputs, options.constant, TABLE / rows.len().max(1));
     let (all, matrix) = evaluate(all, &inputs, &values);
     let seconds = DVector::from_iterator(rows.len(), rows.iter().map(|r| r.seconds));
     let noise = noise::of_steady(&rows);
-    let robust = options.robust.is_some() && options.weights == Weights::Predicted;
+    let robust = options.robust == Robust::Reject && options.weights == Weights::Predicted;
     let everything: Vec<usize> = (0..rows.len()).collect();
     let mut kept = everything.clone();
     if robust && options.mode == Mode::Relative {
@@ -323,7 +324,7 @@ impl Problem<'_> {
                 || self.inputs[pair[0].0].values.iter().filter(between).count() >= LEAST_PIECE
         });
         candidates.count() + places.len() <= self.parameters
-            && (0..self.inputs.len()).all(|i| pieces(i) <= self.options.pieces)
+            && (0..self.inputs.len()).all(|i| pieces(i) <= MAX_PIECES)
             && apart
     }
 

@@ -146,13 +146,8 @@ fn complexity(text: &str) -> u8 {
 }
 
 /// The candidates over the inputs that vary, the simplest first and at most `most`, and whether
-/// some were left out. `breaks`: whether some may apply only above a breakpoint.
-pub(super) fn candidates(
-    inputs: &[Input],
-    constant: bool,
-    breaks: bool,
-    most: usize,
-) -> (Vec<Candidate>, bool) {
+/// some were left out.
+pub(super) fn candidates(inputs: &[Input], constant: bool, most: usize) -> (Vec<Candidate>, bool) {
     let varying: Vec<&Input> = inputs.iter().filter(|i| i.values.len() > 1).collect();
     let mut all: Vec<Candidate> = Vec::new();
     let plain = |text: String| {
@@ -186,7 +181,7 @@ pub(super) fn candidates(
             }
         }
         open = longer;
-        if breaks && count == 2 {
+        if count == 2 {
             let broken = inputs.iter().enumerate().filter(|(_, i)| i.values.len() >= 2 * LEAST_PIECE);
             broken.for_each(|(place, input)| breaks_of(place, input, inputs, most, &mut all));
         }

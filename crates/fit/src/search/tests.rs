@@ -167,7 +167,7 @@ fn no_more_terms_than_the_points_bear() {
         let text = format!("model M (x)\n{}", (0..40).map(row).collect::<String>());
         let samples = Samples::parse(&text, "test").unwrap();
         let structure = Structure { inputs: vec!["x".into()], ..Structure::default() };
-        let options = FitOptions { constant: false, robust: None, ..FitOptions::default() };
+        let options = FitOptions { constant: false, robust: Robust::None, ..FitOptions::default() };
         let got = search(&samples.models[0], &structure, &options).unwrap();
         assert!((1..=3).contains(&got.terms.len()), "seed {seed}: {got:?}");
     }

@@ -1,7 +1,7 @@
 //! Samples that cannot be fitted are errors; models that should not be trusted get a verdict.
 
 use strata_fit::{
-    Elimination, FitError, FitOptions, Fitted, Search, Structure, Weights, fit_model, fit_samples,
+    Elimination, FitError, FitOptions, Fitted, Robust, Search, Structure, Weights, fit_model, fit_samples,
 };
 use strata_model::expr::parse;
 use strata_model::set::{Mode, Nodes, Verdict};
@@ -15,10 +15,9 @@ const ABSOLUTE: FitOptions = FitOptions {
     confidence: 0.95,
     accept: 0.1,
     elimination: Elimination::Confidence,
-    robust: None,
+    robust: Robust::None,
     nonnegative: false,
     search: Search::Never,
-    pieces: 1,
 };
 
 fn try_fit(text: &str, options: &FitOptions) -> Result<Fitted, FitError> {
@@ -371,7 +370,7 @@ fn doubts_have_reasons() {
     let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
     let (_, doubts, _) = judge(
         &noisy(60, alone).replacen(" 1\n", " 900\n", 1),
-        &FitOptions { mode: Mode::Absolute, robust: None, ..options },
+        &FitOptions { mode: Mode::Absolute, robust: Robust::None, ..options },
     );
     assert!(doubts.contains("line 2 decides"), "{doubts}");
     // Verification samples with far more scatter than the fitted ones widen the intervals.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use strata_fit::{Elimination, FitOptions, Fitted, Search, Weights, fit_samples};
+use strata_fit::{Elimination, FitOptions, Fitted, Robust, Search, Weights, fit_samples};
 use strata_model::Samples;
 use strata_model::set::{Mode, Nodes, Verdict};
 
@@ -14,10 +14,9 @@ const ABSOLUTE: FitOptions = FitOptions {
     confidence: 0.95,
     accept: 0.1,
     elimination: Elimination::Confidence,
-    robust: None,
+    robust: Robust::None,
     nonnegative: false,
     search: Search::Never,
-    pieces: 1,
 };
 
 /// The method of the thesis.

@@ -13,7 +13,7 @@ fn absolute() -> FitOptions {
     FitOptions {
         mode: Mode::Absolute,
         keep_all: true,
-        robust: None,
+        robust: Robust::None,
         search: Search::Never,
         ..FitOptions::default()
     }
@@ -38,56 +38,11 @@ fn text(rows: usize, terms: usize, x: impl Fn(usize, usize) -> f64, y: impl Fn(u
     text
 }
 
-/// A line with three outliers.
-fn outliers() -> String {
-    let y = |i: usize| {
-        let x = i as f64 + 1.0;
-        3.0 + 0.5 * x
-            + 0.1 * (7.0 * x).sin()
-            + [(4, 6.0), (13, -4.0), (18, 9.0)].iter().find(|o| o.0 == i).map_or(0.0, |o| o.1)
-    };
-    text(20, 1, |i, _| i as f64 + 1.0, y)
-}
-
 #[track_caller]
 fn close(got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len());
     for (got, want) in got.iter().zip(want) {
         assert!((got - want).abs() <= tolerance * want.abs().max(1e-3), "{got} is not {want}");
-    }
-}
-
-/// statsmodels 0.15.0, `RLM(y, X, M).fit(tol=1e-15, maxiter=2000, conv='coefs')`: parameters and
-/// standard errors.
-#[test]
-fn robust_fits_agree_with_statsmodels() {
-    let goldens = [
-        (
-            Robust::Huber,
-            [3.043_164_034_110_931_5, 0.497_826_365_337_637_47],
-            [0.050_067_274_214_314_92, 0.004_179_535_298_553_714],
-        ),
-        (
-            Robust::Bisquare,
-            [3.037_918_305_861_435, 0.497_659_887_761_579],
-            [0.041_340_942_420_384_21, 0.003_451_075_194_983_763_6],
-        ),
-    ];
-    for (kind, parameters, errors) in goldens {
-        let m = fit(&outliers(), &FitOptions { robust: Some(kind), ..absolute() }).model;
-        close(&coefficients(&m), &parameters, 1e-9);
-        close(&m.terms.iter().map(|t| t.std_error).collect::<Vec<_>>(), &errors, 1e-8);
-    }
-    let plain = fit(&outliers(), &absolute()).model;
-    assert!((plain.terms[0].coefficient - 3.0).abs() > 0.1, "the outliers do matter");
-}
-
-#[test]
-fn a_robust_fit_of_exact_samples_is_exact() {
-    for kind in [Robust::Huber, Robust::Bisquare] {
-        let y = |i: usize| if i == 7 { 1e3 } else { 2.0 + 3.0 * i as f64 };
-        let m = fit(&text(12, 1, |i, _| i as f64, y), &FitOptions { robust: Some(kind), ..absolute() }).model;
-        close(&coefficients(&m), &[2.0, 3.0], 1e-9);
     }
 }
 
@@ -127,7 +82,7 @@ fn samples_of_a_slow_machine_are_left_out_and_intervals_still_cover_them() {
     let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let rejected = fit(&rows, &options);
     close(&coefficients(&rejected.model), &[5.0, 0.5], 0.02);
-    let all = fit(&rows, &FitOptions { robust: None, ..options }).model;
+    let all = fit(&rows, &FitOptions { robust: Robust::None, ..options }).model;
     assert!((all.terms[0].coefficient / 5.0 - 1.0).abs() > 0.03, "they do matter");
     let warning = rejected.warnings.join("; ");
     assert!(warning.contains("4 of 30 samples"), "{warning}");
@@ -144,7 +99,7 @@ fn samples_that_miss_together_are_no_outliers() {
         |i: usize| (1.0 + i as f64) * if i > 20 { 1.5 } else { 1.0 } * (1.0 + 0.01 * (9.0 * i as f64).sin());
     let rows = text(30, 1, |i, _| (1 + i) as f64, y);
     let options = FitOptions { search: Search::Never, ..FitOptions::default() };
-    let without = fit(&rows, &FitOptions { robust: None, ..options });
+    let without = fit(&rows, &FitOptions { robust: Robust::None, ..options });
     assert_eq!(fit(&rows, &options), without);
 }
 
@@ -180,9 +135,7 @@ fn other_eliminations_keep_what_matters() {
     };
     let noise = |i: usize| ((i * 104_729 + 11) % 101) as f64 / 101.0 - 0.5;
     let y = |i: usize| 5.0 + 2.0 * x(i, 0) + noise(i);
-    for elimination in
-        [Elimination::BestSubset, Elimination::Confidence, Elimination::Aicc, Elimination::LeaveOneOut]
-    {
+    for elimination in [Elimination::BestSubset, Elimination::Confidence, Elimination::Aicc] {
         let options = FitOptions { elimination, keep_all: false, ..absolute() };
         let m = fit(&text(30, 5, x, y), &options).model;
         assert!(m.terms[0].relevant && m.terms[1].relevant, "{elimination:?}: {:?}", m.terms);
@@ -206,7 +159,8 @@ fn predicted_weights_do_not_lean_towards_fast_samples() {
     }
     let fit = |weights| {
         // Without robust fitting, although the samples look like two speeds.
-        let options = FitOptions { weights, robust: None, search: Search::Never, ..FitOptions::default() };
+        let options =
+            FitOptions { weights, robust: Robust::None, search: Search::Never, ..FitOptions::default() };
         coefficients(&fit(&rows, &options).model)
     };
     close(&fit(Weights::Predicted), &[1.0, 1.0], 1e-9);
@@ -366,7 +320,8 @@ fn a_knee_beside_more_terms_than_samples_is_no_panic() {
     let multiples = (1..=16).map(|factor| format!("{factor}*x"));
     let terms: Vec<_> = multiples.chain(["knee(x)".into()]).map(|term| parse(&term).unwrap()).collect();
     let structure = Structure { inputs: vec!["x".into()], terms, ..Structure::default() };
-    let options = FitOptions { keep_all: true, robust: None, search: Search::Never, ..FitOptions::default() };
+    let options =
+        FitOptions { keep_all: true, robust: Robust::None, search: Search::Never, ..FitOptions::default() };
     for count in 6..=15 {
         let mut text = String::from("model M (x)\n");
         for i in 1..=count {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use strata_fit::{Elimination, Search, Weights};
+use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 use super::values::prefix;
-pub(super) use super::values::{Binding, Outliers, duration, node_count, percentage};
+pub(super) use super::values::{Binding, duration, node_count, percentage};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -509,19 +509,17 @@ pub(super) struct How {
     #[arg(long)]
     pub(super) keep_all: bool,
     /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval`
-    /// or `confidence` (its interval includes zero, as in the thesis), `aicc` (corrected Akaike
-    /// criterion) or `leave-one-out` (errors of samples predicted from all others); `best-subset`
-    /// where neither this nor the spec says.
+    /// or `confidence` (its interval includes zero, as in the thesis), or `aicc` (corrected Akaike
+    /// criterion); `best-subset` where neither this nor the spec says.
     #[arg(long, value_name = "BY")]
     pub(super) eliminate: Option<Elimination>,
     /// What relative errors are relative to: `predicted` times, which noise does not bias, or
     /// `measured` ones (as in the thesis); `predicted` where neither this nor the spec says.
     #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
     pub(super) weights: Option<Weights>,
-    /// Leave outliers out (`reject`, as where neither this nor the spec says), give them less
-    /// weight (`huber`, `bisquare`), or all of it (`none`).
+    /// Leave outliers out (`reject`, as where neither this nor the spec says), or not (`none`).
     #[arg(long, value_name = "HOW")]
-    pub(super) robust: Option<Outliers>,
+    pub(super) robust: Option<Robust>,
     /// The mean relative error of verification up to which a model passes, for example `15%`; 10 %
     /// where neither this nor the spec says.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
@@ -534,9 +532,6 @@ pub(super) struct How {
     /// neither this nor the spec says.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(super) search: Option<Search>,
-    /// The most pieces that the search may cut the range of an input into, 4 unless told.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=4))]
-    pub(super) pieces: Option<u8>,
 }
 
 /// What `fit` takes. What it says counts more than what the spec says, or the samples with the

@@ -85,9 +85,8 @@ impl From<&How> for Overrides {
             nonnegative: args.nonnegative,
             elimination: args.eliminate,
             weights: args.weights,
-            robust: args.robust.map(|outliers| outliers.0),
+            robust: args.robust,
             search: args.search,
-            pieces: args.pieces.map(usize::from),
             accept: args.accept,
             ..Self::default()
         }

@@ -3,21 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use strata_fit::Robust;
 use strata_model::Seconds;
 use strata_model::expr::is_name;
-
-/// How outliers lose their weight; `none`: they do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Outliers(pub(super) Option<Robust>);
-
-impl FromStr for Outliers {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(Self(None)) } else { text.parse().map(|how| Self(Some(how))) }
-    }
-}
 
 /// An input and its value, `keys=1000`.
 #[derive(Clone, Debug)]

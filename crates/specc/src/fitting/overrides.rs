@@ -19,11 +19,9 @@ pub struct Overrides {
     /// What relative errors are relative to.
     pub weights: Option<Weights>,
     /// How outliers lose their weight; `Some(None)`: they do not, whatever the spec says.
-    pub robust: Option<Option<Robust>>,
+    pub robust: Option<Robust>,
     /// When to search for terms.
     pub search: Option<Search>,
-    /// The most pieces that the search may cut a range into.
-    pub pieces: Option<usize>,
     /// The error of verification that is accepted, a fraction.
     pub accept: Option<f64>,
     /// The column of the variances.
@@ -62,7 +60,6 @@ impl Overrides {
             robust: self.robust.unwrap_or(own.robust),
             nonnegative: own.nonnegative || self.nonnegative,
             search: self.search.unwrap_or(own.search),
-            pieces: self.pieces.unwrap_or(own.pieces),
             accept: self.accept.unwrap_or(own.accept),
             ..own
         }

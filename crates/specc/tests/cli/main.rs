@@ -210,7 +210,7 @@ fn questions_that_cannot_be_answered_say_what_could_be_asked() {
         (1, &["choose", "out/models.toml", "job", "n=1", "--pin", "job=step"], "(did you mean `steps`?)"),
         (2, &["advise", "out/models.toml", "--spec", "job.spec", "Stesp"], "(did you mean `Steps`?)"),
         (2, &["export", "samples.txt", "--to", "samples", "--model", "Stesp"], "(did you mean `Steps`?)"),
-        (2, &["fit", "samples.txt", "--robust", "hubert"], "(did you mean `huber`?)"),
+        (2, &["fit", "samples.txt", "--robust", "rejct"], "(did you mean `reject`?)"),
         (2, &["profile", "job.spec", "-o", "x", "--on", "thread"], "(did you mean `threads`?)"),
         (2, &["calibate", "job.spec"], "'calibrate'"),
         (2, &["predict", "out/models.toml", "Flat"], "n=VALUE"),
