@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod codegen;
+mod licences;
 mod long;
 mod mpi;
 mod mutants;
@@ -39,6 +40,10 @@ enum Chore {
         /// Do not install anything: skip the MPI part where MPI is missing.
         #[arg(long)]
         no_install: bool,
+        /// Only what belongs before every commit: formatting, licences, and the unit tests of all
+        /// crates.
+        #[arg(long, conflicts_with_all = ["no_install", "long"])]
+        quick: bool,
         /// Also what takes long: AddressSanitizer and Miri where a nightly toolchain has them, a
         /// minute of damaged files, and tests whose standard error cannot be written. 15 minutes
         /// more on two cores.
@@ -65,7 +70,8 @@ enum Chore {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Setup => mpi::setup(),
-        Chore::Test { no_install, long } => steps::test(no_install, long),
+        Chore::Test { quick: true, .. } => steps::quick(),
+        Chore::Test { no_install, long, .. } => steps::test(no_install, long),
         Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),
         Chore::Mutants { only: None } => mutants::run(),

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{long, mpi};
+use crate::{licences, long, mpi};
 
 /// What all steps without MPI build, and `codegen`, so that they share what is built: cargo builds
 /// dependencies anew for each set of features and members.
@@ -25,8 +25,16 @@ pub(crate) struct Check {
     pub(crate) environment: &'static [(&'static str, &'static str)],
 }
 
+const FORMAT: Check = Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+
+/// In the same build as all tests.
+const UNITS: Check = Check {
+    name: "unit tests",
+    arguments: &["test", BUILT[0], BUILT[1], BUILT[2], "--lib", "--bins", "--no-fail-fast"],
+    environment: &[("INSTA_UPDATE", "no")],
+};
+
 const PLAIN: &[Check] = &[
-    Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Check {
         name: "lints",
         arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
@@ -201,6 +209,17 @@ impl Tally {
         }
     }
 
+    fn licences(&mut self) {
+        println!("\n== licences of dependencies ==");
+        self.step("licences of dependencies", licences::check);
+    }
+
+    fn end(self) -> Result<(), String> {
+        let Self { passed, failed, skipped } = self;
+        println!("\n{passed} passed, {} failed, {skipped} skipped", failed.len());
+        if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+    }
+
     /// Leaves out `count` steps.
     pub(crate) fn skip(&mut self, what: &str, count: usize, why: &str) {
         println!("\n== {what}: skipped ==\n{why}");
@@ -214,6 +233,8 @@ impl Tally {
 /// The names of the steps that failed.
 pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     let mut tally = Tally::default();
+    tally.cargo(&FORMAT);
+    tally.licences();
     PLAIN.iter().for_each(|step| tally.cargo(step));
     match mpi_ready(no_install) {
         Ok(()) => WITH_MPI.iter().for_each(|step| tally.cargo(step)),
@@ -222,9 +243,19 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     if long {
         long::run(&mut tally);
     }
-    let Tally { passed, failed, skipped } = tally;
-    println!("\n{passed} passed, {} failed, {skipped} skipped", failed.len());
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+    tally.end()
+}
+
+/// Runs what belongs before every commit.
+///
+/// # Errors
+/// The names of the steps that failed.
+pub(crate) fn quick() -> Result<(), String> {
+    let mut tally = Tally::default();
+    tally.cargo(&FORMAT);
+    tally.licences();
+    tally.cargo(&UNITS);
+    tally.end()
 }
 
 fn mpi_ready(no_install: bool) -> Result<(), String> {
