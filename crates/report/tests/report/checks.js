@@ -45,19 +45,24 @@ function contrast(one, other) {
   return (high + 0.05) / (low + 0.05);
 }
 
-// What is behind the middle of an element: the last field that is drawn there before it, or what the
-// elements around it are painted with.
+// The fields of a drawing with what they are filled with, in the order in which they are drawn.
+const fields = new WeakMap();
+function filled(svg, view) {
+  if (!fields.has(svg)) {
+    const all = [...svg.querySelectorAll("rect")].map(field => [field.getBoundingClientRect(), view.getComputedStyle(field).fill]);
+    fields.set(svg, all.filter(([_, fill]) => fill != "none"));
+  }
+  return fields.get(svg);
+}
+
+// What is behind the middle of an element: the last field that is drawn there, or what the elements
+// around it are painted with.
 function behind(element, view) {
   const box = element.getBoundingClientRect();
   const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
   const svg = element.closest("svg");
-  let found;
-  for (const field of svg?.querySelectorAll("rect") ?? []) {
-    const area = field.getBoundingClientRect();
-    if (area.left > x || x > area.right || area.top > y || y > area.bottom) continue;
-    const fill = view.getComputedStyle(field).fill;
-    if (fill != "none") found = fill;
-  }
+  const holds = ([area]) => area.left <= x && x <= area.right && area.top <= y && y <= area.bottom;
+  let found = svg ? filled(svg, view).findLast(holds)?.[1] : undefined;
   for (let around = element; !found && around; around = around.parentElement) {
     const painted = view.getComputedStyle(around).backgroundColor;
     if (colour(painted).a > 0) found = painted;
@@ -69,9 +74,9 @@ function look(doc, width, wrong) {
   const view = doc.defaultView;
   doc.querySelectorAll("details").forEach(details => details.open = true);
   if (doc.documentElement.scrollWidth > width) wrong(`it scrolls sideways: ${doc.documentElement.scrollWidth} pixels`);
-  for (const element of doc.querySelectorAll("main *, header *, nav *, footer *")) {
+  for (const element of doc.querySelectorAll("body *:not(svg *)")) {
     const box = element.getBoundingClientRect();
-    if (box.right > width + 1 && visible(element) && !element.closest(".scroll > *, svg *") && !clipped(element, view)) {
+    if (box.right > width + 1 && visible(element) && !element.closest(".scroll > *") && !clipped(element, view)) {
       wrong(`${element.tagName} ${element.textContent.trim().slice(0, 40)} reaches beyond the page`);
     }
   }
@@ -155,7 +160,7 @@ function look(doc, width, wrong) {
     if (doc.activeElement != element) wrong(`keys do not reach ${name}`);
     else if (view.getComputedStyle(element).outlineStyle == "none") wrong(`${name} has no outline`);
   }
-  for (const box of doc.querySelectorAll("*")) {
+  for (const box of doc.querySelectorAll("body *:not(svg *)")) {
     const style = view.getComputedStyle(box);
     if (style.overflowX == "auto" && box.tabIndex != 0) wrong(`keys cannot scroll ${box.className}`);
   }
