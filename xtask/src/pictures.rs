@@ -13,18 +13,8 @@ pub(crate) const PICTURES: &[(&str, &str, &str)] = &[
     ("examples/own-library/models", "Naive: Relative error against n", "docs/pictures/report-errors.svg"),
 ];
 
-/// What the page's style sheet says of figures, for paper and for readers who have it dark.
-const STYLE: &str = "<style>\n\
-    text { font: 13px system-ui, sans-serif; fill: #1a1a1a; }\n\
-    polyline { fill: none; }\n\
-    .fitted { fill: #0072b2; opacity: .6; }\n\
-    .page { fill: #fff; }\n\
-    @media (prefers-color-scheme: dark) {\n\
-    .page { fill: #0d1117; }\n\
-    .label { fill: #e6edf3; }\n\
-    polyline[stroke=\"#1A1A1A\"] { stroke: #8b949e; }\n\
-    }\n\
-    </style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
+/// Where the style sheet of a report goes on to what is not of figures.
+const OF_THE_PAGE: &str = "/* The page. */";
 
 /// The figure of this title in a report, with its colours in it.
 pub(crate) fn picture(report: &str, title: &str) -> Option<String> {
@@ -32,5 +22,7 @@ pub(crate) fn picture(report: &str, title: &str) -> Option<String> {
     let begin = report[..named].rfind("<svg ")?;
     let end = named + report[named..].find("</svg>")? + "</svg>".len();
     let (tag, rest) = report[begin..end].split_once('>')?;
-    Some(format!("{tag}>\n{STYLE}{}\n", rest.trim_start()))
+    let (style, _) = report.split_once("<style>\n")?.1.split_once(OF_THE_PAGE)?;
+    let paper = "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>";
+    Some(format!("{tag}>\n<style>\n{style}</style>\n{paper}\n{}\n", rest.trim_start()))
 }

@@ -2,7 +2,8 @@
 
 use plotters::prelude::*;
 
-use crate::plot::{INK, Named, VERIFY, chart, draw, value_text};
+use crate::marks::Marks;
+use crate::plot::{Frame, INK, Named, SIZE, VERIFY, chart, draw, value_text};
 use crate::scale::Scale;
 
 /// Maximum number of bars, and of bar widths from zero to the last.
@@ -10,7 +11,6 @@ const MOST: f64 = 24.0;
 const FURTHEST: f64 = 40.0;
 /// The least width, in per cent; smaller errors count as exact.
 const LEAST: f64 = 0.01;
-const SIZE: (u32, u32) = (360, 280);
 
 /// Counts of values in ranges of equal width.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,14 +70,15 @@ impl Histogram {
         });
         draw(SIZE, |root| {
             let named = |scale, name| Named { scale, name };
-            let mut chart = chart(root, named(&x, "relative error, %"), named(&y, "held-out samples"), true)?;
+            let mut chart =
+                chart(root, named(&x, "relative error, %"), named(&y, "held-out samples"), Frame::new(true))?;
             for (from, to, count) in self.bars().filter(|(_, _, count)| *count > 0) {
                 let corners = [(from, 0.0), (to, count as f64)];
                 chart.draw_series([Rectangle::new(corners, VERIFY.mix(0.75).filled())])?;
                 chart.draw_series([Rectangle::new(corners, INK.stroke_width(1))])?;
             }
             chart.draw_series([PathElement::new(vec![(0.0, 0.0), (0.0, 1.08 * most as f64)], INK)])?;
-            Ok(())
+            Ok(Marks::default())
         })
     }
 }

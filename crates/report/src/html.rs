@@ -30,12 +30,13 @@ impl Display for Escaped<'_> {
 pub(crate) struct Page {
     pub(crate) text: String,
     figures: usize,
-    tables: usize,
+    matrices: usize,
 }
 
 /// A drawing with its texts. Plain text, except the drawing.
 pub(crate) struct Figure<'a> {
-    pub(crate) svg: &'a str,
+    /// One for every screen, or one for wide screens and one for narrow ones.
+    pub(crate) svg: &'a [String],
     /// Its name, which a screen reader reads first.
     pub(crate) title: &'a str,
     /// Its description for people who cannot see it.
@@ -49,16 +50,34 @@ impl Page {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Begins a table in a box that scrolls, also by keys, if the table is too wide. A column whose
-    /// name begins with `#` holds numbers.
+    /// Begins a table. A column whose name begins with `#` holds numbers.
     pub(crate) fn begin_table(&mut self, caption: &str, columns: &[&str]) {
-        self.tables += 1;
-        let number = self.tables;
+        self.add(format_args!("<table>\n"));
+        self.head("", caption, columns);
+    }
+
+    pub(crate) fn end_table(&mut self) {
+        self.add(format_args!("</tbody>\n</table>\n"));
+    }
+
+    /// Begins a table that may have many columns, in a box that scrolls, also by keys.
+    pub(crate) fn begin_matrix(&mut self, caption: &str, columns: &[&str]) {
+        self.matrices += 1;
+        let number = self.matrices;
         self.add(format_args!(
-            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-{number}\"><table>\n\
-             <caption id=\"table-{number}\">{}</caption>\n<thead><tr>",
-            Escaped(caption)
+            "<p class=\"hint\">What does not fit scrolls sideways.</p>\n\
+             <div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-{number}\"><table>\n"
         ));
+        self.head(&format!(" id=\"table-{number}\""), caption, columns);
+    }
+
+    pub(crate) fn end_matrix(&mut self) {
+        self.end_table();
+        self.add(format_args!("</div>\n"));
+    }
+
+    fn head(&mut self, id: &str, caption: &str, columns: &[&str]) {
+        self.add(format_args!("<caption{id}>{}</caption>\n<thead><tr>", Escaped(caption)));
         for column in columns {
             match column.strip_prefix('#') {
                 Some(name) => self.add(format_args!("<th scope=\"col\" class=\"n\">{}</th>", Escaped(name))),
@@ -68,25 +87,25 @@ impl Page {
         self.add(format_args!("</tr></thead>\n<tbody>\n"));
     }
 
-    pub(crate) fn end_table(&mut self) {
-        self.add(format_args!("</tbody>\n</table></div>\n"));
-    }
-
     pub(crate) fn figure(&mut self, figure: &Figure<'_>) {
-        self.figures += 1;
-        let number = self.figures;
         let Figure { svg, title, description, caption } = figure;
-        let begin = format!(
-            "<svg role=\"img\" aria-labelledby=\"figure-{number}\" aria-describedby=\"about-{number}\" "
-        );
-        let svg = svg.trim_start().replacen("<svg ", &begin, 1);
-        let (tag, rest) = svg.split_once('>').unwrap_or((&svg, ""));
-        self.add(format_args!(
-            "<figure>\n{tag}>\n<title id=\"figure-{number}\">{}</title>\n<desc id=\"about-{number}\">{}</desc>{rest}\
-             <figcaption>{}</figcaption>\n</figure>\n",
-            Escaped(title),
-            Escaped(description),
-            Escaped(caption)
-        ));
+        self.add(format_args!("<figure>\n"));
+        let classes =
+            if let [_, _] = svg { &["class=\"wide\" ", "class=\"narrow\" "][..] } else { &[""][..] };
+        for (svg, class) in svg.iter().zip(classes) {
+            self.figures += 1;
+            let number = self.figures;
+            let begin = format!(
+                "<svg {class}role=\"img\" aria-labelledby=\"figure-{number}\" aria-describedby=\"about-{number}\" "
+            );
+            let svg = svg.trim_start().replacen("<svg ", &begin, 1);
+            let (tag, rest) = svg.split_once('>').unwrap_or((&svg, ""));
+            self.add(format_args!(
+                "{tag}>\n<title id=\"figure-{number}\">{}</title>\n<desc id=\"about-{number}\">{}</desc>{rest}",
+                Escaped(title),
+                Escaped(description)
+            ));
+        }
+        self.add(format_args!("<figcaption>{}</figcaption>\n</figure>\n", Escaped(caption)));
     }
 }

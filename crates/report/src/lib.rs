@@ -9,10 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod curves;
+mod help;
 mod histogram;
 mod html;
 mod json;
+mod judged;
 mod map;
+mod marks;
 mod models;
 mod overview;
 mod page;
@@ -22,13 +25,16 @@ mod residuals;
 mod scale;
 mod selection;
 
-use strata_model::{ModelSet, Samples};
+use strata_model::set::Model;
+use strata_model::{ModelSet, Samples, number_text};
 
-pub use curves::{Curve, Curves, Measured};
+pub use curves::{Crossing, Curve, Curves, Measured};
+pub use help::Help;
 pub use json::fit_json;
+pub use judged::Judged;
 pub use map::{Axis, Cell, Map, SURE};
 pub use residuals::{residuals_to, write_residuals};
-use strata_fit::Fitted;
+use strata_fit::{Fitted, Residual};
 
 /// The contents of a page. Everything but the set may be empty.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +51,10 @@ pub struct Report<'a> {
     pub maps: &'a [Map],
     /// Predicted times along the inputs of libraries, drawn in order.
     pub curves: &'a [Curves],
+    /// Choices that were timed against other ways, those of a library together.
+    pub judged: &'a [Judged],
+    /// Which samples would help the choices of each library.
+    pub help: &'a [Help],
 }
 
 impl Report<'_> {
@@ -56,4 +66,14 @@ impl Report<'_> {
     pub fn html(&self) -> String {
         page::page(self)
     }
+}
+
+/// A sample's inputs and times, in words: `n = 5, width = 8: 2.1 ms, predicted 2 ms`.
+#[must_use]
+pub fn told(model: &Model, residual: &Residual) -> String {
+    let inputs = model.inputs.iter().zip(&residual.inputs);
+    let inputs: Vec<String> =
+        inputs.map(|(input, value)| format!("{} = {}", input.name, number_text(*value))).collect();
+    let [observed, predicted] = [residual.observed, residual.predicted].map(plot::time_text);
+    format!("{}: {observed}, predicted {predicted}", inputs.join(", "))
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use strata_select::Odds;
 
-use crate::plot::{Named, chart, draw, font_size, value_text};
+use crate::curves::Crossing;
+use crate::judged::Judged;
+use crate::marks::{Marks, Place};
+use crate::plot::{Chart, FONT, Frame, Named, chart, draw, value_text};
 use crate::scale::{Scale, text_width};
 
 /// The least probability of being the fastest at which a choice counts as certain.
@@ -24,11 +26,7 @@ const COLOURS: [(u8, u8, u8); 8] = [
     (150, 160, 220),
     (190, 190, 190),
 ];
-/// The width at which labels are readable on a phone.
-const WIDTH: u32 = 460;
 const ROW: u32 = 24;
-/// The heights of text in cells, in pixels.
-const FONTS: (f64, f64) = (8.0, 11.0);
 
 /// One axis of a map: an input and its values, ascending.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +48,17 @@ impl Axis {
             }
         }
         value_text(value)
+    }
+
+    /// The position of a value among the cells, on a line between those of its neighbours.
+    fn place(&self, value: f64) -> f64 {
+        let next = self.values.partition_point(|other| *other <= value);
+        let (Some(before), Some(after)) =
+            (next.checked_sub(1).and_then(|at| self.values.get(at)), self.values.get(next))
+        else {
+            return next.saturating_sub(1) as f64;
+        };
+        next as f64 - 1.0 + (value - before) / (after - before)
     }
 }
 
@@ -106,6 +115,8 @@ pub struct Map {
     pub parameters: Vec<Vec<String>>,
     /// One row a value of `y`, one cell a value of `x`.
     pub cells: Vec<Vec<Cell>>,
+    /// Where the choice changes along `x`, at some values of `y`, both rising.
+    pub crossings: Vec<Crossing>,
 }
 
 impl Map {
@@ -138,33 +149,31 @@ pub(crate) fn letter(index: usize) -> String {
     if index < 26 { last.to_string() } else { format!("{}{last}", letter(index / 26 - 1)) }
 }
 
-/// The map as SVG; `None` if it has no cells.
-pub(crate) fn svg(map: &Map) -> Option<String> {
+/// The map as SVG with the choices that were judged; `None` if it has no cells.
+pub(crate) fn svg(map: &Map, judged: &[&Judged], width: u32) -> Option<String> {
     let (columns, rows) = (map.x.values.len(), map.y.values.len());
     if columns == 0 || rows == 0 {
         return None;
     }
-    let size = (WIDTH, (90 + ROW * rows.min(100) as u32).clamp(150, 720));
+    let size = (width, (90 + ROW * rows.min(100) as u32).clamp(150, 720));
     draw(size, |root| {
-        let cell_width = f64::from(WIDTH - 80) / columns as f64;
-        let cell_height = f64::from(size.1 - 60) / rows as f64;
         let x = Scale::cells(&map.x.values, Axis::label);
         let blank: fn(f64) -> String = |_| String::new();
         let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
         let named = |scale, name| Named { scale, name };
-        let mut chart = chart(root, named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()), false)?;
+        let (x_named, y_named) = (named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()));
+        let mut chart = chart(root, x_named, y_named, Frame::new(false))?;
+        let place = |chart: &Chart<'_, '_>, x, y| -> Place { chart.backend_coord(&(x, y)) };
+        let (corner, opposite) = (place(&chart, 0.0, 0.0), place(&chart, 1.0, 1.0));
+        let cell_width = f64::from(opposite.0 - corner.0);
         // All cells show as much as the cell with the longest text has space for: letter and
-        // parameters, the letter, or nothing.
+        // parameters, or the letter; else cells that are alike share a letter.
         let text = |cell: &Cell, full: bool| {
             letter(cell.winner) + &if full { cell.values().join(",") } else { String::new() }
         };
-        let font_of = |full: bool| {
-            let widest = map.all().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
-            // Some padding on both sides.
-            let font = (cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1);
-            (font >= FONTS.0).then_some((full, font))
-        };
-        let written = font_of(true).or_else(|| font_of(false));
+        let width = |cell: &Cell, full: bool| text_width(&text(cell, full), FONT) + 0.3 * FONT;
+        let written = [true, false].into_iter().find(|full| map.all().all(|c| width(c, *full) < cell_width));
+        let mut marks = Marks::default();
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
             let Some(cell) = map.cells.get(row).and_then(|cells| cells.get(column)) else { continue };
             let (left, low) = (column as f64 - 0.5, row as f64 - 0.5);
@@ -175,13 +184,37 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
                 chart.draw_series([hatch(left, low)])?;
             }
             chart.draw_series([Rectangle::new(corners, WHITE.stroke_width(1))])?;
-            if let Some((full, font)) = written {
-                let style = ("sans-serif", font_size(font)).into_text_style(root);
-                let style = style.pos(Pos::new(HPos::Center, VPos::Center));
-                chart.draw_series([Text::new(text(cell, full), (left + 0.5, low + 0.5), style)])?;
+        }
+        let alike = |a: &Cell, b: &Cell| written.is_none() && a.winner == b.winner;
+        let rows = map.cells.iter().enumerate().filter(|_| f64::from(corner.1 - opposite.1) > FONT);
+        for (row, cells) in rows {
+            let mut column = 0;
+            for run in cells.chunk_by(alike) {
+                let (length, full) = (run.len() as f64, written.unwrap_or(false));
+                let middle = column as f64 + (length - 1.0) / 2.0;
+                if width(&run[0], full) < length * cell_width {
+                    marks.text(place(&chart, middle, row as f64), "middle", "cell", &text(&run[0], full));
+                }
+                column += run.len();
             }
         }
-        Ok(())
+        for one in judged {
+            let y = if map.y.name.is_empty() {
+                Some(0.0)
+            } else {
+                one.value(&map.y.name).map(|y| map.y.place(y))
+            };
+            if let (Some(x), Some(y)) = (one.value(&map.x.name), y) {
+                one.mark(&mut marks, place(&chart, map.x.place(x), y));
+            }
+        }
+        for crossing in &map.crossings {
+            let y = crossing.across.map_or(0.0, |across| map.y.place(across));
+            // Below the text of the cells.
+            let at = place(&chart, map.x.place(crossing.at), y - 0.33);
+            marks.diamond(at, "crossing", &crossing.told(&map.x.name));
+        }
+        Ok(marks)
     })
 }
 
@@ -217,6 +250,15 @@ mod tests {
     #[test]
     fn letters_do_not_end() {
         assert_eq!([0, 25, 26, 27, 26 * 27].map(letter), ["A", "Z", "AA", "AB", "AAA"]);
+    }
+
+    #[test]
+    fn values_have_places_among_cells() {
+        let axis = Axis { name: "n".into(), values: vec![4.0, 8.0, 16.0] };
+        assert_eq!(
+            [1.0, 4.0, 6.0, 8.0, 12.0, 16.0, 99.0].map(|v| axis.place(v)),
+            [0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.0]
+        );
     }
 
     #[test]

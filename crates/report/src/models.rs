@@ -7,13 +7,16 @@ use strata_model::set::{Kind, Model, Nodes};
 use crate::histogram::Histogram;
 use crate::html::{Escaped, Figure, Page};
 use crate::overview::{Badge, list, r2_text};
-use crate::plot::{self, Plot, Point};
+use crate::plot::{self, Cloud, Plot, Point};
+use crate::told;
 use strata_fit::stats::confidence;
 use strata_fit::{Fitted, Residual};
 use strata_model::{count, percent};
 
 /// Standard deviations on both sides that contain 95 % of the values.
 const TWO_SIDED: f64 = 1.96;
+/// Samples with the greatest errors that are listed.
+const GREATEST: usize = 10;
 
 /// The section of a model; its plots show at most `points` samples each.
 pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, points: usize) {
@@ -208,12 +211,13 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     }
     let name = &model.name;
     let points = |x: &dyn Fn(&Residual) -> f64, y: &dyn Fn(&Residual, f64) -> f64| -> Vec<Point> {
-        let point = |r: &Residual| {
+        let point = |(sample, r): (usize, &Residual)| {
             let noise = [-1.0, 1.0].map(|sign| y(r, r.observed * (1.0 + sign * TWO_SIDED * r.noise)));
             let noise = (noise[0].min(noise[1]), noise[0].max(noise[1]));
-            Point { verify: r.verify, x: x(r), y: y(r, r.observed), noise, error: r.relative_error() }
+            let (verify, error) = (r.verify, r.relative_error());
+            Point { verify, sample, x: x(r), y: y(r, r.observed), noise, error }
         };
-        residuals.iter().map(point).collect()
+        residuals.iter().enumerate().map(point).collect()
     };
     let error_of = |r: &Residual, observed: f64| {
         100.0 * if observed == r.predicted { 0.0 } else { (observed - r.predicted) / r.observed }
@@ -224,7 +228,8 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     let worst = format!("The greatest relative error is {}.", percent(worst));
     page.add(format_args!(
         "<p class=\"legend\">In the plots circles are samples that were fitted, triangles samples held out; relative error is \
-         (observed - predicted) / observed. A bar is the noise of the sample: where it does not reach the line, the model is off.</p>\n<div class=\"figures\">\n"
+         (observed - predicted) / observed. A bar is the noise of the sample: where it does not reach the line, the model is off. A pointer on a \
+         sample tells its inputs.</p>\n<div class=\"figures\">\n"
     ));
     let mut show = |plot: Option<Plot>, title: &str, what: &str| {
         if let Some(plot) = plot {
@@ -232,27 +237,29 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
             let description = format!("{} of {} samples are drawn. {worst}", plot.drawn, plot.all);
             let title = format!("{name}: {title}");
             page.figure(&Figure {
-                svg: &plot.svg,
+                svg: &[plot.svg],
                 title: &title,
                 description: &description,
                 caption: &caption,
             });
         }
     };
+    let told = |sample: usize| residuals.get(sample).map_or(String::new(), |r| told(model, r));
+    let cloud = |points| Cloud { points, most, told: &told };
     show(
-        plot::observed_against_predicted(&points(&|r| r.predicted, &|_, observed| observed), most),
+        plot::observed_against_predicted(&cloud(points(&|r| r.predicted, &|_, observed| observed))),
         "Observed against predicted time",
         "On the line they agree.",
     );
     show(
-        plot::errors_against_prediction(&points(&|r| r.predicted, &error_of), most),
+        plot::errors_against_prediction(&cloud(points(&|r| r.predicted, &error_of))),
         "Relative error against predicted time",
         "A pattern means that a term is missing.",
     );
     for (i, input) in model.inputs.iter().enumerate() {
         let at = |r: &Residual| r.inputs.get(i).copied().unwrap_or(f64::NAN);
         let title = format!("Relative error against {}", input.name);
-        show(plot::errors_against_input(&points(&at, &error_of), most, &input.name), &title, "");
+        show(plot::errors_against_input(&cloud(points(&at, &error_of)), &input.name), &title, "");
     }
     let held_out: Vec<f64> = residuals.iter().filter(|r| r.verify).map(error).collect();
     let histogram = Histogram::new(&held_out);
@@ -264,7 +271,7 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
             format!(" {left_out} without a relative error are left out.")
         };
         page.figure(&Figure {
-            svg: &svg,
+            svg: &[svg],
             title: &format!("{name}: errors of the samples held out"),
             description: &format!("Samples by relative error: {}.", histogram.description()),
             caption: &format!(
@@ -274,6 +281,25 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
         });
     }
     page.add(format_args!("</div>\n"));
+    greatest_errors(page, model, residuals);
+}
+
+/// The samples that the model errs most at, for those who have no pointer.
+fn greatest_errors(page: &mut Page, model: &Model, residuals: &[Residual]) {
+    let mut worst: Vec<&Residual> = residuals.iter().collect();
+    worst.sort_by(|a, b| b.relative_error().abs().total_cmp(&a.relative_error().abs()));
+    page.add(format_args!("<details>\n<summary>The samples with the greatest errors</summary>\n"));
+    let caption = format!("{}: samples with the greatest relative errors", model.name);
+    page.begin_table(&caption, &["Sample", "#Error"]);
+    for r in worst.iter().take(GREATEST) {
+        page.add(format_args!(
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td></tr>\n",
+            Escaped(&told(model, r)),
+            Escaped(&percent(r.relative_error()))
+        ));
+    }
+    page.end_table();
+    page.add(format_args!("</details>\n"));
 }
 
 /// The number of points that a plot leaves out, as the end of a caption; empty if it shows all.

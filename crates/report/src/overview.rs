@@ -52,10 +52,7 @@ pub(crate) fn summary(page: &mut Page, report: &Report<'_>) {
         page.add(format_args!("<p>There are no models.</p>\n</section>\n"));
         return;
     }
-    page.begin_table(
-        "Every model with its verdict. MRE is the mean relative error.",
-        &["Model", "Verdict", "#MRE of verification", "#MRE of fit", "#R²", "#Samples", "Terms kept"],
-    );
+    page.begin_table("Every model with its verdict. MRE is the mean relative error.", &COLUMNS);
     for model in &set.models {
         row(page, model);
     }
@@ -63,16 +60,12 @@ pub(crate) fn summary(page: &mut Page, report: &Report<'_>) {
     page.add(format_args!("</section>\n"));
 }
 
+/// Of the table of all models.
+const COLUMNS: [&str; 7] =
+    ["Model", "Verdict", "#MRE of verification", "#MRE of fit", "#R²", "#Samples", "Terms kept"];
+
 fn row(page: &mut Page, model: &Model) {
     page.add(format_args!("<tr><th scope=\"row\"><a href=\"#model-{0}\">{0}</a></th>", Escaped(&model.name)));
-    if let Kind::Factored { expression } = &model.kind {
-        page.add(format_args!(
-            "<td>factored</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td>\
-             <td><code>= {}</code></td></tr>\n",
-            Escaped(expression)
-        ));
-        return;
-    }
     if model.kind == Kind::Unmeasured {
         page.add(format_args!(
             "<td class=\"why\" colspan=\"6\">not known: {}</td></tr>\n",
@@ -80,26 +73,44 @@ fn row(page: &mut Page, model: &Model) {
         ));
         return;
     }
-    let why = match model.verdict {
-        Verdict::Verified => String::new(),
-        Verdict::Doubtful if !model.doubts.is_empty() => model.doubts.join("; "),
-        _ => model.reason.clone(),
+    let cells = if let Kind::Factored { expression } = &model.kind {
+        let none = "–".to_owned();
+        [
+            "factored".to_owned(),
+            none.clone(),
+            none.clone(),
+            none.clone(),
+            none,
+            code(&format!("= {expression}")),
+        ]
+    } else {
+        let why = match model.verdict {
+            Verdict::Verified => String::new(),
+            Verdict::Doubtful if !model.doubts.is_empty() => model.doubts.join("; "),
+            _ => model.reason.clone(),
+        };
+        let why = if why.is_empty() { why } else { format!(": {why}") };
+        let kept = model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.as_str());
+        [
+            format!("{}{}", Badge(model.verdict), Escaped(&why)),
+            Escaped(&model.mre_verify.map_or("–".into(), percent)).to_string(),
+            Escaped(&percent(model.mre_fit)).to_string(),
+            r2_text(model.r2),
+            format!("{} + {}", model.samples, model.verify_samples),
+            code(&kept.collect::<Vec<_>>().join(", ")),
+        ]
     };
-    let why = if why.is_empty() { why } else { format!(": {why}") };
-    let kept: Vec<&str> =
-        model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.as_str()).collect();
-    page.add(format_args!(
-        "<td class=\"why\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-         <td class=\"n\">{} + {}</td><td><code>{}</code></td></tr>\n",
-        Badge(model.verdict),
-        Escaped(&why),
-        Escaped(&model.mre_verify.map_or("–".into(), percent)),
-        Escaped(&percent(model.mre_fit)),
-        r2_text(model.r2),
-        model.samples,
-        model.verify_samples,
-        Escaped(&kept.join(", "))
-    ));
+    // On a phone the cells of a model are below each other, each with its column's name.
+    for (column, cell) in COLUMNS.iter().skip(1).zip(&cells) {
+        let number = if column.starts_with('#') { " class=\"n\"" } else { "" };
+        let column = Escaped(column.trim_start_matches('#'));
+        page.add(format_args!("<td{number} data-column=\"{column}\">{cell}</td>"));
+    }
+    page.add(format_args!("</tr>\n"));
+}
+
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", Escaped(text))
 }
 
 /// R² in four digits, without the minus sign that rounding may leave on a zero.

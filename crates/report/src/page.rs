@@ -3,8 +3,10 @@
 use strata_model::set::Kind;
 
 use crate::html::{Escaped, Page};
-use crate::{Report, curves, models, overview, provenance, selection};
+use crate::{Report, curves, help, judged, models, overview, provenance, selection};
 
+/// Figures, also where they stand alone.
+const FIGURES: &str = include_str!("figures.css");
 const STYLE: &str = include_str!("style.css");
 
 /// Approximate number of points drawn on a page, for any number of models.
@@ -25,7 +27,7 @@ pub(crate) fn page(report: &Report<'_>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <title>{0}</title>\n<style>\n{FIGURES}{STYLE}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n<h1>{0}</h1>\n",
         Escaped(&title)
     ));
@@ -37,6 +39,7 @@ pub(crate) fn page(report: &Report<'_>) -> String {
         ("summary", "Summary", true),
         ("curves", "Predicted times", !report.curves.is_empty()),
         ("maps", "Who wins where", !report.maps.is_empty()),
+        ("help", "Which samples would help", !report.help.is_empty()),
         ("models", "Models", !set.models.is_empty()),
         ("provenance", "Where this comes from", true),
     ];
@@ -45,21 +48,25 @@ pub(crate) fn page(report: &Report<'_>) -> String {
     }
     page.add(format_args!("</ul>\n</nav>\n<main id=\"main\" tabindex=\"-1\">\n"));
     overview::summary(&mut page, report);
+    judged::tables(&mut page, report.judged);
     if !report.curves.is_empty() {
         page.add(format_args!(
             "<section aria-labelledby=\"curves\">\n<h2 id=\"curves\">Predicted times</h2>\n"
         ));
         for curves in report.curves {
-            curves::figure(&mut page, curves);
+            curves::figure(&mut page, curves, report.judged);
         }
         page.add(format_args!("</section>\n"));
     }
     if !report.maps.is_empty() {
         page.add(format_args!("<section aria-labelledby=\"maps\">\n<h2 id=\"maps\">Who wins where</h2>\n"));
         for (index, map) in report.maps.iter().enumerate() {
-            selection::map(&mut page, index, map);
+            selection::map(&mut page, index, map, report.judged);
         }
         page.add(format_args!("</section>\n"));
+    }
+    if !report.help.is_empty() {
+        help::section(&mut page, report.help);
     }
     if !set.models.is_empty() {
         page.add(format_args!("<section aria-labelledby=\"models\">\n<h2 id=\"models\">Models</h2>\n"));

@@ -1,8 +1,9 @@
 //! Plots as inline SVG.
 //!
-//! Plots are laid out for a phone, 360 pixels wide, and scale with the page, so that their text is
-//! readable on both. Elements in [`INK`] and [`RULE`] take the page's colours from `style.css`;
-//! there is no background.
+//! Plots are not scaled, so that their text has the size of the page's: they are as wide as a phone
+//! has room ([`NARROW`]), and those that gain by it are drawn a second time for wider screens
+//! ([`WIDE`]). Elements in [`INK`] and [`RULE`] take the page's colours from `figures.css`; there is
+//! no background.
 
 use plotters::chart::ChartContext;
 use plotters::coord::Shift;
@@ -10,6 +11,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use strata_model::number_text;
 
+use crate::marks::Marks;
 use crate::scale::{Room, Scale, cut, text_width};
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -21,27 +23,29 @@ pub(crate) type Failure = DrawingAreaErrorKind<std::io::Error>;
 pub(crate) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x1a);
 /// Grid lines.
 pub(crate) const RULE: RGBColor = RGBColor(0xd0, 0xd0, 0xd0);
-/// Fitted samples; this colour and the next are from Okabe and Ito (2008).
-const FIT: RGBColor = RGBColor(0, 114, 178);
-/// Held-out samples.
+/// Held-out samples in a histogram, from Okabe and Ito (2008).
 pub(crate) const VERIFY: RGBColor = RGBColor(213, 94, 0);
 const LINE: RGBColor = RGBColor(110, 110, 110);
 
 /// The plotting crate's text size divided by the height that its SVG states.
 const SIZE_OVER_PIXELS: f64 = 1.24;
+/// The width in pixels that a phone has room for.
+pub(crate) const NARROW: u32 = 328;
+/// The width of plots on wider screens, and on paper.
+pub(crate) const WIDE: u32 = 680;
 /// The size of most plots.
-const SIZE: (u32, u32) = (360, 280);
-/// The height of labels in pixels.
-const FONT: f64 = 13.0;
+pub(crate) const SIZE: (u32, u32) = (NARROW, 280);
+/// The height of labels in pixels; `figures.css` has the same.
+pub(crate) const FONT: f64 = 14.0;
 const MARGIN: f64 = 9.0;
-/// Space on the right for half of the last label.
-const MARGIN_RIGHT: f64 = 18.0;
 const X_LABELS: f64 = 46.0;
 
 /// A point of a plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) verify: bool,
+    /// Which sample it is.
+    pub(crate) sample: usize,
     pub(crate) x: f64,
     pub(crate) y: f64,
     /// The ends of the interval that contains y nineteen times in twenty if there is only noise.
@@ -49,6 +53,30 @@ pub(crate) struct Point {
     /// The model's error here; points with the greatest errors are drawn even if others are left
     /// out.
     pub(crate) error: f64,
+}
+
+/// Points with what a plot tells of a sample, and how many points it may draw.
+pub(crate) struct Cloud<'a> {
+    pub(crate) points: Vec<Point>,
+    pub(crate) most: usize,
+    pub(crate) told: &'a dyn Fn(usize) -> String,
+}
+
+/// What a chart has beside its axes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) grid: bool,
+    /// The space above.
+    pub(crate) top: f64,
+    /// The space on the right.
+    pub(crate) right: f64,
+}
+
+impl Frame {
+    /// No more space than labels need; on the right that is half of the last one.
+    pub(crate) const fn new(grid: bool) -> Self {
+        Self { grid, top: MARGIN, right: 26.0 }
+    }
 }
 
 /// A drawing, and the number of its points that it shows.
@@ -98,18 +126,20 @@ impl Ranged for Ticked {
     }
 }
 
-/// Draws into an SVG string; `None` if the plotting crate refuses (an empty range, for example).
+/// Draws into an SVG string, with the marks that come of it on top; `None` if the plotting crate
+/// refuses (an empty range, for example).
 pub(crate) fn draw(
     size: (u32, u32),
-    paint: impl for<'a> FnOnce(&Area<'a>) -> Result<(), Failure>,
+    paint: impl for<'a> FnOnce(&Area<'a>) -> Result<Marks, Failure>,
 ) -> Option<String> {
     let mut text = String::new();
-    {
+    let marks = {
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        paint(&root).ok()?;
+        let marks = paint(&root).ok()?;
         root.present().ok()?;
-    }
-    // Attributes with default values, or set in `style.css`, make up more than half of a plot.
+        marks
+    };
+    // Attributes with default values, or set in `figures.css`, make up more than half of a plot.
     // Quotes in texts are escaped, so that only attributes match.
     let label = format!(" font-size=\"{}\" fill=\"#1A1A1A\"", font_size(FONT).round() / SIZE_OVER_PIXELS);
     for (attributes, instead) in [
@@ -118,11 +148,12 @@ pub(crate) fn draw(
         (" stroke=\"none\"", ""),
         ("<polyline fill=\"none\"", "<polyline"),
         (" font-family=\"sans-serif\"", ""),
-        (" opacity=\"0.6\" fill=\"#0072B2\"", " class=\"fitted\""),
-        (&label, " class=\"label\""),
+        (&label, ""),
     ] {
         text = text.replace(attributes, instead);
     }
+    let end = text.rfind("</svg>")?;
+    text.insert_str(end, &marks.svg);
     Some(text)
 }
 
@@ -131,19 +162,20 @@ pub(crate) fn chart<'a, 'b>(
     root: &'a Area<'b>,
     x: Named<'_>,
     y: Named<'_>,
-    grid: bool,
+    Frame { grid, top, right }: Frame,
 ) -> Result<Chart<'a, 'b>, Failure> {
     let (width, height) = root.dim_in_pixel();
-    let length = f64::from(height) - 2.0 * MARGIN - X_LABELS;
+    let length = f64::from(height) - top - MARGIN - X_LABELS;
     let y_ticks = y.scale.ticks(Room { length, font: FONT, across: false });
     let widest = y_ticks.iter().map(|t| text_width(&y.scale.text(*t), FONT)).fold(0.0, f64::max);
     let y_labels = widest + if y.name.is_empty() { 12.0 } else { 30.0 };
-    let x_length = f64::from(width) - MARGIN - MARGIN_RIGHT - y_labels;
+    let x_length = f64::from(width) - MARGIN - right - y_labels;
     let x_ticks = x.scale.ticks(Room { length: x_length, font: FONT, across: true });
     let axis = |named: Named<'_>, ticks| Ticked { range: named.scale.range(), ticks };
     let mut chart = ChartBuilder::on(root)
         .margin(MARGIN)
-        .margin_right(MARGIN_RIGHT)
+        .margin_top(top)
+        .margin_right(right)
         .x_label_area_size(X_LABELS)
         .y_label_area_size(y_labels)
         .build_cartesian_2d(axis(x, x_ticks), axis(y, y_ticks))?;
@@ -164,54 +196,56 @@ pub(crate) fn chart<'a, 'b>(
 }
 
 /// Observed against predicted seconds, both logarithmic, with the line on which they agree.
-pub(crate) fn observed_against_predicted(points: &[Point], most: usize) -> Option<Plot> {
-    let visible = || points.iter().filter(|p| loggable(p.x) && loggable(p.y));
+pub(crate) fn observed_against_predicted(cloud: &Cloud<'_>) -> Option<Plot> {
+    let visible = || cloud.points.iter().filter(|p| loggable(p.x) && loggable(p.y));
     let scale = Scale::log(visible().flat_map(|p| [p.x, p.y]), time_text)?;
     let (low, high) = scale.range();
     let axis = |name| Named { scale: &scale, name };
-    scatter(points, most, axis("predicted time"), axis("observed time"), [(low, low), (high, high)])
+    scatter(cloud, axis("predicted time"), axis("observed time"), [(low, low), (high, high)])
 }
 
 /// Relative errors in per cent against predicted seconds (logarithmic).
-pub(crate) fn errors_against_prediction(points: &[Point], most: usize) -> Option<Plot> {
-    let x = Scale::log(points.iter().map(|p| p.x).filter(|x| loggable(*x)), time_text)?;
-    errors(points, most, Named { scale: &x, name: "predicted time" })
+pub(crate) fn errors_against_prediction(cloud: &Cloud<'_>) -> Option<Plot> {
+    let x = Scale::log(cloud.points.iter().map(|p| p.x).filter(|x| loggable(*x)), time_text)?;
+    errors(cloud, Named { scale: &x, name: "predicted time" })
 }
 
 /// Relative errors in per cent against an input.
-pub(crate) fn errors_against_input(points: &[Point], most: usize, input: &str) -> Option<Plot> {
-    let x = Scale::of_input(points.iter().map(|p| p.x), value_text)?;
-    errors(points, most, Named { scale: &x, name: input })
+pub(crate) fn errors_against_input(cloud: &Cloud<'_>, input: &str) -> Option<Plot> {
+    let x = Scale::of_input(cloud.points.iter().map(|p| p.x), value_text)?;
+    errors(cloud, Named { scale: &x, name: input })
 }
 
-fn errors(points: &[Point], most: usize, x: Named<'_>) -> Option<Plot> {
-    let greatest = points.iter().map(|p| p.y.abs()).filter(|y| y.is_finite()).fold(1.0, f64::max);
+fn errors(cloud: &Cloud<'_>, x: Named<'_>) -> Option<Plot> {
+    let greatest = cloud.points.iter().map(|p| p.y.abs()).filter(|y| y.is_finite()).fold(1.0, f64::max);
     let y = Scale::linear(-1.1 * greatest, 1.1 * greatest, value_text);
     let (left, right) = x.scale.range();
-    scatter(points, most, x, Named { scale: &y, name: "relative error, %" }, [(left, 0.0), (right, 0.0)])
+    scatter(cloud, x, Named { scale: &y, name: "relative error, %" }, [(left, 0.0), (right, 0.0)])
 }
 
 /// Points and the line on which they should lie.
-fn scatter(points: &[Point], most: usize, x: Named<'_>, y: Named<'_>, line: [(f64, f64); 2]) -> Option<Plot> {
+fn scatter(cloud: &Cloud<'_>, x: Named<'_>, y: Named<'_>, line: [(f64, f64); 2]) -> Option<Plot> {
+    let points = &cloud.points;
     let visible: Vec<Point> =
         points.iter().copied().filter(|p| x.scale.shows(p.x) && y.scale.shows(p.y)).collect();
-    let shown = thin(&visible, most);
-    let place = |p: &Point| (x.scale.place(p.x), y.scale.place(p.y));
+    let shown = thin(&visible, cloud.most);
     let svg = draw(SIZE, |root| {
-        let mut chart = chart(root, x, y, true)?;
+        let mut chart = chart(root, x, y, Frame::new(true))?;
         chart.draw_series([PathElement::new(line.to_vec(), LINE)])?;
         let (low, high) = y.scale.range();
         let bar = |p: &Point| {
-            let (x, _) = place(p);
+            let x = x.scale.place(p.x);
             let end = |y_value: f64| y.scale.place(y_value).clamp(low, high);
             PathElement::new(vec![(x, end(p.noise.0)), (x, end(p.noise.1))], LINE)
         };
         chart.draw_series(shown.iter().filter(|p| p.noise.0 < p.noise.1).map(bar))?;
-        let fitted = shown.iter().filter(|p| !p.verify);
-        chart.draw_series(fitted.map(|p| Circle::new(place(p), 3, FIT.mix(0.6).filled())))?;
-        let held_out = shown.iter().filter(|p| p.verify);
-        chart.draw_series(held_out.map(|p| TriangleMarker::new(place(p), 5, VERIFY.filled())))?;
-        Ok(())
+        let mut marks = Marks::default();
+        // Those held out are fewer, and on top.
+        for p in [false, true].iter().flat_map(|verify| shown.iter().filter(|p| p.verify == *verify)) {
+            let place = chart.backend_coord(&(x.scale.place(p.x), y.scale.place(p.y)));
+            marks.sample(place, if p.verify { "held" } else { "fitted" }, p.verify, &(cloud.told)(p.sample));
+        }
+        Ok(marks)
     })?;
     Some(Plot { svg, drawn: shown.len(), visible: visible.len(), all: points.len() })
 }
@@ -257,7 +291,14 @@ mod tests {
     fn points(count: usize) -> Vec<Point> {
         let error = |i: usize| if i % 97 == 13 { 5.0 } else { 0.1 };
         (0..count)
-            .map(|i| Point { verify: false, x: i as f64, y: 1.0, noise: (0.9, 1.1), error: error(i) })
+            .map(|i| Point {
+                verify: false,
+                sample: i,
+                x: i as f64,
+                y: 1.0,
+                noise: (0.9, 1.1),
+                error: error(i),
+            })
             .collect()
     }
 
@@ -287,10 +328,12 @@ mod tests {
     fn what_cannot_be_drawn_is_counted() {
         let mut points = points(10);
         points[3].y = f64::INFINITY;
-        let plot = errors_against_prediction(&points, 5).unwrap();
+        let cloud = Cloud { points, most: 5, told: &|sample| format!("<{sample}>") };
+        let plot = errors_against_prediction(&cloud).unwrap();
         // The prediction of the first is zero.
         assert_eq!((plot.all, plot.visible), (10, 8));
         assert!(plot.drawn <= 5);
-        assert!(errors_against_input(&[], 5, "n").is_none());
+        assert!(plot.svg.contains("<title>&lt;4&gt;</title>"), "{}", plot.svg);
+        assert!(errors_against_input(&Cloud { points: Vec::new(), ..cloud }, "n").is_none());
     }
 }

@@ -3,11 +3,13 @@
 use strata_model::Seconds;
 
 use crate::html::{Escaped, Figure, Page};
+use crate::judged::{self, Judged};
 use crate::map::{self, Axis, Cell, Map, SURE};
+use crate::plot::{NARROW, WIDE};
 use strata_model::percent;
 
 /// The section of a map.
-pub(crate) fn map(page: &mut Page, index: usize, map: &Map) {
+pub(crate) fn map(page: &mut Page, index: usize, map: &Map, judged: &[Judged]) {
     page.add(format_args!(
         "<section class=\"map\" aria-labelledby=\"map-{index}\">\n<h3 id=\"map-{index}\">{}</h3>\n",
         Escaped(&map.library)
@@ -15,14 +17,16 @@ pub(crate) fn map(page: &mut Page, index: usize, map: &Map) {
     if !map.fixed.is_empty() {
         page.add(format_args!("<p>At {}.</p>\n", Escaped(&map.fixed)));
     }
-    match map::svg(map) {
-        Some(svg) => drawing(page, index, map, &svg),
+    let judged = judged::of(judged, &map.library);
+    let drawn = |width| map::svg(map, &judged, width);
+    match [WIDE, NARROW].into_iter().map(drawn).collect::<Option<Vec<_>>>() {
+        Some(svg) => drawing(page, index, map, (&svg, &judged)),
         None => page.add(format_args!("<p>The map has no cells.</p>\n")),
     }
     page.add(format_args!("</section>\n"));
 }
 
-fn drawing(page: &mut Page, index: usize, map: &Map, svg: &str) {
+fn drawing(page: &mut Page, index: usize, map: &Map, (svg, judged): (&[String], &[&Judged])) {
     let cells = map.x.values.len() * map.y.values.len();
     let axes =
         if map.y.name.is_empty() { map.x.name.clone() } else { format!("{} and {}", map.x.name, map.y.name) };
@@ -36,11 +40,13 @@ fn drawing(page: &mut Page, index: usize, map: &Map, svg: &str) {
         title: &format!("Who wins in {}", map.library),
         description: &format!("A field for each of {cells} values of {axes}; the table below says the same."),
         caption: &format!(
-            "The candidate predicted to be the fastest for each {axes}{with_parameters}. {}",
-            certainty(map)
+            "The candidate predicted to be the fastest for each {axes}{with_parameters}. {}{}",
+            certainty(map),
+            judged::caption(judged)
         ),
     });
     legend(page, map, cells);
+    crossings(page, map);
     page.add(format_args!("<details>\n<summary>The map as a table</summary>\n"));
     table(page, index, map);
     page.add(format_args!("</details>\n"));
@@ -75,6 +81,10 @@ fn legend(page: &mut Page, map: &Map, cells: usize) {
     page.add(format_args!("<ul class=\"legend\">\n"));
     for (i, candidate) in map.candidates.iter().enumerate() {
         let wins = map.covered().filter(|cell| cell.winner == i).count();
+        // Those that win nowhere are among the curves, if they were measured.
+        if map.all().all(|cell| cell.winner != i) {
+            continue;
+        }
         let parameters = match map.parameters.get(i) {
             Some(names) if !names.is_empty() => format!(" (parameters: {})", names.join(", ")),
             _ => String::new(),
@@ -100,6 +110,24 @@ fn legend(page: &mut Page, map: &Map, cells: usize) {
     page.add(format_args!("</ul>\n"));
 }
 
+/// The places that the map marks with white diamonds, as text: `radix < 190 < sample`.
+fn crossings(page: &mut Page, map: &Map) {
+    if map.crossings.is_empty() {
+        return;
+    }
+    page.add(format_args!(
+        "<p>Where the choice changes along {} (diamonds):</p>\n<ul>\n",
+        Escaped(&map.x.name)
+    ));
+    for line in map.crossings.chunk_by(|a, b| a.across == b.across) {
+        let at = line[0].across.map_or(String::new(), |y| format!("{} = {}: ", map.y.name, Axis::label(y)));
+        let changes = line.iter().map(|crossing| format!(" < {} < {}", crossing.label, crossing.to));
+        let ways = line[0].from.clone() + &changes.collect::<String>();
+        page.add(format_args!("<li>{}<code>{}</code></li>\n", Escaped(&at), Escaped(&ways)));
+    }
+    page.add(format_args!("</ul>\n"));
+}
+
 /// The map as text: the winner, its time and its certainty; a row for each value of y, the greatest
 /// first as in the drawing.
 fn table(page: &mut Page, index: usize, map: &Map) {
@@ -108,7 +136,7 @@ fn table(page: &mut Page, index: usize, map: &Map) {
     let labels: Vec<String> = map.x.values.iter().map(|v| Axis::label(*v)).collect();
     let columns: Vec<&str> =
         std::iter::once(corner.as_str()).chain(labels.iter().map(String::as_str)).collect();
-    page.begin_table(
+    page.begin_matrix(
         &format!("{}: who wins, its predicted time, and its probability of being the fastest", map.library),
         &columns,
     );
@@ -126,5 +154,5 @@ fn table(page: &mut Page, index: usize, map: &Map) {
         }
         page.add(format_args!("</tr>\n"));
     }
-    page.end_table();
+    page.end_matrix();
 }

@@ -11,13 +11,17 @@ use crate::competition::Competition;
 use crate::map;
 
 mod along;
+mod numbers;
 mod segments;
 
 use along::{Along, Scale};
+pub(crate) use numbers::{number, places};
 pub use segments::{Crossing, Line, Segment, Way};
 
 /// At most so many values of the second input.
 const LINES: usize = 4;
+/// What segments may lose that plots leave out.
+const LITTLE: f64 = 0.02;
 
 /// What is chosen along an input, at some values of another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +51,74 @@ impl Crossings {
             if from == to { format!(":{from}") } else { format!(":{from}..{to}") }
         };
         way.values.iter().fold(name.to_owned(), |name, values| name + &value(values))
+    }
+
+    /// The changes that matter, as plots mark them, of those from one way to another that `counts`
+    /// names.
+    #[must_use]
+    pub fn marks(
+        &self,
+        competition: &Competition,
+        counts: &dyn Fn(&Way, &Way) -> bool,
+    ) -> Vec<strata_report::Crossing> {
+        let mut marks = Vec::new();
+        for line in &self.lines {
+            let segments = important(line);
+            let changes = segments.windows(2).zip(places(&segments));
+            for (pair, label) in changes.filter(|(pair, _)| counts(&pair[0].way, &pair[1].way)) {
+                let at = pair[1].from;
+                let inputs = self.inputs(competition, line, at);
+                let choice = competition.choose(&inputs, None);
+                marks.push(strata_report::Crossing {
+                    at,
+                    label,
+                    across: line.at,
+                    seconds: choice.ok().and_then(|choice| Some(choice.predicted?.seconds.get())),
+                    from: self.name(&pair[0].way),
+                    to: self.name(&pair[1].way),
+                });
+            }
+        }
+        marks
+    }
+
+    /// Where choices are the fastest with a probability below [`SURE`], in words: for each value of
+    /// the second input `width = 8: n = 4 to 9 (naive or transposed)`.
+    #[must_use]
+    pub fn unsure(&self) -> Vec<String> {
+        let in_line = |line: &Line| {
+            let segments = important(line);
+            let first = segments.first().map(|segment| number(segment.from));
+            let last = segments.last().map(|segment| number(segment.to));
+            let ends: Vec<String> = first.into_iter().chain(places(&segments)).chain(last).collect();
+            let is_unsure = |segment: &Segment| segment.way.beyond.is_none() && !segment.is_sure();
+            let mut ranges = Vec::new();
+            let mut at = 0;
+            for run in segments.chunk_by(|a, b| is_unsure(a) == is_unsure(b)) {
+                let (from, to) = (&ends[at], &ends[at + run.len()]);
+                at += run.len();
+                if is_unsure(&run[0]) {
+                    let mut names: Vec<String> = run.iter().map(|segment| self.name(&segment.way)).collect();
+                    names.sort_unstable();
+                    names.dedup();
+                    ranges.push(format!("{} = {from} to {to} ({})", self.by, names.join(" or ")));
+                }
+            }
+            let at = self.across.as_ref().zip(line.at);
+            let at = at.map_or(String::new(), |(input, value)| format!("{input} = {}: ", number(value)));
+            (!ranges.is_empty()).then(|| at + &ranges.join(", "))
+        };
+        self.lines.iter().filter_map(in_line).collect()
+    }
+
+    /// The inputs in a line at a value of the input along which it goes.
+    fn inputs(&self, competition: &Competition, line: &Line, value: f64) -> Vec<f64> {
+        let of = |name: &String| match name {
+            name if *name == self.by => Some(value),
+            name if Some(name) == self.across.as_ref() => line.at,
+            name => self.held.iter().find(|(held, _)| held == name).map(|(_, value)| *value),
+        };
+        competition.inputs().iter().map(|name| of(name).unwrap_or(0.0)).collect()
     }
 }
 
@@ -102,6 +174,12 @@ pub fn compute(
         candidates: competition.candidates().iter().map(|row| row.name.to_owned()).collect(),
         lines,
     })
+}
+
+/// The fewest segments of a line that lose little.
+fn important(line: &Line) -> Vec<Segment> {
+    let mut few = (2..line.segments.len()).map(|most| line.most_important(most));
+    few.find(|(_, loss)| *loss <= LITTLE).map_or(line.segments.clone(), |(segments, _)| segments)
 }
 
 /// The range of an input.

@@ -4,6 +4,7 @@ use strata_fit::Fitted;
 use strata_report::{Curve, Curves, Measured};
 
 use crate::competition::Competition;
+use crate::crossings;
 use crate::map::grid;
 
 /// The curves along each input for which there is a range of more than one value, the other inputs
@@ -47,14 +48,15 @@ fn along_input(
         let measured = || {
             let (model, arguments) = competition.arguments(candidate)?;
             let place = arguments.iter().position(|argument| *argument == Some(input))?;
-            let residuals = &fitted.iter().find(|fitted| fitted.model.name == model)?.residuals;
+            let fitted = fitted.iter().find(|fitted| fitted.model.name == model)?;
             let near = |r: &strata_fit::Residual| {
                 let value = *r.inputs.get(place)?;
                 let here = at(value).get(candidate)?.as_ref()?.seconds.get();
                 let seconds = here * r.observed / r.predicted;
-                Some(Measured { value, seconds, verify: r.verify })
+                let told = strata_report::told(&fitted.model, r);
+                Some(Measured { value, seconds, verify: r.verify, told })
             };
-            Some(residuals.iter().filter_map(near).collect())
+            Some(fitted.residuals.iter().filter_map(near).collect())
         };
         Curve {
             candidate: row.name.to_owned(),
@@ -64,11 +66,17 @@ fn along_input(
     };
     let names = competition.inputs();
     let others = (0..names.len()).filter(|other| *other != input);
-    let held: Vec<String> = others.map(|other| format!("{} = {}", names[other], middle[other])).collect();
+    let others: Vec<(String, f64)> = others.map(|other| (names[other].clone(), middle[other])).collect();
+    let held: Vec<String> = others.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let crossings = crossings::compute(competition, &others, Some(&names[input]));
     Curves {
         library: competition.name().to_owned(),
         input: names[input].clone(),
         held: held.join(", "),
         curves: competition.candidates().iter().enumerate().map(curve).collect(),
+        crossings: crossings.map_or(Vec::new(), |crossings| {
+            // Lines cross where the candidate changes, not where its parameters do.
+            crossings.marks(competition, &|from, to| from.candidate != to.candidate)
+        }),
     }
 }

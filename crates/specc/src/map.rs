@@ -77,6 +77,7 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
         candidates: candidates.iter().map(|row| row.name.to_owned()).collect(),
         parameters,
         cells,
+        crossings: Vec::new(),
     })
 }
 

@@ -312,7 +312,9 @@ fn samples(input: &[u8]) -> bool {
     let maps: Vec<_> = competitions.iter().filter_map(|one| map::compute(one, &[]).ok()).collect();
     let curves: Vec<_> = competitions.iter().flat_map(|one| curves::compute(one, &fitting.fitted)).collect();
     let (set, fitted, failures) = (&fitting.set, &fitting.fitted, &fitting.failures);
-    let page = Report { set, samples: &samples, fitted, failures, maps: &maps, curves: &curves }.html();
+    let (maps, curves) = (&maps, &curves);
+    let page =
+        Report { set, samples: &samples, fitted, failures, maps, curves, judged: &[], help: &[] }.html();
     assert!(page.ends_with("</html>\n"), "the page has no end");
     serde_json::from_str::<serde_json::Value>(&fit_json(set)).expect("JSON");
     residuals_to(&mut Vec::new(), fitted).expect("writing to memory does not fail");

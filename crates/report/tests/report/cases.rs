@@ -5,7 +5,7 @@ use std::fmt::Write;
 use strata_fit::{FitOptions, Fitted, fit_samples};
 use strata_model::set::{Kind, Library, Model};
 use strata_model::{ModelSet, Samples};
-use strata_report::{Axis, Cell, Curve, Curves, Map, Measured, Report};
+use strata_report::{Axis, Cell, Crossing, Curve, Curves, Help, Judged, Map, Measured, Report};
 use strata_select::Odds;
 
 /// Few samples, some of them for verification, of a machine and a spec with hostile names.
@@ -24,6 +24,8 @@ pub(crate) struct Case {
     pub(crate) failures: Vec<String>,
     pub(crate) maps: Vec<Map>,
     pub(crate) curves: Vec<Curves>,
+    pub(crate) judged: Vec<Judged>,
+    pub(crate) help: Vec<Help>,
 }
 
 impl Case {
@@ -55,7 +57,8 @@ impl Case {
                 candidates: Vec::new(),
             }],
         };
-        Self { set, samples, fitted, failures, maps: Vec::new(), curves: Vec::new() }
+        let (maps, curves, judged, help) = Default::default();
+        Self { set, samples, fitted, failures, maps, curves, judged, help }
     }
 
     /// The page as a reader would search it: with plain spaces before per cent signs.
@@ -64,23 +67,46 @@ impl Case {
     }
 
     pub(crate) fn html(&self) -> String {
-        let Self { set, samples, fitted, failures, maps, curves } = self;
-        Report { set, samples, fitted, failures, maps, curves }.html()
+        let Self { set, samples, fitted, failures, maps, curves, judged, help } = self;
+        Report { set, samples, fitted, failures, maps, curves, judged, help }.html()
     }
 }
 
 /// A small page with names that are markup.
 pub(crate) fn hostile() -> Case {
-    Case { maps: vec![map()], curves: vec![curves()], ..Case::of(SAMPLES) }
+    let judged = |library: &str, inputs: &[(&str, f64)], loss| Judged {
+        library: library.into(),
+        inputs: inputs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        chosen: "by<words>:7".into(),
+        loss,
+    };
+    let judged = vec![
+        judged("cl<ea>r", &[("length", 5.0), ("width", 7.0)], 0.01),
+        judged("cl<ea>r", &[("length", 100.0), ("width", 9.0)], 0.3),
+        judged("sort <i>", &[("keys <x>", 4096.0), ("width", 20.0)], 0.07),
+    ];
+    let help = Help {
+        library: "cl<ea>r".into(),
+        unsure: vec!["length = 4 to 6 (by<words> or by bytes)".into()],
+        samples: vec!["Clear at e = 4".into(), "Clear at e = 7".into()],
+        loss: Some((0.02, 0.01)),
+    };
+    Case { maps: vec![map()], curves: vec![curves()], judged, help: vec![help], ..Case::of(SAMPLES) }
 }
 
-/// Two candidates along one input, one of which predicts nothing beyond the middle.
+fn crossing(at: f64, across: Option<f64>) -> Crossing {
+    let (from, to) = ("by bytes".into(), "by<words>:4..7".into());
+    Crossing { at, label: at.to_string(), across, seconds: Some(at * 1e-6), from, to }
+}
+
+/// Three candidates along one input: one predicts nothing beyond the middle, one nothing at all.
 fn curves() -> Curves {
     let predicted = |n: i32, slope: f64| {
         let at = |k: i32| 2f64.powi(k);
         (0..n).map(|k| (at(k), slope * at(k), 0.2 * slope * at(k))).collect()
     };
-    let measured = |value: f64, seconds, verify| Measured { value, seconds, verify };
+    let told = |value: f64| format!("length = {value}, <logP> = 2: 2 µs, predicted 3 µs");
+    let measured = |value: f64, seconds, verify| Measured { value, seconds, verify, told: told(value) };
     Curves {
         library: "cl<ea>r".into(),
         input: "length".into(),
@@ -92,15 +118,18 @@ fn curves() -> Curves {
                 measured: vec![measured(2.0, 2.1e-6, false), measured(64.0, 6e-5, true)],
             },
             Curve { candidate: "by bytes".into(), predicted: predicted(5, 3e-6), measured: Vec::new() },
+            Curve { candidate: "not measured".into(), predicted: Vec::new(), measured: Vec::new() },
         ],
+        // Neighbours whose labels would overlap.
+        crossings: vec![crossing(5.0, None), crossing(5.5, None), crossing(40.0, None)],
     }
 }
 
 /// No models, no samples, and a map without cells.
 pub(crate) fn empty() -> Case {
     let map = Map { cells: Vec::new(), y: Axis { name: "y".into(), values: Vec::new() }, ..map() };
-    let (set, samples) = (ModelSet::default(), Samples::default());
-    Case { set, samples, fitted: Vec::new(), failures: Vec::new(), maps: vec![map], curves: Vec::new() }
+    let (set, samples, fitted, failures, curves, judged, help) = Default::default();
+    Case { set, samples, fitted, failures, maps: vec![map], curves, judged, help }
 }
 
 /// A model of each verdict, one that cannot be fitted, a formula, an input of one value, a long
@@ -184,6 +213,7 @@ pub(crate) fn wide_map() -> Map {
         y,
         candidates: ["gather", "radix", "sample"].map(String::from).to_vec(),
         parameters: vec![vec!["bits".into()]; 3],
+        crossings: vec![crossing(100.0, Some(8.0)), crossing(700.0, Some(8.0)), crossing(50.0, Some(512.0))],
     }
 }
 
@@ -208,5 +238,6 @@ pub(crate) fn map() -> Map {
             vec![cell(0, 1.0), cell(1, 0.7), first],
             vec![cell(1, 0.99), cell(1, 0.95), cell(0, 1.0)],
         ],
+        crossings: vec![crossing(900.0, Some(8.0))],
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use strata_model::set::Model;
 use strata_model::{ModelSet, Plan, Points, Samples, Seconds, write_atomically};
+use strata_report::Judged;
 use strata_screen::{Failure, tell};
 
 use super::args::Target;
@@ -136,12 +137,18 @@ impl<'a> Campaign<'a> {
     }
 
     /// Measures what the choices of the libraries of `set` lose, for at most `seconds`, and writes it
-    /// into the set; with `adopt` the incumbents, too, by which they lose less.
-    pub(super) fn decide(&self, set: &mut ModelSet, seconds: f64, adopt: bool) -> Result<(), Failure> {
+    /// into the set; with `adopt` the incumbents, too, by which they lose less. Returns what each
+    /// choice lost.
+    pub(super) fn decide(
+        &self,
+        set: &mut ModelSet,
+        seconds: f64,
+        adopt: bool,
+    ) -> Result<Vec<Judged>, Failure> {
         let (decisions, run) =
             decisions::plan(self.spec, &self.site(), set, self.seed).map_err(Failure::Fault)?;
         if run.models.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let options = drive::RunOptions {
             resume: false,
@@ -157,8 +164,7 @@ impl<'a> Campaign<'a> {
         let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
         let times =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
-        decisions.judge(set, &times, adopt);
-        Ok(())
+        Ok(decisions.judge(set, &times, adopt))
     }
 
     /// The points of an earlier run with this spec in the same folder: those that were planned and
@@ -287,19 +293,20 @@ pub(super) fn judge_by_earlier(
     spec: &CheckedSpec,
     samples: &Path,
     set: &mut ModelSet,
-) -> Result<(), Failure> {
+) -> Result<Vec<Judged>, Failure> {
     let read = |name: &str| fs::read_to_string(samples.with_file_name(name)).ok();
-    let Some((plan, times)) = read(DECISIONS_PLAN).zip(read(DECISIONS)) else { return Ok(()) };
+    let Some((plan, times)) = read(DECISIONS_PLAN).zip(read(DECISIONS)) else { return Ok(Vec::new()) };
     let fault =
         |why: String| Failure::Fault(format!("{}: {why}", samples.with_file_name(DECISIONS).display()));
     let plan = Plan::parse(&plan, DECISIONS_PLAN).map_err(|e| fault(e.to_string()))?;
     let times = Samples::parse(&times, DECISIONS).map_err(|e| fault(e.to_string()))?;
     let same = times.spec.is_some() && times.spec == set.spec && times.platform == set.platform;
-    let (Some(run), Some(platform), true) = (plan.runs.first(), &set.platform, same) else { return Ok(()) };
+    let (Some(run), Some(platform), true) = (plan.runs.first(), &set.platform, same) else {
+        return Ok(Vec::new());
+    };
     let site = Site::from(platform.clone());
     let (decisions, _) = decisions::plan(spec, &site, set, !run.seed).map_err(Failure::Fault)?;
-    decisions.judge(set, &times, true);
-    Ok(())
+    Ok(decisions.judge(set, &times, true))
 }
 
 /// In a sentence, how to go on where the budget was too short for all planned points; `None` where

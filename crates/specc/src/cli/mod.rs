@@ -11,6 +11,7 @@ pub mod measuring;
 mod models;
 mod next;
 mod package;
+mod page;
 mod platforms;
 mod refining;
 mod specs;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 use clap::{FromArgMatches, Parser};
 
 pub use args::{Features, Target};
-pub use stages::write_models;
+pub use page::write_models;
 
 use args::{Cli, Command, PlatformCommand};
 use strata_screen::{Failure, print};

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
-use strata_fit::emit as emit_models;
-use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
-use strata_report::{Curves, Map, Report as Page, fit_json, write_residuals};
+use strata_model::{ModelSet, Points, Samples, can_install};
+use strata_report::{Judged, fit_json};
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
@@ -16,14 +15,13 @@ use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
 use super::measuring::Campaign;
-use super::{choosing, machine, measuring, models, next, refining, specs, winners};
-use crate::competition::Competition;
+use super::{choosing, machine, measuring, models, next, page, refining, specs, winners};
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::Library;
-use crate::{curves, map, otherwise};
+use crate::otherwise;
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
@@ -100,7 +98,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
     let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {
         (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set),
-        _ => Ok(()),
+        _ => Ok(Vec::new()),
     };
     finish(
         source,
@@ -142,7 +140,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         Some(campaign) if is_choosing(&spec) => {
             campaign.decide(set, (budget - spent).max(DECIDING * budget), true)
         }
-        _ => Ok(()),
+        _ => Ok(Vec::new()),
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
@@ -175,8 +173,9 @@ fn is_choosing(spec: &CheckedSpec) -> bool {
     spec.libraries.iter().any(chosen)
 }
 
-/// Measures what choices lose, after so many seconds of measuring, and writes it into the set.
-type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<(), Failure>;
+/// Measures what choices lose, after so many seconds of measuring, and writes it into the set; what
+/// each of them lost.
+type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<Vec<Judged>, Failure>;
 
 /// `specc regret`.
 pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
@@ -256,11 +255,9 @@ fn finish(
     let took = start.elapsed();
     // The models are there, whatever becomes of their judgement.
     let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
-    // Libraries of more than two inputs need `specc map` with the others held fixed.
-    let maps: Vec<Map> = competitions(&fitting).filter_map(|c| map::compute(&c, &[]).ok()).collect();
     if let Some(folder) = output {
-        let curves = competitions(&fitting).flat_map(|c| curves::compute(&c, &fitting.fitted)).collect();
-        write_models(folder, &fitting, &samples, (&maps, curves))?;
+        let judged = decided.as_ref().map_or(&[][..], Vec::as_slice);
+        page::write_models(folder, &fitting, &samples, (spec, judged))?;
     }
     for warning in &fitting.warnings {
         tell!("warning: {warning}");
@@ -317,37 +314,4 @@ fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), 
     }
     let between = if libraries.is_empty() { "" } else { "\n" };
     print(format_args!("{between}{}", models::lines(set, width)))
-}
-
-/// The libraries of the set.
-fn competitions(fitting: &Fitting) -> impl Iterator<Item = Competition> {
-    let libraries = fitting.set.libraries.iter().filter(|library| !library.candidates.is_empty());
-    libraries.filter_map(|library| Competition::new(&fitting.set, &library.name).ok())
-}
-
-/// Writes what came of a fit: the models as TOML and as Rust, the report, the residuals.
-///
-/// # Errors
-/// A file cannot be written, or the models cannot be emitted.
-pub fn write_models(
-    folder: &Path,
-    fitting: &Fitting,
-    samples: &Samples,
-    (maps, curves): (&[Map], Vec<Curves>),
-) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
-    let save = |name: &str, text: String| {
-        let path = folder.join(name);
-        write_atomically(&path, |out| out.write_all(text.as_bytes()))
-            .map_err(|e| Failure::Machine(e.to_string()))
-    };
-    save("models.toml", fitting.set.to_text())?;
-    save(
-        "models.rs",
-        emit_models::rust(std::slice::from_ref(&fitting.set)).map_err(|e| Failure::Fault(e.to_string()))?,
-    )?;
-    let Fitting { set, fitted, failures, .. } = fitting;
-    save("report.html", Page { set, samples, fitted, failures, maps, curves: &curves }.html())?;
-    let path = folder.join("residuals.txt");
-    write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }

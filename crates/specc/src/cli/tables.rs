@@ -134,6 +134,7 @@ mod tests {
             y: Axis { name: String::new(), values: vec![0.0] },
             candidates: vec!["steps".into()],
             parameters: vec![vec!["width".into()]],
+            crossings: Vec::new(),
             cells: vec![Vec::new()],
         };
         let far = || "far from what was measured".to_owned();

@@ -2,13 +2,13 @@
 
 use anstyle::Style;
 use strata_model::set::{Library, ModelSet};
-use strata_model::{Platform, count, number_text, percent};
+use strata_model::{Platform, count, percent};
 use strata_report::SURE;
 use strata_screen::{JOINED, columns_of, shortened, styled, wrapped};
 use strata_select::Machine;
 
 use crate::competition::Competition;
-use crate::crossings::{Crossings, Line, Segment, compute};
+use crate::crossings::{Crossings, Line, Segment, compute, number, places};
 
 /// What segments may lose that are left out so that a line fits the screen; beyond that the line
 /// wraps.
@@ -132,46 +132,6 @@ fn way(crossings: &Crossings, segment: &Segment, most: usize) -> String {
     }
 }
 
-/// Where segments begin but the first, with two digits, or as many as it takes to tell neighbours
-/// apart.
-fn places(segments: &[Segment]) -> Vec<String> {
-    let at: Vec<f64> = segments.iter().skip(1).map(|segment| segment.from).collect();
-    let told = |digits: i32| at.iter().map(|value| number(rounded(*value, digits))).collect::<Vec<_>>();
-    let differ = |texts: &Vec<String>| texts.windows(2).all(|pair| pair[0] != pair[1]);
-    (2..=6).map(told).find(differ).unwrap_or_else(|| told(15))
-}
-
-/// A value with this number of digits.
-fn rounded(value: f64, digits: i32) -> f64 {
-    if value == 0.0 {
-        return value;
-    }
-    let unit = 10_f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
-    // A power of ten below one is not exact, its inverse is.
-    if unit < 1.0 {
-        (value * (1.0 / unit).round()).round() / (1.0 / unit).round()
-    } else {
-        (value / unit).round() * unit
-    }
-}
-
-/// `61,000`.
-fn number(value: f64) -> String {
-    let text = number_text(value);
-    let (whole, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    if whole.len() < 4 || rest.contains('e') {
-        return text;
-    }
-    let mut grouped = String::new();
-    for (place, digit) in whole.char_indices() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped + rest
-}
-
 /// What the signs of these segments mean.
 fn legend(crossings: &Crossings, shown: &[Segment], lost: f64) -> String {
     let mut parts = Vec::new();
@@ -195,26 +155,4 @@ fn legend(crossings: &Crossings, shown: &[Segment], lost: f64) -> String {
         parts.push(format!("what is left out would save up to {} where it wins", percent(lost)));
     }
     if parts.is_empty() { String::new() } else { format!("({})", parts.join("; ")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_two_digits_and_commas() {
-        for (value, text) in [
-            (187.0, "190"),
-            (3_112.0, "3,100"),
-            (61_234.0, "61,000"),
-            (1_048_576.0, "1,000,000"),
-            (65.0, "65"),
-            (7.0, "7"),
-            (0.0123, "0.012"),
-            (0.5, "0.5"),
-        ] {
-            assert_eq!(number(rounded(value, 2)), text);
-        }
-        assert_eq!(number(1e300), "1e300");
-    }
 }

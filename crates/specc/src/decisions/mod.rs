@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use strata_model::plan::Run;
 use strata_model::set::Incumbent;
 use strata_model::{ModelSet, Samples};
+use strata_report::Judged;
 
 use crate::competition::Competition;
 use crate::lang::plan::CheckedSpec;
@@ -114,8 +115,9 @@ impl Decisions {
 
     /// Writes into `set` what the choices of each library by its models lose, by these times; of
     /// libraries of which too little was timed nothing is known. With `adopt` a library gets an
-    /// incumbent where its choices lose less with one.
-    pub fn judge(&self, set: &mut ModelSet, times: &Samples, adopt: bool) {
+    /// incumbent where its choices lose less with one. Returns what each choice lost.
+    pub fn judge(&self, set: &mut ModelSet, times: &Samples, adopt: bool) -> Vec<Judged> {
+        let mut judged = Vec::new();
         for Library { name, inputs, default, at } in &self.libraries {
             let Some(place) = set.libraries.iter().position(|library| library.name == *name) else {
                 continue;
@@ -126,7 +128,9 @@ impl Decisions {
             let timed = regret::timed(inputs, at, &competition, times);
             let default = default.as_deref();
             let library = &mut set.libraries[place];
-            library.regret = regret::of(&timed, adopt, default);
+            let choices = regret::choices(&timed, adopt, default);
+            library.regret = regret::of(&timed, &choices, default);
+            judged.extend(regret::each(name, inputs, &timed, &choices));
             if adopt {
                 let rule = regret::rule(&timed.iter().collect::<Vec<_>>(), default);
                 let found = rule.and_then(|Rule { name, gain }| {
@@ -138,5 +142,6 @@ impl Decisions {
                 library.incumbent = found.or(before);
             }
         }
+        judged
     }
 }

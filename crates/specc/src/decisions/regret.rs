@@ -5,6 +5,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use strata_model::samples::Sample;
 use strata_model::set::{Constant, Regret};
 use strata_model::{Samples, number_text};
+use strata_report::Judged;
 
 use super::ways::Way;
 use crate::competition::Competition;
@@ -29,6 +30,8 @@ type Halves = [f64; 2];
 pub(super) struct Timed {
     /// The input, in words.
     at: String,
+    /// Its values.
+    inputs: Vec<f64>,
     /// The regret of each way.
     losses: Vec<f64>,
     /// Each way as it is pinned, with its expected time by the models.
@@ -56,6 +59,7 @@ pub(super) fn timed(
         let expected = |way: &Way| competition.expected(way.candidate, inputs, &way.parameters);
         all.push(Timed {
             at: place.collect::<Vec<_>>().join(", "),
+            inputs: inputs.clone(),
             losses: (0..halves.len()).map(|at| regret(&halves, at)).collect(),
             ways: timed.iter().map(|(way, _)| (way.pin(competition), expected(way))).collect(),
             chosen,
@@ -78,14 +82,19 @@ impl Timed {
         self.ways.iter().position(|(way, _)| way == name)
     }
 
-    /// The regret of what is chosen with a rule, or without one.
-    fn loss(&self, rule: Option<&Rule>) -> f64 {
+    /// What is chosen with a rule, or without one.
+    fn taken(&self, rule: Option<&Rule>) -> usize {
         let kept = rule.and_then(|rule| {
             let place = self.place(&rule.name)?;
             let (own, best) = (self.ways[place].1?, self.ways[self.chosen].1?);
             (best > (1.0 - rule.gain) * own).then_some(place)
         });
-        self.losses[kept.unwrap_or(self.chosen)]
+        kept.unwrap_or(self.chosen)
+    }
+
+    /// The regret of that.
+    fn loss(&self, rule: Option<&Rule>) -> f64 {
+        self.losses[self.taken(rule)]
     }
 }
 
@@ -118,14 +127,30 @@ fn everywhere(timed: &[&Timed]) -> Vec<String> {
     names.filter(|name| timed.iter().all(|one| one.place(name).is_some())).collect()
 }
 
-/// What choices lose. With `judged` a rule is found for each input from the others alone, so that
-/// what is judged has played no part in it.
-pub(super) fn of(timed: &[Timed], judged: bool, default: Option<&str>) -> Option<Regret> {
+/// What is chosen at each input. With `judged` a rule is found for each from the others alone, so
+/// that what is judged has played no part in it.
+pub(super) fn choices(timed: &[Timed], judged: bool, default: Option<&str>) -> Vec<usize> {
     let others = |at: usize| -> Vec<&Timed> {
         timed.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, one)| one).collect()
     };
     let own = |at: usize| if judged { rule(&others(at), default) } else { None };
-    let losses: Vec<f64> = (0..timed.len()).map(|at| timed[at].loss(own(at).as_ref())).collect();
+    (0..timed.len()).map(|at| timed[at].taken(own(at).as_ref())).collect()
+}
+
+/// Each of these choices with its loss.
+pub(super) fn each(library: &str, names: &[String], timed: &[Timed], choices: &[usize]) -> Vec<Judged> {
+    let one = |(one, chosen): (&Timed, &usize)| Judged {
+        library: library.to_owned(),
+        inputs: names.iter().cloned().zip(one.inputs.iter().copied()).collect(),
+        chosen: one.ways[*chosen].0.clone(),
+        loss: one.losses[*chosen],
+    };
+    timed.iter().zip(choices).map(one).collect()
+}
+
+/// What these choices lose.
+pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> Option<Regret> {
+    let losses: Vec<f64> = timed.iter().zip(choices).map(|(one, chosen)| one.losses[*chosen]).collect();
     let worst = (0..losses.len()).max_by(|a, b| losses[*a].total_cmp(&losses[*b]))?;
     let all: Vec<&Timed> = timed.iter().collect();
     let constant = |name: String| {
@@ -210,10 +235,15 @@ mod tests {
         let names = ["model:1", "a", "b"];
         Timed {
             at: String::new(),
+            inputs: Vec::new(),
             losses: vec![models, constants[0], constants[1]],
             ways: names.iter().zip(expected).map(|(name, time)| ((*name).to_owned(), Some(time))).collect(),
             chosen: 0,
         }
+    }
+
+    fn judged(timed: &[Timed], judged: bool) -> Option<Regret> {
+        of(timed, &choices(timed, judged, None), None)
     }
 
     #[test]
@@ -221,15 +251,15 @@ mod tests {
         let poor: Vec<Timed> = (0..12).map(|_| one(0.2, [0.01, 0.3], 0.9)).collect();
         let all: Vec<&Timed> = poor.iter().collect();
         assert_eq!(rule(&all, None), Some(Rule { name: "a".into(), gain: 0.2 }));
-        assert!((of(&poor, true, None).unwrap().mean - 0.01).abs() < 1e-12);
-        assert!((of(&poor, false, None).unwrap().mean - 0.2).abs() < 1e-12);
+        assert!((judged(&poor, true).unwrap().mean - 0.01).abs() < 1e-12);
+        assert!((judged(&poor, false).unwrap().mean - 0.2).abs() < 1e-12);
         // Right where they promise much.
         let mixed: Vec<Timed> = (0..12)
             .map(|at| if at % 3 == 0 { one(0.0, [3.0, 3.0], 0.25) } else { one(0.2, [0.01, 0.3], 0.9) })
             .collect();
         let found = rule(&mixed.iter().collect::<Vec<_>>(), None).unwrap();
         assert_eq!((found.name.as_str(), found.gain), ("a", 0.2));
-        assert!(of(&mixed, true, None).unwrap().worst < 0.02);
+        assert!(judged(&mixed, true).unwrap().worst < 0.02);
         let good: Vec<Timed> = (0..12).map(|_| one(0.001, [0.5, 0.3], 0.9)).collect();
         assert_eq!(rule(&good.iter().collect::<Vec<_>>(), None), None);
         // What the program took before stays where nothing else is known to be better.
@@ -240,7 +270,7 @@ mod tests {
         let noisy: Vec<Timed> =
             (0..12).map(|at| one(if at % 2 == 0 { 0.31 } else { -0.3 }, [0.0, 0.0], 0.9)).collect();
         assert_eq!(rule(&noisy.iter().collect::<Vec<_>>(), None), None);
-        assert_eq!(of(&[], true, None), None);
+        assert_eq!(judged(&[], true), None);
     }
 
     #[test]

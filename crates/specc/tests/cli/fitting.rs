@@ -26,6 +26,31 @@ fn the_same_samples_give_the_same_files() {
     }
 }
 
+/// The samples of this example came with the times of its decisions.
+#[test]
+fn the_report_has_crossings_judged_choices_and_what_would_help() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/patterns");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().display().to_string();
+    let arguments = ["fit", "models/samples.txt", "--spec", "patterns.spec", "-o", &out];
+    expect(0, &arguments, &example);
+    let page = fs::read_to_string(folder.path().join("report.html")).expect("written");
+    let page = page.replace('\u{a0}', " ");
+    for part in [
+        // In the curves, and below the map.
+        "on dfa instead of nfa</title>",
+        "<li>h = 8Ki: <code>dfa &lt;",
+        // A square, a row of the table.
+        ": choosing nfa lost ",
+        "<summary>What each choice of patterns lost</summary>",
+        "which way is the fastest is within noise at",
+        "Of what more samples can improve, choices lose",
+        "the best would be Dfa at e = ",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
 #[test]
 fn a_bare_fragment_fits_without_a_spec() {
     let folder = tempfile::tempdir().expect("a temporary folder");

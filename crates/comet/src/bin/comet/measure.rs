@@ -300,5 +300,5 @@ fn keep(
     for failure in std::mem::take(&mut fitting.failures) {
         tell!("note: {failure}");
     }
-    write_models(output, &fitting, samples, (&[], Vec::new()))
+    write_models(output, &fitting, samples, (None, &[]))
 }

@@ -1,0 +1,95 @@
+//! What is written of a fit: the models, their residuals, and the report with all that it shows.
+
+use std::fs;
+use std::path::Path;
+
+use strata_fit::emit as emit_models;
+use strata_model::{Samples, write_atomically};
+use strata_report::{Help, Judged, Map, Report, write_residuals};
+use strata_screen::Failure;
+
+use super::measuring;
+use crate::advise::{self, Advised, Limits, Target};
+use crate::competition::Competition;
+use crate::crossings;
+use crate::fitting::Fitting;
+use crate::lang::CheckedSpec;
+use crate::points::{self, Site};
+use crate::{curves, map};
+
+/// So many samples that would help are named.
+const NAMED: usize = 3;
+
+/// Writes what came of a fit: the models as TOML and as Rust, the report, the residuals. What
+/// choices lost and the spec, if there is one, make the report fuller.
+///
+/// # Errors
+/// A file cannot be written, or the models cannot be emitted.
+pub fn write_models(
+    folder: &Path,
+    fitting: &Fitting,
+    samples: &Samples,
+    (spec, judged): (Option<&CheckedSpec>, &[Judged]),
+) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
+    let save = |name: &str, text: String| {
+        let path = folder.join(name);
+        write_atomically(&path, |out| out.write_all(text.as_bytes()))
+            .map_err(|e| Failure::Machine(e.to_string()))
+    };
+    save("models.toml", fitting.set.to_text())?;
+    save(
+        "models.rs",
+        emit_models::rust(std::slice::from_ref(&fitting.set)).map_err(|e| Failure::Fault(e.to_string()))?,
+    )?;
+    let libraries = fitting.set.libraries.iter().filter(|library| !library.candidates.is_empty());
+    let competitions: Vec<Competition> =
+        libraries.filter_map(|library| Competition::new(&fitting.set, &library.name).ok()).collect();
+    let maps: Vec<Map> = competitions.iter().filter_map(marked).collect();
+    let curves: Vec<_> = competitions.iter().flat_map(|c| curves::compute(c, &fitting.fitted)).collect();
+    let help: Vec<Help> = competitions.iter().filter_map(|c| help(c, fitting, samples, spec)).collect();
+    let Fitting { set, fitted, failures, .. } = fitting;
+    let report = Report { set, samples, fitted, failures, maps: &maps, curves: &curves, judged, help: &help };
+    save("report.html", report.html())?;
+    let path = folder.join("residuals.txt");
+    write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
+}
+
+/// The map of a library with its crossings. Libraries of more than two inputs need `specc map` with
+/// the others held fixed.
+fn marked(competition: &Competition) -> Option<Map> {
+    let mut map = map::compute(competition, &[]).ok()?;
+    if let Ok(crossings) = crossings::compute(competition, &[], Some(&map.x.name)) {
+        map.crossings = crossings.marks(competition, &|_, _| true);
+    }
+    Some(map)
+}
+
+/// Where the choices of a library are not sure, and, by its spec, what would make them surer.
+fn help(
+    competition: &Competition,
+    fitting: &Fitting,
+    samples: &Samples,
+    spec: Option<&CheckedSpec>,
+) -> Option<Help> {
+    let library = competition.name().to_owned();
+    let unsure = crossings::compute(competition, &[], None).ok()?.unsure();
+    let advice = spec.and_then(|spec| {
+        let site = fitting.set.platform.clone().map_or_else(|| Site::from(fitting.set.nodes()), Site::from);
+        let spaces = points::spaces(spec, site).ok()?;
+        let limits = Limits { count: NAMED, budget: f64::INFINITY, goals: Vec::new() };
+        let target = [Target::Library(library.clone())];
+        advise::advise(&fitting.set, None, &spaces, &target, &measuring::measured(samples), &limits).ok()
+    });
+    let advice = advice.unwrap_or_default();
+    let named = |one: &Advised| {
+        let at = one.at.iter().map(|(name, value)| format!("{name} = {value}"));
+        format!("{} at {}", one.model, at.collect::<Vec<_>>().join(", "))
+    };
+    Some(Help {
+        library,
+        unsure,
+        samples: advice.samples.iter().map(named).collect(),
+        loss: advice.targets.first().map(|target| (target.before, target.after)),
+    })
+}
