@@ -190,7 +190,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     specs/copy-strided  sha256 eb7aa58d1a2ebb5c7fdd3dfa8841970d3e6167c491fd0e3657da26d9fd48cdc3
 //! samples  sha256 e1a0397c97b39725352682193db79901f3f93c1f46fee6f071e05cf47fbe74b4
-//! models   sha256 ccd2187d33851f5a0d91838f63ea4c839bf3823bd514fe09303581b179afb787
+//! models   sha256 127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples)
 //!     valid for block in 1..=2004, stride in 9..=8200, 1 node
@@ -1269,7 +1269,7 @@ pub static PACK_COLD: Table = Table {
     library: "pack_cold",
     spec: "specs/copy-strided",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ccd2187d33851f5a0d91838f63ea4c839bf3823bd514fe09303581b179afb787",
+    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1288,7 +1288,7 @@ pub static PACK_HOT: Table = Table {
     library: "pack_hot",
     spec: "specs/copy-strided",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ccd2187d33851f5a0d91838f63ea4c839bf3823bd514fe09303581b179afb787",
+    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[
@@ -1307,7 +1307,7 @@ pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
     spec: "specs/copy-strided",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ccd2187d33851f5a0d91838f63ea4c839bf3823bd514fe09303581b179afb787",
+    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1326,7 +1326,7 @@ pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
     spec: "specs/copy-strided",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ccd2187d33851f5a0d91838f63ea4c839bf3823bd514fe09303581b179afb787",
+    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[

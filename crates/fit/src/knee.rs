@@ -368,14 +368,11 @@ impl Placed {
             regression.noise_variance *= fewer;
             regression.t_quantile = t;
             for (a, j) in kept.iter().enumerate() {
-                let before = regression.covariance[*j][*j];
                 for (b, l) in kept.iter().enumerate() {
                     let more = regression.noise_variance * grown[(a, b)] / (lengths[a] * lengths[b]);
                     regression.covariance[*j][*l] = fewer * regression.covariance[*j][*l] + more;
                 }
-                if before > 0.0 {
-                    regression.std_errors[*j] *= (regression.covariance[*j][*j] / before).sqrt();
-                }
+                regression.std_errors[*j] = (regression.covariance[*j][*j] / regression.design_effect).sqrt();
             }
             for (i, leverage) in regression.leverages.iter_mut().enumerate() {
                 let row = DVector::from_iterator(columns.len(), columns.iter().map(|column| column[i]));

@@ -52,7 +52,7 @@ pub mod sim_paragon_8 {
 //! ```text
 //! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
 //! samples  sha256 ab3289e0bcef172e5f8f2409def0bb840653a1a6d1068d9882d64f11a8c9b797
-//! models   sha256 3eda1fda889b4945f8608d7ec9bca7e6c3b4c00f47d71fbe68b14a3a0c75c15f
+//! models   sha256 3325f640bd24cb2731f2dd5b985b4249ea241dd69b881604263445ff850a34f2
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -104,7 +104,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "3eda1fda889b4945f8608d7ec9bca7e6c3b4c00f47d71fbe68b14a3a0c75c15f",
+    digest: "3325f640bd24cb2731f2dd5b985b4249ea241dd69b881604263445ff850a34f2",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -120,7 +120,7 @@ pub mod sim_cm5_8 {
 //! ```text
 //! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
 //! samples  sha256 bcee37dc852f08c616127d4408c59658224a6d47bb27bc49e209f32c836eb3fa
-//! models   sha256 29c3dd4f14b2ef142fede659fe0f5e5c548cdf9827cde7b1751c4c0eee3ee098
+//! models   sha256 c2d2f6fd75f19d81d9624b4482f08047e615587871b8b00119360f776842f3b2
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -159,7 +159,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "29c3dd4f14b2ef142fede659fe0f5e5c548cdf9827cde7b1751c4c0eee3ee098",
+    digest: "c2d2f6fd75f19d81d9624b4482f08047e615587871b8b00119360f776842f3b2",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[

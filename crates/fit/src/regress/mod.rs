@@ -68,6 +68,8 @@ pub(crate) struct Regression {
     pub(crate) relevant: Vec<bool>,
     /// Covariance of the coefficients, with zero rows for dropped terms.
     pub(crate) covariance: Vec<Vec<f64>>,
+    /// The factor by which samples of one point make variances larger.
+    pub(crate) design_effect: f64,
     /// V, the weighted residual variance (eq 12, with r the rank), from which a new measurement's
     /// scatter follows.
     pub(crate) noise_variance: f64,

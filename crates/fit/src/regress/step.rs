@@ -216,6 +216,7 @@ impl Step {
             std_errors: vec![0.0; terms],
             relevant: vec![false; terms],
             covariance: vec![vec![0.0; terms]; terms],
+            design_effect: self.effect,
             noise_variance: self.noise_of_mode(data, mean, options),
             t_quantile: self.t,
             r2,

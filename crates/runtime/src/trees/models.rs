@@ -126,7 +126,7 @@ pub mod sim_paragon_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
 //! samples  sha256 dc44a990af789a6e989a0bc2569a0f40e0f527d8eed50aed69d3a21feb0451bd
-//! models   sha256 aa8ee3da026cbfb3532feef9cfbb7fb45eb71186d9e4594516a80dec393c866d
+//! models   sha256 0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -250,7 +250,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "aa8ee3da026cbfb3532feef9cfbb7fb45eb71186d9e4594516a80dec393c866d",
+    digest: "0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -265,7 +265,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "aa8ee3da026cbfb3532feef9cfbb7fb45eb71186d9e4594516a80dec393c866d",
+    digest: "0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -280,7 +280,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "aa8ee3da026cbfb3532feef9cfbb7fb45eb71186d9e4594516a80dec393c866d",
+    digest: "0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -456,7 +456,7 @@ pub mod mpi_4 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
 //! samples  sha256 1d374d759b3d1ceafdc63b1a2e11b990d2e8bd45e9ef90bbb048d9a0792601db
-//! models   sha256 dc5a67645a21d34dc4efc8efe12187cfeb2b016208a3810fd091d60324320b38
+//! models   sha256 4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.2e0; held-out error 21 % (40 of 74 samples)
 //!     valid for words in 1..=256, 2 to 4 nodes
@@ -561,7 +561,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "dc5a67645a21d34dc4efc8efe12187cfeb2b016208a3810fd091d60324320b38",
+    digest: "4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -576,7 +576,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "dc5a67645a21d34dc4efc8efe12187cfeb2b016208a3810fd091d60324320b38",
+    digest: "4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -591,7 +591,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "dc5a67645a21d34dc4efc8efe12187cfeb2b016208a3810fd091d60324320b38",
+    digest: "4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -608,7 +608,7 @@ pub mod threads_2 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
 //! samples  sha256 addc13809569df253264bf0b4a4eace228aeced6eb668771361d23a7f486f8e0
-//! models   sha256 fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780
+//! models   sha256 5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.8e0; held-out error 7.7 % (20 of 37 samples)
 //!     valid for words in 1..=256, 2 nodes
@@ -702,7 +702,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780",
+    digest: "5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -718,7 +718,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780",
+    digest: "5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -734,7 +734,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "fc05e066066c6d346b5f7e1b1c99aa0daf783c52b003cb86cb0c6a2ac6efe780",
+    digest: "5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
