@@ -1,13 +1,11 @@
-//! Which term is dropped next: by its interval, by an information criterion, or by leaving samples
-//! out.
+//! Which term is dropped next: by its interval, or by an information criterion.
 //!
-//! All three need only the fit of the kept terms: the fit without one of them follows in closed
+//! Both need only the fit of the kept terms: the fit without one of them follows in closed
 //! form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C = (AᵀA)⁻¹, and the squared
 //! error grows by βⱼ²/Cⱼⱼ.
 //!
 //! Source: Brewer (1994), §3.6.2; Hurvich and Tsai, *Regression and time series model selection in
-//! small samples* (1989); Allen, *The relationship between variable selection and data
-//! augmentation* (1974); Golub and Van Loan, *Matrix Computations*, 4th ed., §6.1.4.
+//! small samples* (1989); Golub and Van Loan, *Matrix Computations*, 4th ed., §6.1.4.
 
 use super::step::Step;
 use super::subset;
@@ -16,8 +14,9 @@ use crate::Elimination;
 /// Ratios that differ by less than this share count as equal.
 const TIE: f64 = 1e-6;
 
-/// The index among the active terms of the term to drop, if one is irrelevant.
-pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
+/// The index among the active terms of the term to drop, if one is irrelevant. `leading`: terms that
+/// stay until sets are compared.
+pub(super) fn least_relevant(step: &Step, by: Elimination, leading: &[usize]) -> Option<usize> {
     let ratios = step.ratios();
     let least = ratios.iter().copied().min_by(f64::total_cmp)?;
     let weakest = ratios.iter().rposition(|r| *r <= least * (1.0 + TIE))?;
@@ -25,7 +24,13 @@ pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
     match by {
         Elimination::Confidence => (least <= 1.0).then_some(weakest),
         // The remaining terms are compared as sets.
-        Elimination::BestSubset => (step.active.len() > subset::MOST).then_some(weakest),
+        Elimination::BestSubset if step.active.len() <= subset::MOST => None,
+        Elimination::BestSubset => {
+            let follows = |(at, _): &(usize, f64)| !leading.contains(&step.active[*at]);
+            let others = || ratios.iter().copied().enumerate().filter(follows);
+            let least = others().map(|(_, ratio)| ratio).min_by(f64::total_cmp)?;
+            others().filter(|(_, ratio)| *ratio <= least * (1.0 + TIE)).last().map(|(at, _)| at)
+        }
         // A coefficient that is only rounding, or that a dependent term shares.
         _ if least == 0.0 || deficient => {
             let group = step.solution.as_ref().and_then(|s| s.dependent.first());

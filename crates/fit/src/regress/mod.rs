@@ -226,12 +226,15 @@ fn fit_all(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> 
         return Err(Failure::Solve(SolveError::Overflow));
     }
     let mut kept: Vec<usize> = (0..terms).collect();
-    let mut dependent = None;
+    let (mut dependent, mut leading) = (None, None);
     loop {
         let step = Step::new(data, &start, mean, &kept, options)?;
         let dependent = dependent.get_or_insert_with(|| step.dependent());
         if !options.keep_all
-            && let Some(at) = eliminate::least_relevant(&step, options.elimination)
+            && let Some(at) = {
+                let leading = leading.get_or_insert_with(|| subset::leading(&step));
+                eliminate::least_relevant(&step, options.elimination, leading)
+            }
         {
             kept.retain(|term| *term != step.active[at]);
             continue;

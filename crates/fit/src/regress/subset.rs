@@ -20,14 +20,47 @@ use super::Data;
 use super::step::Step;
 use crate::stats::t_quantile;
 
-/// The number of sets doubles with each term, so more terms are first dropped one by one.
+/// The number of sets doubles with each term, so more terms are first dropped one by one, but for
+/// the [`leading`] ones.
 pub(super) const MOST: usize = 12;
+/// The number of leading terms. The others among the compared are those that matter beside all.
+const LEADING: usize = MOST / 2;
 /// A column of which a smaller share is left beside others depends on them.
 const LEAST_LEFT: f64 = 1e-9;
 /// Sets whose costs differ by less are equal, since some of their terms depend on each other. Of
 /// these the one with the most significant weakest coefficients is taken, where negative ones,
 /// which no cost has, count least; then the first named one.
 const TIE: f64 = 1e-6;
+
+/// The terms that explain most, each beside those before it. Beside many irrelevant terms a true one
+/// can look weak, because several of these together are alike to it: a constant, beside positive
+/// columns. Pati, Rezaiifar and Krishnaprasad, *Orthogonal matching pursuit* (1993).
+pub(super) fn leading(step: &Step) -> Vec<usize> {
+    let Some(solution) = &step.solution else { return Vec::new() };
+    let mut columns = step.rows.clone().qr().r();
+    let mut left = &columns * &solution.coefficients;
+    let whole: Vec<f64> = columns.column_iter().map(|column| column.norm()).collect();
+    let mut found = Vec::new();
+    while found.len() < LEADING.min(columns.ncols()) {
+        let gain = |j: usize| {
+            let length = columns.column(j).norm();
+            if length > LEAST_LEFT * whole[j] { (columns.column(j).dot(&left) / length).abs() } else { 0.0 }
+        };
+        let others = (0..columns.ncols()).filter(|j| !found.contains(j));
+        let Some((best, _)) = others.map(|j| (j, gain(j))).max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+        found.push(best);
+        let direction = columns.column(best).clone_owned();
+        let square = direction.norm_squared();
+        if square > 0.0 {
+            left.axpy(-direction.dot(&left) / square, &direction, 1.0);
+            for mut column in columns.column_iter_mut() {
+                let along = direction.dot(&column) / square;
+                column.axpy(-along, &direction, 1.0);
+            }
+        }
+    }
+    found.into_iter().map(|at| step.active[at]).collect()
+}
 
 /// The indices among the active terms of those that stay, in rising order.
 pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
