@@ -37,7 +37,7 @@ const UNITS: Check = Check {
 const PLAIN: &[Check] = &[
     Check {
         name: "lints",
-        arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        arguments: &["clippy", BUILT[0], BUILT[1], BUILT[2], "--all-targets", "--", "-D", "warnings"],
         environment: &[],
     },
     Check {
@@ -47,7 +47,7 @@ const PLAIN: &[Check] = &[
     },
     Check {
         name: "documentation",
-        arguments: &["doc", "--workspace", "--no-deps"],
+        arguments: &["doc", BUILT[0], BUILT[1], BUILT[2], "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Check {

@@ -2,9 +2,9 @@
 //!
 //! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the
 //! profiling program, [`drive`] builds and runs it, [`fitting`] turns samples into model sets,
-//! [`competition`], [`crossings`], [`map`] and [`curves`] ask the models who wins, [`advise`] which
-//! samples they lack, [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did,
-//! and [`cli`] is the command line over all of them.
+//! [`competition`], [`crossings`], [`map`] and [`curves`] ask the models who wins, [`decisions`] what
+//! choices lose, [`advise`] which samples they lack, [`refine`] samples adaptively, and [`cli`] is
+//! the command line over all of them.
 
 #![forbid(unsafe_code)]
 
