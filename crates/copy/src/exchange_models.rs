@@ -110,9 +110,9 @@ pub mod threads_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/copy-exchange  sha256 bc6bb7a5aaf910c29bbfa85be8c658288a57889121e1e1402ddfb1c50f56e035
-//! samples  sha256 1d61d3ccf4a27853481c8202edd7a9300384518968f08cdf0b7a640693c82cbd
-//! models   sha256 d3b6af5c200b576b78b84370c1a63315e4a5c842a8d83ab90df8dcf03155be01
+//! spec     specs/copy-exchange/exchange.spec  sha256 59a48d3bc4aedb61f3ea50ab11064f4d3828c73f2ec5853b12069aaf2773e0d2
+//! samples  sha256 05eff219e5e1dac9269f900c1635295770fe865df0a9b14689e8c3d268af1ee6
+//! models   sha256 8b169d1469963443bd2886edf7f4c7f1291f7eca06ec7b68c733fc2a840b49b2
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyExchange: verified, rank 12 of 12, condition 7.6e1; held-out error 3.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
@@ -570,9 +570,9 @@ pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitte
 /// Library `copy_exchange` over `bytes`.
 pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
-    spec: "specs/copy-exchange",
+    spec: "specs/copy-exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "d3b6af5c200b576b78b84370c1a63315e4a5c842a8d83ab90df8dcf03155be01",
+    digest: "8b169d1469963443bd2886edf7f4c7f1291f7eca06ec7b68c733fc2a840b49b2",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -590,9 +590,9 @@ pub static COPY_EXCHANGE: Table = Table {
 /// Library `copy_exchange_used` over `bytes`.
 pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
-    spec: "specs/copy-exchange",
+    spec: "specs/copy-exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "d3b6af5c200b576b78b84370c1a63315e4a5c842a8d83ab90df8dcf03155be01",
+    digest: "8b169d1469963443bd2886edf7f4c7f1291f7eca06ec7b68c733fc2a840b49b2",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[

@@ -180,9 +180,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/copy  sha256 5254279247aed9bad76a7d0c84e73aa81531c161c91ccdc3d35d04b7e9f566f6
-//! samples  sha256 dc83c064711d30c563cee878758b492fcabf3f618b8d0948efb79bd85f3c07fa
-//! models   sha256 fee05b9cf2fae049acac169e5465a760995766aaeaaff109c8d171341e96e609
+//! spec     specs/copy/copy.spec  sha256 23e312961f355b47f8588968bbac9622206a958cebf9151adb0acc978f7acc90
+//! samples  sha256 24abb763e0a7bc39d2336258dd44ac63ad96c4812b4f7afd0cb02545cb2873b5
+//! models   sha256 08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyCold: verified, rank 17 of 17, condition 6.2e1; held-out error 2.4 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -1059,9 +1059,9 @@ pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
 /// Library `copy_cold` over `bytes`, `shift`.
 pub static COPY_COLD: Table = Table {
     library: "copy_cold",
-    spec: "specs/copy",
+    spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "fee05b9cf2fae049acac169e5465a760995766aaeaaff109c8d171341e96e609",
+    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1077,9 +1077,9 @@ pub static COPY_COLD: Table = Table {
 /// Library `copy_cold_read` over `bytes`, `shift`.
 pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
-    spec: "specs/copy",
+    spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "fee05b9cf2fae049acac169e5465a760995766aaeaaff109c8d171341e96e609",
+    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1095,9 +1095,9 @@ pub static COPY_COLD_READ: Table = Table {
 /// Library `copy_hot` over `bytes`, `shift`.
 pub static COPY_HOT: Table = Table {
     library: "copy_hot",
-    spec: "specs/copy",
+    spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "fee05b9cf2fae049acac169e5465a760995766aaeaaff109c8d171341e96e609",
+    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1113,9 +1113,9 @@ pub static COPY_HOT: Table = Table {
 /// Library `copy_hot_read` over `bytes`, `shift`.
 pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
-    spec: "specs/copy",
+    spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "fee05b9cf2fae049acac169e5465a760995766aaeaaff109c8d171341e96e609",
+    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[

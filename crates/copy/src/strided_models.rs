@@ -188,9 +188,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/copy-strided  sha256 eb7aa58d1a2ebb5c7fdd3dfa8841970d3e6167c491fd0e3657da26d9fd48cdc3
-//! samples  sha256 e1a0397c97b39725352682193db79901f3f93c1f46fee6f071e05cf47fbe74b4
-//! models   sha256 127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca
+//! spec     specs/copy-strided/strided.spec  sha256 bdea5b3c16d8391e6f1531b36af4734fb2ec28ebfc706cc29cf412cd9a1eebe3
+//! samples  sha256 e481f8ea591ce5949c6f109ed6c7a3e6918338526340be57bbdb79c346190ecb
+//! models   sha256 cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples)
 //!     valid for block in 1..=2004, stride in 9..=8200, 1 node
@@ -1267,9 +1267,9 @@ pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
 /// Library `pack_cold` over `block`, `stride`.
 pub static PACK_COLD: Table = Table {
     library: "pack_cold",
-    spec: "specs/copy-strided",
+    spec: "specs/copy-strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
+    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1286,9 +1286,9 @@ pub static PACK_COLD: Table = Table {
 /// Library `pack_hot` over `block`, `stride`.
 pub static PACK_HOT: Table = Table {
     library: "pack_hot",
-    spec: "specs/copy-strided",
+    spec: "specs/copy-strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
+    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[
@@ -1305,9 +1305,9 @@ pub static PACK_HOT: Table = Table {
 /// Library `unpack_cold` over `block`, `stride`.
 pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
-    spec: "specs/copy-strided",
+    spec: "specs/copy-strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
+    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1324,9 +1324,9 @@ pub static UNPACK_COLD: Table = Table {
 /// Library `unpack_hot` over `block`, `stride`.
 pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
-    spec: "specs/copy-strided",
+    spec: "specs/copy-strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "127915b7bb5c5373c81deaa39b79024c4a5a50d36331a291aa4ad8a8caaa1dca",
+    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[

@@ -50,9 +50,9 @@ pub mod mpi_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-bulk/bulk.spec  sha256 a10a18b8d448f420a851720bb983afb7c2f8f83076523bafc974d84c3e79985f
-//! samples  sha256 089ab28ea0961f56948ecf8c01af1789fedc39498f799b328ffbdda929a71c6f
-//! models   sha256 768fe4d1c26b3652a7d4026d559791f4d712059c560d2ba57429f5a4367bee1e
+//! spec     specs/global-bulk/bulk.spec  sha256 136dd0c3c250ad9c7aa537c2bcf22c8d3974c5e0a50d040b7891ad8090dd4e6a
+//! samples  sha256 95dbbf95a98127261407d3f02563ba9d0b1d1ceb635beaac24d9dfcaf1db4b28
+//! models   sha256 644011080d835cb29c1b15fcfbade990314a235c658e7166efd921c2d79fdad8
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! ByMessages: verified, rank 3 of 3, condition 6.0e1; held-out error 6.1 % (20 of 55 samples)
 //!     valid for bytes in 32..=4194304, 2 nodes
@@ -91,7 +91,7 @@ pub static GLOBAL_BULK: Table = Table {
     library: "global_bulk",
     spec: "specs/global-bulk/bulk.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "768fe4d1c26b3652a7d4026d559791f4d712059c560d2ba57429f5a4367bee1e",
+    digest: "644011080d835cb29c1b15fcfbade990314a235c658e7166efd921c2d79fdad8",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(32.0, 4194304.0)] },
     entries: &[

@@ -50,9 +50,9 @@ pub mod sim_paragon_8 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
-//! samples  sha256 ab3289e0bcef172e5f8f2409def0bb840653a1a6d1068d9882d64f11a8c9b797
-//! models   sha256 3325f640bd24cb2731f2dd5b985b4249ea241dd69b881604263445ff850a34f2
+//! spec     specs/global-stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
+//! samples  sha256 dcb413d7bd19c594c5ab3712b8ce313b58b5c7fbf7c09be19449ddd07f83ed20
+//! models   sha256 c231c8e6444c5913b0bd8860a856bae0cd6de3d980a2203f452304ef5b3d7c03
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -104,7 +104,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "3325f640bd24cb2731f2dd5b985b4249ea241dd69b881604263445ff850a34f2",
+    digest: "c231c8e6444c5913b0bd8860a856bae0cd6de3d980a2203f452304ef5b3d7c03",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -118,9 +118,9 @@ pub mod sim_cm5_8 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
-//! samples  sha256 bcee37dc852f08c616127d4408c59658224a6d47bb27bc49e209f32c836eb3fa
-//! models   sha256 c2d2f6fd75f19d81d9624b4482f08047e615587871b8b00119360f776842f3b2
+//! spec     specs/global-stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
+//! samples  sha256 f7563c2e044fa58e80b42a9ce8a06fcac1e7d304df25c4e9cadd5ec82b730c96
+//! models   sha256 544e4dcaa6c298846c46b5c079f09724869e7cb1c29ed1f176db548fb0b16b38
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -159,7 +159,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "c2d2f6fd75f19d81d9624b4482f08047e615587871b8b00119360f776842f3b2",
+    digest: "544e4dcaa6c298846c46b5c079f09724869e7cb1c29ed1f176db548fb0b16b38",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -173,9 +173,9 @@ pub mod mpi_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 68365b47558ed61f516786d0c3b23c08fbfc6781fdb7e12d1ca6b01398d39e98
-//! samples  sha256 827a8d7aa753eec9b4a03df9102a9c136330c563a24df07b592c666382b09cca
-//! models   sha256 57a78d0ca6595f45d1d364b8f20c36761608c8b583f24a3771d3f9822efee821
+//! spec     specs/global-stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
+//! samples  sha256 7061cd6c9dfa619a8b6d889060b7afda4c652cbb822ca238c533e9cf7f03296a
+//! models   sha256 342ce9ebaef811676a048b6e9c8ec6fe8d3a1f4fd122cba5f055798b2b800a1e
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples)
 //!     valid for count in 1..=4096, 2 nodes
@@ -214,7 +214,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "57a78d0ca6595f45d1d364b8f20c36761608c8b583f24a3771d3f9822efee821",
+    digest: "342ce9ebaef811676a048b6e9c8ec6fe8d3a1f4fd122cba5f055798b2b800a1e",
     inputs: &["count"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 4096.0)] },
     entries: &[

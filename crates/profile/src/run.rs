@@ -213,7 +213,10 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
     let text = String::from_utf8(text).map_err(|_| format!("{shown}: this is not UTF-8 text"))?;
     let plan = Plan::parse(&text, &shown.to_string()).map_err(|error| error.to_string())?;
     if plan.spec.sha256 != job.spec.sha256 {
-        return Err(format!("{shown}: it was made for another text of {}; run specc again", plan.spec.path));
+        return Err(format!(
+            "{shown}: it was made for another version of {}; run specc again",
+            plan.spec.path
+        ));
     }
     let size = node.size();
     let Some(run) = plan.runs.into_iter().find(|run| run.nodes == size) else {

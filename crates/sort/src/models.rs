@@ -72,9 +72,9 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort  sha256 cc4c2599223433f023dda00059018fdf201ef102b444a2ffdccc83d34a0d6b86
-//! samples  sha256 1a405864c8769d14a820586b9fedb2b89ef5abd2d16a739828eaa300f85d6e0e
-//! models   sha256 c2b1433a00b90be41a30084d5f6d1ec2db06089a0c3fd54a4e046324085f7b91
+//! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
+//! samples  sha256 f48fbf12ac4f4fcd8722ddf448a64285b52c64eb7877dac8a4e73e4fbf57a32d
+//! models   sha256 630a689ed13f8b183401a74c982f1e76627b88cd37b353997e6d806d4afdb8d0
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -209,7 +209,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c2b1433a00b90be41a30084d5f6d1ec2db06089a0c3fd54a4e046324085f7b91",
+    digest: "630a689ed13f8b183401a74c982f1e76627b88cd37b353997e6d806d4afdb8d0",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -231,9 +231,9 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort  sha256 cc4c2599223433f023dda00059018fdf201ef102b444a2ffdccc83d34a0d6b86
-//! samples  sha256 bc98b6ada073a6582ba981dd19d7dbb44b751ef9a2774516187093631318b2fc
-//! models   sha256 283a82e8528f04652c0306357c633e6c7e240118cc3943070ad35c6f66fccc03
+//! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
+//! samples  sha256 f273371b1358f8ad306a500ea14d401466a4402aaae6ff5dfc83ed0695ba18f8
+//! models   sha256 208076f32ca212ff431b365d6d7643ada8d6e18a3b67b3b94c42473a3e3667c6
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -372,7 +372,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "283a82e8528f04652c0306357c633e6c7e240118cc3943070ad35c6f66fccc03",
+    digest: "208076f32ca212ff431b365d6d7643ada8d6e18a3b67b3b94c42473a3e3667c6",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

@@ -388,7 +388,7 @@ fn a_program_is_refined_and_gone_on_with() {
     let first = read();
     let count = fitted(&first).len();
     assert!((10..113).contains(&count), "{count}\n{err}");
-    assert_eq!(first.models[1].fit, "weights measured");
+    assert_eq!(first.models[1].fit, "weights measured, eliminate aicc, search never");
     // What was interrupted, in the middle of a run or between two, goes on from what there is.
     for name in ["samples.txt.partial", "samples.txt"] {
         std::fs::rename(folder.join("samples.txt"), folder.join(name)).unwrap();

@@ -10,7 +10,7 @@ use any_spec::try_everything;
 use specc::lang::{format, load, load_all, read_spec};
 
 /// Well-formed specs.
-const SEEDS: [&str; 7] = [
+const SEEDS: [&str; 9] = [
     include_str!("pass/design.spec"),
     include_str!("pass/thesis.spec"),
     include_str!("pass/typed.spec"),
@@ -18,6 +18,8 @@ const SEEDS: [&str; 7] = [
     include_str!("pass/fit.spec"),
     include_str!("fmt/fit.spec"),
     include_str!("pass/machine.spec"),
+    include_str!("pass/families.spec"),
+    include_str!("fmt/families.spec"),
 ];
 
 #[test]
@@ -50,6 +52,13 @@ fn deep_and_long_text_is_survived() {
         many("/*"),
         many("r#"),
         many("let x = 1\n"),
+        (0..2000).map(|i| std::format!("let x{} = x{i}+x{i}\n", i + 1)).collect(),
+        (0..2000).map(|i| std::format!("terms x{} = x{i}, x{i}\n", i + 1)).collect(),
+        std::format!("terms x = y{}\n", many(" by (1, y)")),
+        std::format!("model {{{}}}(x) = x", many("A, ")),
+        std::format!("model A{}(x) = x", many("{A, B}")),
+        std::format!("model A{}", many("{")),
+        std::format!("library a(x) {{ candidate {}b = A(x) }}", many("{a, b}")),
         std::format!("model A(x) {{ {} }}", many("let x = 1\n")),
         std::format!("model A(x) = {}x", many("(")),
         std::format!("model A(x) = {}x{}", many("("), many(")")),

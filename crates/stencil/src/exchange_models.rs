@@ -101,9 +101,9 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/stencil-exchange/exchange.spec  sha256 438255692f37cead9927dd94fce0170c60eee55798b527474c599d2acb211b12
-//! samples  sha256 29728cb7e668f4e154e03ddf34f183b91a33bb18762b49a68c8ef0bad6d2e3d2
-//! models   sha256 3ed734c294ba3ad5a4db38d0de65e221682a0594949f74b7e65970ce3e6e1ab3
+//! spec     specs/stencil-exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
+//! samples  sha256 12c0e2b0e7d288ed9122793cc8486e7c92be4f5aa2d5cbb1c61e7a9b2b640b2c
+//! models   sha256 c097548aedb3d3549ba0c177a149969966a0bbda4456f68b62ccddbbba874a89
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 12 of 12, condition 5.9e0; held-out error 5.6 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -254,7 +254,7 @@ pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3ed734c294ba3ad5a4db38d0de65e221682a0594949f74b7e65970ce3e6e1ab3",
+    digest: "c097548aedb3d3549ba0c177a149969966a0bbda4456f68b62ccddbbba874a89",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -268,7 +268,7 @@ pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3ed734c294ba3ad5a4db38d0de65e221682a0594949f74b7e65970ce3e6e1ab3",
+    digest: "c097548aedb3d3549ba0c177a149969966a0bbda4456f68b62ccddbbba874a89",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
@@ -289,9 +289,9 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/stencil-exchange/exchange.spec  sha256 438255692f37cead9927dd94fce0170c60eee55798b527474c599d2acb211b12
-//! samples  sha256 621e2823a2e8d6bfc635019637dfdf091008b902441b7e5031356697f0649e12
-//! models   sha256 ff0ef32cc44c76402f3642cdcc4e1e5242f6689a99d4179551129f383021787e
+//! spec     specs/stencil-exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
+//! samples  sha256 646aca1364e42625c85635d7c31b246ebf766f707630700ee515f4d4491e7520
+//! models   sha256 4213e78b9fd6da20522f933066a849a317901bc2b1a85681d1ec5407dc55c5c1
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 12 of 12, condition 5.6e0; held-out error 5.7 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -502,7 +502,7 @@ pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ff0ef32cc44c76402f3642cdcc4e1e5242f6689a99d4179551129f383021787e",
+    digest: "4213e78b9fd6da20522f933066a849a317901bc2b1a85681d1ec5407dc55c5c1",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -516,7 +516,7 @@ pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil-exchange/exchange.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ff0ef32cc44c76402f3642cdcc4e1e5242f6689a99d4179551129f383021787e",
+    digest: "4213e78b9fd6da20522f933066a849a317901bc2b1a85681d1ec5407dc55c5c1",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[

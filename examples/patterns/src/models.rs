@@ -50,9 +50,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     patterns.spec  sha256 1bde0ea07d6bb5a200fc294cefdaf1edafd42f8a21a8245d52b6fe9f4d38ba6a
-//! samples  sha256 6d8b7a0106e00ab677666c72c43db9e587d5d1022188ed2da196122bf0a8a292
-//! models   sha256 f25df71aa7417df4acf1dbdfbc38c640664a07485109b93f90c025c3a818120a
+//! spec     patterns.spec  sha256 dcb715de72152262ab5ff7a165c67d16f6aa64ad6effd18a4ae888e9dcfbf871
+//! samples  sha256 b113a2398cd26d249e2b8d555577e46778a4d02ec4f30094bdd93e36b3806a10
+//! models   sha256 4d58e577057ac918cb5f72f88ce5a08bbd917a0e07a96ce7be0f41fe001cb522
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Dfa: doubtful, rank 6 of 6, condition 9.2e1; held-out error 8.3 % (20 of 152 samples)
 //!     valid for p in 1..=2048, h in 1024..=1048576, 1 node
@@ -102,7 +102,7 @@ pub static PATTERNS: Table = Table {
     library: "patterns",
     spec: "patterns.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f25df71aa7417df4acf1dbdfbc38c640664a07485109b93f90c025c3a818120a",
+    digest: "4d58e577057ac918cb5f72f88ce5a08bbd917a0e07a96ce7be0f41fe001cb522",
     inputs: &["p", "h"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2048.0), (1024.0, 1048576.0)] },
     entries: &[

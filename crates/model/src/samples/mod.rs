@@ -58,7 +58,8 @@ const MOST_TAKEN: f64 = 0.95;
 pub struct SpecId {
     /// The path of the spec, relative to where `specc` ran.
     pub path: String,
-    /// The hash of its text, see [`sha256_hex`](crate::sha256_hex).
+    /// The hash of what it means, written out without comments, see
+    /// [`sha256_hex`](crate::sha256_hex).
     pub sha256: String,
 }
 

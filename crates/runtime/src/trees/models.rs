@@ -124,9 +124,9 @@ pub mod sim_paragon_16 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
-//! samples  sha256 dc44a990af789a6e989a0bc2569a0f40e0f527d8eed50aed69d3a21feb0451bd
-//! models   sha256 0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24
+//! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
+//! samples  sha256 cade28e6522e98b5448ff15ab4e76003ab6306203a8b7ca53e1d60840005899b
+//! models   sha256 b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -250,7 +250,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24",
+    digest: "b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -265,7 +265,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24",
+    digest: "b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -280,7 +280,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "0acd682e7e56c944c19b2bdb19ac78f8bb207454340cc8d56153554009363f24",
+    digest: "b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -295,9 +295,9 @@ pub mod sim_cm5_16 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
-//! samples  sha256 b168a18a936bdfc7a5fb45ab29937df77ab9ea3db4b69fc570a6977ed51fda12
-//! models   sha256 13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03
+//! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
+//! samples  sha256 6aa32129480b660f85f058310ab908c73c5f63ca500ec6bceee0e761dd45ef7a
+//! models   sha256 bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -409,7 +409,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03",
+    digest: "bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -424,7 +424,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03",
+    digest: "bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -439,7 +439,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03",
+    digest: "bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -454,9 +454,9 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
-//! samples  sha256 1d374d759b3d1ceafdc63b1a2e11b990d2e8bd45e9ef90bbb048d9a0792601db
-//! models   sha256 4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293
+//! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
+//! samples  sha256 2314792aad3f54315727694887ccde904ba94146a66349e5364cb300f0bf3848
+//! models   sha256 9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.2e0; held-out error 21 % (40 of 74 samples)
 //!     valid for words in 1..=256, 2 to 4 nodes
@@ -561,7 +561,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293",
+    digest: "9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -576,7 +576,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293",
+    digest: "9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -591,7 +591,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "4cc98d9d07d8e9dc5fd5ed3775c7d2cfbc97e631897d63a84a662e1737ebc293",
+    digest: "9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -606,9 +606,9 @@ pub mod threads_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
-//! samples  sha256 addc13809569df253264bf0b4a4eace228aeced6eb668771361d23a7f486f8e0
-//! models   sha256 5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1
+//! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
+//! samples  sha256 fd2b2cc5a692eedd8f98db224327f25b70a4e2a16f9690c1f7ff79268eb7c711
+//! models   sha256 1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.8e0; held-out error 7.7 % (20 of 37 samples)
 //!     valid for words in 1..=256, 2 nodes
@@ -702,7 +702,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1",
+    digest: "1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -718,7 +718,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1",
+    digest: "1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -734,7 +734,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "5ce055fb3006ab64b2f12c88cbf1933d726f0ce0092ec2f01d8aa19eb47556a1",
+    digest: "1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[

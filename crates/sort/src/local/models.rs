@@ -62,9 +62,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort-local/local.spec  sha256 61b8215266a531ca6665496108afb79c1afb8d2c8dffc24d62ab0dd4b4582391
-//! samples  sha256 26f97f58ce95b419e643733528d72729af2842fe70abc12a93471b7acf4be45a
-//! models   sha256 0be1d5f33a5b50c841c4d2fc896465fa6de5d056b9e6a26fc9387018cea5ab25
+//! spec     specs/sort-local/local.spec  sha256 1e395bf3a62b954f3b2d3451d76a33ac44852acd053b848a151c7940aa42ecb6
+//! samples  sha256 9f4f27cb2b1ee8153311c296a5507cb0d77f04258facc53a89069f79759c7abf
+//! models   sha256 c6cdcdefec280c250be4ea7b0bf7639aa0edab97e6987e715ad8ca012f09fda9
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Stable: verified within noise, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
@@ -245,7 +245,7 @@ pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort-local/local.spec",
     platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "0be1d5f33a5b50c841c4d2fc896465fa6de5d056b9e6a26fc9387018cea5ab25",
+    digest: "c6cdcdefec280c250be4ea7b0bf7639aa0edab97e6987e715ad8ca012f09fda9",
     inputs: &["keys", "width", "run", "distinct"],
     domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 741455.0), (2.0, 1482910.0)] },
     entries: &[

@@ -63,8 +63,13 @@ pub(super) enum Command {
         nodes: Vec<u32>,
         #[command(flatten)]
         features: Features,
-        #[command(flatten)]
-        output: Output,
+        /// Write no program: print the spec with all of its families, shared names and products
+        /// written out, and with the defaults of each model.
+        #[arg(long)]
+        expand: bool,
+        /// The folder to write to; made where it is missing.
+        #[arg(short, long, value_name = "DIR", required_unless_present = "expand")]
+        output: Option<PathBuf>,
     },
     /// Compile and run the profiling program; write `samples.txt`.
     Profile {

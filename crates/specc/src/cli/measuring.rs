@@ -374,11 +374,11 @@ pub(super) fn given(target: &Target) -> Result<Option<Points>, Failure> {
     Ok(Some(points))
 }
 
-/// Refuses points that are for another text of the spec.
+/// Refuses points that are for another version of the spec.
 pub(super) fn check(points: &Points, campaign: &Campaign<'_>) -> Result<(), Failure> {
     match &points.spec {
         Some(spec) if spec.sha256 != campaign.spec().sha256 => Err(Failure::Fault(format!(
-            "the points were made for another text of {}; ask `specc advise` again",
+            "the points were made for another version of {}; ask `specc advise` again",
             spec.path
         ))),
         _ => Ok(()),

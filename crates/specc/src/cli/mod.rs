@@ -40,9 +40,10 @@ pub fn run() -> ExitCode {
     let outcome = match command {
         Command::Check { specs, json } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
-        Command::Emit { specs, nodes, features, output } => {
-            stages::emit(&specs, &nodes, &features.features, &output)
-        }
+        Command::Emit { specs, nodes, features, expand, output } => match output {
+            Some(output) if !expand => stages::emit(&specs, &nodes, &features.features, &output),
+            _ => specs::expand(&specs.specs),
+        },
         Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),
         Command::Fit(fit) => stages::fit(&fit),
         Command::Calibrate(calibrate) => stages::calibrate(&calibrate),

@@ -28,7 +28,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         && given.sha256 != fitted.sha256
     {
         tell!(
-            "warning: {} was fitted to another text of {}; if more than terms and options has changed, calibrate again",
+            "warning: {} was fitted to another version of {}; if more than terms and options has changed, calibrate again",
             args.models.display(),
             fitted.path
         );

@@ -38,6 +38,11 @@ pub(super) fn check(paths: &[PathBuf], as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// `specc emit --expand`.
+pub(super) fn expand(paths: &[PathBuf]) -> Result<(), Failure> {
+    print(load(paths)?.written_out().trim_end())
+}
+
 /// `specc fmt`.
 pub(super) fn format(paths: &[PathBuf], only_check: bool) -> Result<(), Failure> {
     let mut faults = String::new();

@@ -40,22 +40,17 @@ fn render(error: impl Diagnostic + Send + Sync + 'static) -> String {
 }
 
 /// `specc emit`.
-pub(super) fn emit(
-    specs: &Specs,
-    nodes: &[u32],
-    features: &[String],
-    output: &Output,
-) -> Result<(), Failure> {
+pub(super) fn emit(specs: &Specs, nodes: &[u32], features: &[String], output: &Path) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
-    let _lock = Lock::take(&output.output)?;
-    let emitted = emit::emit(&spec, &output.output, features)?;
+    let _lock = Lock::take(output)?;
+    let emitted = emit::emit(&spec, output, features)?;
     let mut numbers: BTreeSet<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
     if numbers.is_empty() {
         numbers.insert(machine::cores());
     }
     let sites = numbers.into_iter().map(|nodes| On::Threads.platform(nodes).into());
     let plan = measuring::plan(&spec, &emitted, sites, 1, &Points::default())?;
-    measuring::write(&output.output.join("plan.txt"), &plan.to_text())?;
+    measuring::write(&output.join("plan.txt"), &plan.to_text())?;
     print(emitted.folder.display())
 }
 
@@ -247,7 +242,7 @@ fn finish(
         && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
     {
         fitting.warnings.push(format!(
-            "{name} was measured for another text of {}; if more than terms and options has changed, profile again",
+            "{name} was measured for another version of {}; if more than terms and options has changed, profile again",
             measured.path
         ));
     }

@@ -139,7 +139,7 @@ impl Printer<'_> {
         let place = self.place(code.span.start);
         self.line(2, &format!("// task, {place}"));
         self.line(2, "::std::hint::black_box({");
-        self.page.verbatim(&code.text, self.model.file, code.span.start);
+        self.page.code(code, self.model.file);
         self.line(2, "});");
     }
 
@@ -147,7 +147,7 @@ impl Printer<'_> {
         let place = self.place(code.span.start);
         self.line(2, &format!("// sample, {place}"));
         self.line(2, "let strata_seconds: f64 = {");
-        self.page.verbatim(&code.text, self.model.file, code.span.start);
+        self.page.code(code, self.model.file);
         self.line(2, "};");
         self.line(2, "strata_timer.record(strata_seconds);");
     }
@@ -162,7 +162,7 @@ impl Printer<'_> {
         let needed = |name: &String| {
             name.starts_with('_') || later.into_iter().flatten().any(|code| code.mentions(name))
         };
-        let names: Vec<String> = bound(&setup.text).into_iter().filter(needed).collect();
+        let names: Vec<String> = bound(&setup.written_out()).into_iter().filter(needed).collect();
         let values: String = names.iter().map(|name| format!("{name}, ")).collect();
         let pattern: String = names.iter().map(|name| format!("mut {name}, ")).collect();
         self.line(2, "let mut strata_made = ::std::vec::Vec::new();");
@@ -195,7 +195,7 @@ impl Printer<'_> {
     fn statements(&mut self, what: &str, code: &Code) {
         let place = self.place(code.span.start);
         self.line(2, &format!("// {what}, {place}"));
-        self.page.verbatim(&code.text, self.model.file, code.span.start);
+        self.page.code(code, self.model.file);
         // A last expression becomes a statement.
         self.line(2, ";");
     }

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use strata_model::Span;
 
+use crate::lang::ast::Code;
+
 /// A file of the generated crate under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
@@ -52,17 +54,28 @@ impl Page {
         self.pieces.push(Piece { generated: start..self.text.len(), place, verbatim: false });
     }
 
-    /// Code of the spec as it stands there, on lines of its own.
+    /// A line of the spec as it stands there.
     pub(crate) fn verbatim(&mut self, code: &str, file: usize, spec_start: usize) {
-        let start = self.text.len();
-        self.text.push_str(code);
-        self.pieces.push(Piece {
-            generated: start..self.text.len(),
-            place: SpecRange { file, range: spec_start..spec_start + code.len() },
-            verbatim: true,
-        });
+        self.piece(code, file, spec_start..spec_start + code.len(), true);
+        self.text.push('\n');
+    }
+
+    /// Code of the spec as it stands there, on lines of its own, with the words of a family's member
+    /// in their places.
+    pub(crate) fn code(&mut self, code: &Code, file: usize) {
+        for (text, at) in code.pieces() {
+            let verbatim = text.len() == at.len() && code.text[at.clone()] == *text;
+            self.piece(text, file, code.span.start + at.start..code.span.start + at.end, verbatim);
+        }
         // A comment at the end of the code must not swallow what follows.
         self.text.push('\n');
+    }
+
+    fn piece(&mut self, text: &str, file: usize, range: Range<usize>, verbatim: bool) {
+        let start = self.text.len();
+        self.text.push_str(text);
+        let place = SpecRange { file, range };
+        self.pieces.push(Piece { generated: start..self.text.len(), place, verbatim });
     }
 }
 

@@ -191,6 +191,14 @@ impl Fitting {
         // The set lists the models as the spec does, not in the order in which they had to be
         // fitted.
         self.set.models.sort_by_key(|m| spec.models.iter().position(|s| s.name == m.name));
+        // Those that were measured stand in the order of the samples, in which the members of a
+        // family may have been of several files.
+        let of_samples = |m: &Model| samples.models.iter().position(|s| s.name == m.name);
+        let mut measured: Vec<Model> =
+            self.set.models.iter().filter(|m| of_samples(m).is_some()).cloned().collect();
+        measured.sort_by_key(of_samples);
+        let places = self.set.models.iter_mut().filter(|m| of_samples(m).is_some());
+        places.zip(measured).for_each(|(place, model)| *place = model);
         for stray in samples.models.iter().filter(|m| spec.model(&m.name).is_none()) {
             let meant = did_you_mean(&stray.name, spec.models.iter().map(|model| model.name.as_str()));
             self.warnings.push(format!(

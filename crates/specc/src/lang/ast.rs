@@ -4,6 +4,10 @@
 //! [`Spelling`] remembers which one was written, for the printer and for the rule that in the
 //! one-line form inputs are terms too.
 
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
 use proc_macro2::{TokenStream, TokenTree};
 use strata_model::expr::{Expr, Span};
 
@@ -14,7 +18,7 @@ pub struct File {
     pub docs: Vec<String>,
     /// The `use` lines, in order.
     pub uses: Vec<UseLine>,
-    /// Models and libraries, in order.
+    /// Models, libraries and what they share, in order.
     pub items: Vec<Item>,
     /// Every comment outside Rust code, in order; docs are among them.
     pub comments: Vec<Comment>,
@@ -54,6 +58,50 @@ pub enum Item {
     Model(Model),
     /// A library: what competes.
     Library(Library),
+    /// `let share = max(1, P/cores)`: a name for an expression in all that follows in the file.
+    Let(SharedValue),
+    /// `terms sizes = bytes, max(0, bytes-cache1)`: the same for a list of terms.
+    Terms(SharedTerms),
+}
+
+/// A name that a file gives to an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedValue {
+    /// The name.
+    pub name: Name,
+    /// What stands wherever the name is read.
+    pub value: Expr,
+    /// From its first to its last character.
+    pub span: Span,
+}
+
+/// A name that a file gives to a list of terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedTerms {
+    /// The name.
+    pub name: Name,
+    /// What stands in its place among the terms of a model.
+    pub terms: Vec<Listed>,
+    /// From its first to its last character.
+    pub span: Span,
+}
+
+/// A name that stands for several: `copy_{hot, cold} as state`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// The name's parts, in order.
+    pub parts: Vec<Part>,
+    /// What the member's words are called, a name for each of the lists.
+    pub aliases: Vec<Name>,
+}
+
+/// A part of a family's name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// The same in all members.
+    Text(String),
+    /// A word for each member.
+    Words(Vec<Name>),
 }
 
 /// How a model was written.
@@ -74,6 +122,8 @@ pub struct Model {
     pub spelling: Spelling,
     /// Its name; in the one-line form the text of the task before the parenthesis.
     pub name: Name,
+    /// The members, if the name stands for several models; `None` once they are written out.
+    pub family: Option<Family>,
     /// The header's inputs; in the one-line form the names of the inputs field.
     pub inputs: Vec<Name>,
     /// What it is.
@@ -95,7 +145,7 @@ pub enum Body {
     /// elsewhere.
     Hybrid {
         /// The candidate terms.
-        terms: Vec<Term>,
+        terms: Vec<Listed>,
         /// How it is measured.
         statements: Option<Vec<Statement>>,
     },
@@ -145,7 +195,7 @@ pub enum StatementKind {
     /// `sample { … }`: measures by itself and ends with the seconds.
     Sample(Code),
     /// `terms length, length*logP`
-    Terms(Vec<Term>),
+    Terms(Vec<Listed>),
     /// `fit relative, robust huber`: parts of one or more words.
     Fit(Vec<Vec<Name>>),
     /// `verify 20` and its like.
@@ -155,6 +205,43 @@ pub enum StatementKind {
         /// What it is set to, as written.
         value: Name,
     },
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Words(words) => {
+                let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+                write!(f, "{{{}}}", words.join(", "))
+            }
+        }
+    }
+}
+
+/// What stands in a list of terms.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Listed {
+    /// One term.
+    Term(Term),
+    /// `(1, keys, max(0, keys-64)) by bits`: the products of one factor of each list, the first
+    /// list's slowest. None are left once a file is written out.
+    Products {
+        /// The lists of factors, two at least.
+        lists: Vec<Vec<Expr>>,
+        /// From its first to its last character.
+        span: Span,
+    },
+}
+
+impl Listed {
+    /// The term, if it is one.
+    pub fn term(&self) -> Option<&Term> {
+        match self {
+            Self::Term(term) => Some(term),
+            Self::Products { .. } => None,
+        }
+    }
 }
 
 /// A candidate term.
@@ -210,13 +297,33 @@ pub struct Code {
     pub text: String,
     /// Where that text stands.
     pub span: Span,
+    /// In a member of a family: the parts of `text` in whose place its words stand, in order.
+    pub words: Vec<(Range<usize>, String)>,
 }
 
 impl Code {
+    /// The text with the member's words.
+    pub(crate) fn written_out(&self) -> Cow<'_, str> {
+        if self.words.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        Cow::Owned(self.pieces().map(|(piece, _)| piece).collect())
+    }
+
+    /// The same in pieces: those of `text` with their place in it, the words with the place of what
+    /// they replace.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
+        let ends = self.words.iter().map(|(at, _)| at.start).chain([self.text.len()]);
+        let starts = [0].into_iter().chain(self.words.iter().map(|(at, _)| at.end));
+        let words = self.words.iter().map(|(at, word)| Some((word.as_str(), at.clone()))).chain([None]);
+        let pieces = starts.zip(ends).zip(words);
+        pieces.flat_map(|((start, end), word)| [Some((&self.text[start..end], start..end)), word]).flatten()
+    }
+
     /// Whether it mentions a name, also inside macros and in the text of their strings.
     pub(crate) fn mentions(&self, name: &str) -> bool {
         let shown = [format!("{{{name}}}"), format!("{{{name}:")];
-        self.text.parse().is_ok_and(|tokens| mention(tokens, name, &shown))
+        self.written_out().parse().is_ok_and(|tokens| mention(tokens, name, &shown))
     }
 }
 
@@ -239,6 +346,8 @@ pub struct Library {
     pub docs: Vec<String>,
     /// Its name.
     pub name: Name,
+    /// The members, if the name stands for several libraries; `None` once they are written out.
+    pub family: Option<Family>,
     /// What a choice depends on.
     pub inputs: Vec<Name>,
     /// `default quick(cutoff = 16)`: what the program took before.
@@ -267,7 +376,9 @@ pub struct Incumbent {
 pub struct Candidate {
     /// Its name.
     pub name: Name,
-    /// The model that predicts it.
+    /// The members, if the name stands for several candidates; `None` once they are written out.
+    pub family: Option<Family>,
+    /// The model that predicts it; may read the words of families, as `{Routine}Hot` does.
     pub model: Name,
     /// The model's inputs, over the library's inputs and the parameters.
     pub arguments: Vec<Expr>,
@@ -294,6 +405,8 @@ impl Item {
         match self {
             Self::Model(model) => model.span,
             Self::Library(library) => library.span,
+            Self::Let(value) => value.span,
+            Self::Terms(terms) => terms.span,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From names and texts to a checked spec.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use miette::NamedSource;
 use super::ast::File;
 use super::check;
 use super::diagnostic::{CheckError, CheckErrors};
+use super::expand::expand;
 use super::parse::parse;
 use super::plan::{CheckedSpec, SpecFile};
 
@@ -43,12 +45,17 @@ pub fn load_all(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
 fn load_here(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
     let mut errors: Vec<(usize, CheckError)> = Vec::new();
     let mut trees: Vec<File> = Vec::new();
+    // What a name reads that its reader does not have is told once, where both are known.
+    let mut told: BTreeSet<(usize, usize)> = BTreeSet::new();
     for (at, (name, text)) in files.iter().enumerate() {
         let long = too_long(name, text);
         let parsed = parse(if long.is_some() { "" } else { text });
         errors.extend(long.map(|error| (at, error)));
         errors.extend(parsed.errors.into_iter().map(|error| (at, error)));
-        trees.push(parsed.file);
+        let (tree, found) = expand(&parsed.file);
+        told.extend(found.iter().flat_map(|error| &error.labels).map(|(span, _)| (at, span.start)));
+        errors.extend(found.into_iter().map(|error| (at, error)));
+        trees.push(tree);
     }
     let complete = errors.is_empty();
     let sources = files.iter().zip(&trees).map(|((name, text), tree)| SpecFile {
@@ -58,7 +65,7 @@ fn load_here(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
         uses: tree.uses.clone(),
     });
     let (spec, found) = check::check(sources.collect(), &trees, complete);
-    errors.extend(found);
+    errors.extend(found.into_iter().filter(|(file, error)| !told.contains(&(*file, error.start()))));
     if errors.is_empty() { Ok(spec) } else { Err(sorted(errors, files)) }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! One grammar, two spellings of one tree: blocks for people, and the one-line form of Brewer
 //! (1994), Fig 3-3. The stages, one module each: `scan` takes comments and Rust code out, `parse`
-//! builds the tree ([`ast`]), `check` makes it a plan ([`plan`]) or says everything that is wrong
+//! builds the tree ([`ast`]), `expand` writes out what its names and families stand for, `check`
+//! makes it a plan ([`plan`]) or says everything that is wrong
 //! ([`CheckErrors`]), `print` writes it canonically.
 //!
 //! ```
@@ -20,15 +21,18 @@ mod check;
 mod code;
 mod diagnostic;
 pub(crate) mod ends;
+mod expand;
 mod lex;
 mod load;
 pub(crate) mod machine;
+mod meaning;
 mod parse;
 pub mod plan;
 mod points;
 mod print;
 mod scan;
 mod words;
+mod wrap;
 
 pub use diagnostic::{CheckError, CheckErrors, ErrorCode};
 pub use load::{find_specs, load, load_all, load_paths, read_spec};

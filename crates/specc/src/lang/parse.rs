@@ -104,8 +104,9 @@ impl Reader<'_> {
             Rule::model => file.items.extend(self.model(pair).map(Item::Model)),
             Rule::line_model => file.items.extend(self.line_model(pair).map(Item::Model)),
             Rule::library => file.items.extend(self.library(pair).map(Item::Library)),
+            Rule::shared_let | Rule::shared_terms => file.items.extend(self.shared(pair)),
             Rule::stray if !self.unclosed(pair, file) => {
-                self.stray(pair, Rule::top, "a model, a library or `use`");
+                self.stray(pair, Rule::top, "a model, a library, `let`, `terms` or `use`");
             }
             _ => {}
         }
@@ -203,7 +204,8 @@ impl Reader<'_> {
         // Of what is expected, words stand in backquotes; where it is in words of ours, any may be
         // meant.
         let quoted = words.iter().filter_map(|word| word.strip_prefix('`')?.strip_suffix('`'));
-        let any = words::all().filter(|_| words.is_empty());
+        let is_word = words::all().any(|word| word == &rest[..length]);
+        let any = words::all().filter(|_| words.is_empty() && !is_word);
         let meant = did_you_mean(&rest[..length], quoted.chain(any));
         self.fail(place, format!("expected {expected}, found {found}{meant}"), "here");
         if rest.starts_with(|c: char| c.is_alphabetic() && !c.is_ascii())
@@ -234,9 +236,37 @@ impl Reader<'_> {
         docs
     }
 
+    /// A name that a file gives to an expression or to terms.
+    fn shared(&mut self, pair: &Pair<'_, Rule>) -> Option<Item> {
+        let (span, name) = (span(pair), name(&child(pair, Rule::identifier)?));
+        Some(match child(pair, Rule::terms) {
+            Some(terms) => Item::Terms(SharedTerms { name, terms: self.terms(&terms), span }),
+            None => {
+                let value = self.expr(&child(pair, Rule::expression)?)?;
+                Item::Let(SharedValue { name, value, span })
+            }
+        })
+    }
+
+    /// The name of an item, and its members if it has several.
+    fn head(&self, pair: &Pair<'_, Rule>) -> Option<(Name, Option<Family>)> {
+        let head = child(pair, Rule::head)?;
+        let Some(family) = child(&head, Rule::family) else {
+            return Some((name(&child(&head, Rule::single)?), None));
+        };
+        let aliases = names(child(&head, Rule::aliases));
+        let part = |part: Pair<'_, Rule>| match part.as_rule() {
+            Rule::members => Part::Words(children(&part, Rule::member).map(|word| name(&word)).collect()),
+            _ => Part::Text(part.as_str().to_owned()),
+        };
+        let parts: Vec<Part> = family.clone().into_inner().map(part).collect();
+        let text = parts.iter().map(ToString::to_string).collect();
+        Some((Name { text, span: span(&family) }, Some(Family { parts, aliases })))
+    }
+
     fn model(&mut self, pair: &Pair<'_, Rule>) -> Option<Model> {
         let here = span(pair);
-        let name = name(&child(pair, Rule::identifier)?);
+        let (name, family) = self.head(pair)?;
         let inputs = names(child(pair, Rule::parameters));
         let inner = pair.clone().into_inner().last()?;
         let body = match inner.as_rule() {
@@ -253,6 +283,7 @@ impl Reader<'_> {
             docs,
             spelling: Spelling::Block,
             name,
+            family,
             inputs,
             body,
             complete: self.complete,
@@ -377,12 +408,45 @@ impl Reader<'_> {
             return None;
         }
         let span = *self.scan.code.get(&open)?;
-        Some(Code { text: self.text[span.start..span.end].to_owned(), span })
+        Some(Code { text: self.text[span.start..span.end].to_owned(), span, words: Vec::new() })
     }
 
-    fn terms(&mut self, pair: &Pair<'_, Rule>) -> Vec<Term> {
-        let terms = children(pair, Rule::expression);
-        terms.filter_map(|pair| Some(Term { label: None, value: self.expr(&pair)? })).collect()
+    fn terms(&mut self, pair: &Pair<'_, Rule>) -> Vec<Listed> {
+        children(pair, Rule::listed).filter_map(|pair| self.listed(&pair)).collect()
+    }
+
+    /// A term, or products of factors.
+    fn listed(&mut self, pair: &Pair<'_, Rule>) -> Option<Listed> {
+        let mut lists: Vec<Vec<Expr>> = Vec::new();
+        for factors in children(pair, Rule::factors) {
+            let count = children(&factors, Rule::expression).count();
+            let read = children(&factors, Rule::expression).filter_map(|pair| self.expr(&pair));
+            lists.push(read.collect());
+            if lists.last().is_none_or(|list| list.len() < count) {
+                return None;
+            }
+        }
+        if let Some(none) = child(pair, Rule::no_factors) {
+            let here = span(&none);
+            let here = if none.as_str().is_empty() { span(pair) } else { here };
+            let message = "no factors stand after this `by`".to_owned();
+            let error = CheckError::new(ErrorCode::Syntax, message, here, "multiplied by nothing");
+            self.errors.push(error.help("write what it is multiplied by: `(1, keys) by (bits, digits)`"));
+            self.complete = false;
+            return None;
+        }
+        match lists.as_mut_slice() {
+            [one] if one.len() == 1 => Some(Listed::Term(Term { label: None, value: one.pop()? })),
+            [_] => {
+                let message = "a list of factors stands in `by`: each is multiplied by what follows it";
+                let error = CheckError::new(ErrorCode::Syntax, message, span(pair), "multiplied by nothing");
+                let help = "write `(1, keys) by bits` for `bits, keys*bits`; terms stand without parentheses";
+                self.errors.push(error.help(help));
+                self.complete = false;
+                None
+            }
+            _ => Some(Listed::Products { lists, span: span(pair) }),
+        }
     }
 
     /// An expression: delimited by our grammar, read by the expressions' own.
@@ -439,12 +503,22 @@ impl Reader<'_> {
             .extend(cleanup.map(|code| Statement { span: code.span, kind: StatementKind::Cleanup(code) }));
         if let (Some(first), Some(last)) = (terms.first(), terms.last()) {
             let span = Span { start: first.0.span.start, end: last.1.span.end };
-            let terms = terms.into_iter().map(|(label, value)| Term { label: Some(label), value }).collect();
+            let term = |(label, value)| Listed::Term(Term { label: Some(label), value });
+            let terms = terms.into_iter().map(term).collect();
             statements.push(Statement { kind: StatementKind::Terms(terms), span });
         }
         let (docs, complete) = (self.docs(here.start), self.complete);
         let body = Body::Measured(statements);
-        Some(Model { docs, spelling: Spelling::Line, name, inputs: header, body, complete, span: here })
+        Some(Model {
+            docs,
+            spelling: Spelling::Line,
+            name,
+            family: None,
+            inputs: header,
+            body,
+            complete,
+            span: here,
+        })
     }
 
     fn bindings(&mut self, pair: Option<Pair<'_, Rule>>) -> Vec<(Name, Expr)> {
@@ -462,7 +536,7 @@ impl Reader<'_> {
         let start = after - text.trim_start().len();
         let text = text.trim();
         let span = Span { start, end: start + text.len() };
-        (!text.is_empty()).then(|| Code { text: text.to_owned(), span })
+        (!text.is_empty()).then(|| Code { text: text.to_owned(), span, words: Vec::new() })
     }
 
     /// The name of a one-line model: the text of its task before the parenthesis (Brewer 1994,
@@ -490,7 +564,7 @@ impl Reader<'_> {
 
     fn library(&mut self, pair: &Pair<'_, Rule>) -> Option<Library> {
         let here = span(pair);
-        let name = name(&child(pair, Rule::identifier)?);
+        let (name, family) = self.head(pair)?;
         let inputs = names(child(pair, Rule::parameters));
         let body = child(pair, Rule::library_body)?;
         let (mut incumbent, mut candidates) = (None, Vec::new());
@@ -506,6 +580,7 @@ impl Reader<'_> {
         Some(Library {
             docs: self.docs(here.start),
             name,
+            family,
             inputs,
             incumbent,
             candidates,
@@ -524,8 +599,7 @@ impl Reader<'_> {
     }
 
     fn candidate(&mut self, pair: &Pair<'_, Rule>) -> Option<Candidate> {
-        let mut words = children(pair, Rule::identifier).map(|pair| name(&pair));
-        let (name, model) = (words.next()?, words.next()?);
+        let ((name, family), model) = (self.head(pair)?, name(&child(pair, Rule::reference)?));
         let arguments = child(pair, Rule::arguments)?;
         let count = children(&arguments, Rule::expression).count();
         let arguments: Vec<Expr> =
@@ -540,6 +614,7 @@ impl Reader<'_> {
         }
         (arguments.len() == count).then(|| Candidate {
             name,
+            family,
             model,
             arguments,
             parameters,
@@ -576,7 +651,11 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::line_model | Rule::line_start => "`{{`",
         Rule::line_end => "`}}`",
         Rule::at => "`@`",
-        Rule::identifier => "a name",
+        Rule::identifier | Rule::member | Rule::head | Rule::single | Rule::reference => "a name",
+        Rule::shared_let => "`let`",
+        Rule::shared_terms => "`terms`",
+        Rule::as_word | Rule::aliases => "`as`",
+        Rule::by_word => "`by`",
         Rule::parameters | Rule::arguments | Rule::left => "`(`",
         Rule::right => "`)`",
         Rule::body | Rule::library_body | Rule::open => "`{`",
@@ -586,7 +665,13 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::semicolon => "`;`",
         Rule::factored | Rule::equals => "`=`",
         Rule::hybrid | Rule::tilde => "`~`",
-        Rule::expression | Rule::number | Rule::name | Rule::terms | Rule::bare => "an expression",
+        Rule::expression
+        | Rule::number
+        | Rule::name
+        | Rule::terms
+        | Rule::listed
+        | Rule::factors
+        | Rule::bare => "an expression",
         Rule::operator => "an operator",
         Rule::range => "`..=`",
         Rule::root => "`root(…)`",

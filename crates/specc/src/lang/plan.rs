@@ -235,6 +235,20 @@ pub struct ModelOptions {
     pub repeat: u32,
 }
 
+impl ModelOptions {
+    /// What holds of a model by which a library chooses: its terms are those that the choice is made
+    /// of, so each one that predicts better stays, and none is searched in its place.
+    pub(crate) fn competing() -> Self {
+        let usual = Self::default();
+        let fit = strata_fit::FitOptions {
+            elimination: strata_fit::Elimination::Aicc,
+            search: strata_fit::Search::Never,
+            ..usual.fit
+        };
+        Self { fit, ..usual }
+    }
+}
+
 impl Default for ModelOptions {
     fn default() -> Self {
         Self { fit: strata_fit::FitOptions::default(), verify: 20, repeat: 3 }

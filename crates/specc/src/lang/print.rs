@@ -14,10 +14,11 @@ use super::diagnostic::CheckErrors;
 use super::load::{sorted, too_long};
 use super::parse::parse;
 use super::scan::scan;
+use super::wrap::{filled, wrapped};
 
 /// Lines are broken, where they can be, to be no longer than this.
-const WIDTH: usize = 110;
-const INDENT: usize = 4;
+pub(super) const WIDTH: usize = 100;
+pub(super) const INDENT: usize = 4;
 
 /// The canonical text of a spec; `name` is for errors. Formatting it again changes nothing.
 ///
@@ -73,6 +74,13 @@ impl Printer<'_> {
                 None => self.out.push_str(&self.text[span.start..span.end]),
                 Some(Item::Model(model)) => self.model(model),
                 Some(Item::Library(library)) => self.library(library),
+                Some(Item::Let(SharedValue { name, value, .. })) => {
+                    let text = format!("let {} = {}", name.text, self.expr(value));
+                    self.out.push_str(&wrapped(&text, 0, INDENT));
+                }
+                Some(Item::Terms(SharedTerms { name, terms, .. })) => {
+                    self.out.push_str(&filled(&format!("terms {} =", name.text), &self.terms(terms), 0));
+                }
             }
             self.finish(span.end);
             let tall = item.is_some() && self.out[start..].trim_end().contains('\n');
@@ -87,14 +95,14 @@ impl Printer<'_> {
     /// Where the part of an item ends that is printed on its first line.
     fn head_end(&self, item: &Item) -> usize {
         let span = item.span();
-        let has_block = match item {
-            Item::Model(Model { body: Body::Measured(_), spelling: Spelling::Block, .. })
-            | Item::Library(_) => true,
-            Item::Model(Model { body: Body::Hybrid { statements, .. }, .. }) => statements.is_some(),
-            Item::Model(_) => false,
+        let head = match item {
+            Item::Model(Model { body: Body::Measured(_), spelling: Spelling::Block, name, .. })
+            | Item::Model(Model { body: Body::Hybrid { statements: Some(_), .. }, name, .. })
+            | Item::Library(Library { name, .. }) => name.span.end,
+            Item::Model(_) | Item::Let(_) | Item::Terms(_) => return span.end,
         };
-        let open = self.plain[span.start..span.end].find('{').filter(|_| has_block);
-        open.map_or(span.end, |open| span.start + open + 1)
+        let open = self.plain[head..span.end].find('{');
+        open.map_or(span.end, |open| head + open + 1)
     }
 
     /// Prints what stands before a piece: a blank line if there was one, the comments before it and
@@ -157,28 +165,26 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    fn names(&mut self, names: &[Name]) {
-        let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
-        self.out.push('(');
-        self.out.push_str(&names.join(", "));
-        self.out.push(')');
+    /// The first line of a block: `model {A, B} as way (bytes, shift)`.
+    fn head(&mut self, word: &str, name: &Name, family: Option<&Family>, inputs: &[Name]) {
+        let gap = if family.is_some_and(|family| !family.aliases.is_empty()) { " " } else { "" };
+        let text = format!("{word} {}{gap}({})", named(name, family), list(inputs));
+        self.out.push_str(&wrapped(&text, 0, INDENT));
     }
 
     fn model(&mut self, model: &Model) {
         if model.spelling == Spelling::Line {
             return self.line_model(model);
         }
-        self.out.push_str("model ");
-        self.out.push_str(&model.name.text);
-        self.names(&model.inputs);
+        self.head("model", &model.name, model.family.as_ref(), &model.inputs);
         match &model.body {
             Body::Factored(expr) => {
                 let text = format!(" = {}", self.expr(expr));
-                self.out.push_str(&text);
+                self.push_wrapped(&text);
             }
             Body::Hybrid { terms, statements } => {
                 let text = format!(" ~ {}", self.terms(terms).join(", "));
-                self.out.push_str(&text);
+                self.push_wrapped(&text);
                 if let Some(statements) = statements {
                     self.block(model.span, statements);
                 }
@@ -216,6 +222,13 @@ impl Printer<'_> {
         self.close(span);
     }
 
+    /// Goes on with the line that was begun.
+    fn push_wrapped(&mut self, text: &str) {
+        let column = self.out.rfind('\n').map_or(self.out.as_str(), |line| &self.out[line + 1..]);
+        let text = wrapped(text, column.chars().count(), INDENT);
+        self.out.push_str(&text);
+    }
+
     fn open(&mut self) {
         self.out.push_str(" {\n");
     }
@@ -226,10 +239,11 @@ impl Printer<'_> {
     }
 
     fn statement(&self, statement: &Statement, indent: usize) -> String {
+        let long = |text: String| wrapped(&text, indent, indent + INDENT);
         match &statement.kind {
-            StatementKind::For(plan) => format!("for {}", self.values(plan)),
-            StatementKind::Let { name, value } => format!("let {} = {}", name.text, self.expr(value)),
-            StatementKind::Require(expr) => format!("require {}", self.expr(expr)),
+            StatementKind::For(plan) => long(format!("for {}", self.values(plan))),
+            StatementKind::Let { name, value } => long(format!("let {} = {}", name.text, self.expr(value))),
+            StatementKind::Require(expr) => long(format!("require {}", self.expr(expr))),
             StatementKind::Setup { once, code } => self.code("setup", &[("once", *once)], code, indent),
             StatementKind::Task { once, hot, code } => {
                 self.code("task", &[("once", *once), ("hot", *hot)], code, indent)
@@ -275,8 +289,20 @@ impl Printer<'_> {
         }
     }
 
-    fn terms(&self, terms: &[Term]) -> Vec<String> {
-        terms.iter().map(|term| self.expr(&term.value)).collect()
+    fn terms(&self, terms: &[Listed]) -> Vec<String> {
+        let one = |listed: &Listed| match listed {
+            Listed::Term(term) => self.expr(&term.value),
+            Listed::Products { lists, .. } => {
+                let lists: Vec<String> = lists.iter().map(|list| self.factors(list)).collect();
+                lists.join(" by ")
+            }
+        };
+        terms.iter().map(one).collect()
+    }
+
+    fn factors(&self, list: &[Expr]) -> String {
+        let factors: Vec<String> = list.iter().map(|factor| self.expr(factor)).collect();
+        if factors.len() == 1 { factors.concat() } else { format!("({})", factors.join(", ")) }
     }
 
     /// The author's text of an expression, spaced our way.
@@ -317,9 +343,8 @@ impl Printer<'_> {
                     let label = |term: &Term| {
                         term.label.as_ref().map_or(String::new(), |label| format!("{}:", label.text))
                     };
-                    terms.extend(
-                        listed.iter().map(|term| format!("{}{}", label(term), self.bare(&term.value))),
-                    );
+                    let listed = listed.iter().filter_map(Listed::term);
+                    terms.extend(listed.map(|term| format!("{}{}", label(term), self.bare(&term.value))));
                 }
                 StatementKind::Require(_)
                 | StatementKind::Sample(_)
@@ -342,9 +367,7 @@ impl Printer<'_> {
     }
 
     fn library(&mut self, library: &Library) {
-        self.out.push_str("library ");
-        self.out.push_str(&library.name.text);
-        self.names(&library.inputs);
+        self.head("library", &library.name, library.family.as_ref(), &library.inputs);
         self.open();
         if let Some(Incumbent { candidate, values, span }) = &library.incumbent {
             self.begin(*span, span.end, INDENT);
@@ -358,24 +381,11 @@ impl Printer<'_> {
             self.begin(candidate.span, candidate.span.end, INDENT);
             let arguments: Vec<String> =
                 candidate.arguments.iter().map(|argument| self.expr(argument)).collect();
-            let (name, model) = (&candidate.name.text, &candidate.model.text);
-            let mut text = format!("candidate {name} = {model}({})", arguments.join(", "));
-            let ranges: Vec<String> = candidate.parameters.iter().map(|one| self.parameter(one)).collect();
-            if !ranges.is_empty() {
-                text.push_str(&format!(" for {}", ranges.join(", ")));
-            }
-            for expr in &candidate.requires {
-                let require = format!("require {}", self.expr(expr));
-                let last = text.lines().last().unwrap_or_default().chars().count();
-                let indent = if text.contains('\n') { 0 } else { INDENT };
-                if indent + last + 1 + require.chars().count() > WIDTH {
-                    text.push('\n');
-                    text.push_str(&" ".repeat(2 * INDENT));
-                } else {
-                    text.push(' ');
-                }
-                text.push_str(&require);
-            }
+            let name = named(&candidate.name, candidate.family.as_ref());
+            let head = format!("candidate {name} = {}({})", candidate.model.text, arguments.join(", "));
+            let ranges = candidate.parameters.iter().map(|one| self.parameter(one)).collect();
+            let requires = candidate.requires.iter().map(|expr| self.expr(expr)).collect();
+            let text = self::candidate(&head, ranges, requires);
             self.out.push_str(&text);
             self.finish(candidate.span.end);
         }
@@ -383,7 +393,38 @@ impl Printer<'_> {
     }
 }
 
-fn sign(operator: StepOperator) -> &'static str {
+/// A candidate: on one line, or with its ranges and requirements on lines of their own.
+pub(super) fn candidate(head: &str, ranges: Vec<String>, requires: Vec<String>) -> String {
+    let mut text = wrapped(head, INDENT, 2 * INDENT);
+    let ranges = (!ranges.is_empty()).then(|| format!("for {}", ranges.join(", ")));
+    for part in ranges.into_iter().chain(requires.iter().map(|expr| format!("require {expr}"))) {
+        let last = text.lines().last().unwrap_or_default().chars().count();
+        let indent = if text.contains('\n') { 0 } else { INDENT };
+        if indent + last + 1 + part.chars().count() > WIDTH {
+            text.push('\n');
+            text.push_str(&" ".repeat(2 * INDENT));
+            text.push_str(&wrapped(&part, 2 * INDENT, 3 * INDENT));
+        } else {
+            text.push(' ');
+            text.push_str(&part);
+        }
+    }
+    text
+}
+
+fn list(names: &[Name]) -> String {
+    names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// A name, with its members and what their lists are called.
+fn named(name: &Name, family: Option<&Family>) -> String {
+    match family {
+        Some(Family { aliases, .. }) if !aliases.is_empty() => format!("{} as {}", name.text, list(aliases)),
+        _ => name.text.clone(),
+    }
+}
+
+pub(super) fn sign(operator: StepOperator) -> &'static str {
     match operator {
         StepOperator::Add => "+",
         StepOperator::Multiply => "*",
@@ -391,32 +432,11 @@ fn sign(operator: StepOperator) -> &'static str {
     }
 }
 
-/// `word a, b, c`, broken after commas into lines that are not too long.
-fn filled(word: &str, parts: &[String], indent: usize) -> String {
-    let (mut text, mut column) = (word.to_owned(), indent + word.len());
-    for (at, part) in parts.iter().enumerate() {
-        let comma = if at + 1 < parts.len() { "," } else { "" };
-        let length = part.chars().count() + comma.len();
-        if at > 0 && column + 1 + length > WIDTH {
-            text.push('\n');
-            text.push_str(&" ".repeat(indent + INDENT));
-            column = indent + INDENT;
-        } else {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(part);
-        text.push_str(comma);
-        column += length;
-    }
-    text
-}
-
 /// Operators that are written with blanks around them.
-const SPACED: [&str; 8] = ["||", "&&", "==", "!=", "<=", ">=", "<", ">"];
+pub(super) const SPACED: [&str; 8] = ["||", "&&", "==", "!=", "<=", ">=", "<", ">"];
 
 /// An expression's text with the blanks that belong there and no others.
-fn respaced(text: &str, spaces: bool) -> String {
+pub(super) fn respaced(text: &str, spaces: bool) -> String {
     let mut out = String::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -437,7 +457,7 @@ fn respaced(text: &str, spaces: bool) -> String {
 }
 
 /// The length of the first token of an expression; `rest` is not empty.
-fn token(rest: &str) -> usize {
+pub(super) fn token(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let word = |from: usize| {
         from + bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
@@ -469,13 +489,5 @@ mod tests {
         assert_eq!(respaced("max( a ,2 ) << 1", true), "max(a, 2)<<1");
         assert_eq!(respaced("max( a ,2 ) < 1", false), "max(a,2)<1");
         assert_eq!(respaced("a - - b", true), "a--b");
-    }
-
-    #[test]
-    fn long_terms_are_broken_after_commas() {
-        let parts: Vec<String> = (0..40).map(|i| format!("term{i}")).collect();
-        let text = filled("terms", &parts, 4);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        assert_eq!(text.matches("term").count(), 41);
     }
 }

@@ -37,8 +37,14 @@ const MAX_FAULTS: usize = 100;
 
 /// Scans a whole file.
 pub(super) fn scan(text: &str) -> Scan {
-    let mut scanner =
-        Scanner { text, plain: text.as_bytes().to_vec(), starts: item_starts(text), depth: 0, scan: empty() };
+    let mut scanner = Scanner {
+        text,
+        plain: text.as_bytes().to_vec(),
+        starts: item_starts(text),
+        depth: 0,
+        in_library: false,
+        scan: empty(),
+    };
     scanner.run();
     let Scanner { plain, mut scan, .. } = scanner;
     scan.plain = String::from_utf8_lossy(&plain).into_owned();
@@ -81,17 +87,39 @@ fn item_starts(text: &str) -> Vec<(usize, Start)> {
     starts
 }
 
-/// `model Name (` or `library Name (` at byte `at`.
+/// `model Name (` or `library Name (` at byte `at`, also where the name is that of a family.
 fn is_block_start(text: &str, at: usize) -> bool {
     let rest = &text[at..];
     let Some(rest) = rest.strip_prefix("model").or_else(|| rest.strip_prefix("library")) else {
         return false;
     };
     let name = rest.trim_start_matches([' ', '\t']);
-    let after = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let after = after_names(name);
     name.len() < rest.len()
         && after.len() < name.len()
-        && after.trim_start_matches([' ', '\t']).starts_with('(')
+        && after.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('(')
+}
+
+/// What follows `Name`, or `Name{A, B} as a` of a family.
+fn after_names(text: &str) -> &str {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_blank = |c: char| " \t\r\n".contains(c);
+    let (mut rest, mut is_family) = (text, false);
+    loop {
+        rest = rest.trim_start_matches(in_word);
+        let Some(list) = rest.strip_prefix('{') else { break };
+        let after = list.trim_start_matches(|c: char| in_word(c) || is_blank(c) || c == ',');
+        let Some(after) = after.strip_prefix('}') else { break };
+        (rest, is_family) = (after, true);
+    }
+    let aliases = rest.trim_start_matches(is_blank).strip_prefix("as").filter(|_| is_family);
+    match aliases {
+        Some(aliases) if aliases.starts_with(is_blank) => {
+            aliases.trim_start_matches(|c: char| in_word(c) || is_blank(c) || c == ',')
+        }
+        _ if is_family => rest,
+        _ => rest.trim_start_matches([' ', '\t']),
+    }
 }
 
 struct Scanner<'a> {
@@ -100,6 +128,8 @@ struct Scanner<'a> {
     starts: Vec<(usize, Start)>,
     /// Braces open around this place, Rust and one-line models aside.
     depth: usize,
+    /// Whether this is a library, in which there is no Rust.
+    in_library: bool,
     scan: Scan,
 }
 
@@ -164,8 +194,9 @@ impl Scanner<'_> {
         let bytes = self.text.as_bytes();
         let end = word_end(bytes, at);
         match &self.text[at..end] {
-            "model" | "library" if fresh && is_block_start(self.text, at) => {
+            word @ ("model" | "library") if fresh && is_block_start(self.text, at) => {
                 self.depth = 0;
+                self.in_library = word == "library";
                 return end;
             }
             "use" if fresh && self.depth == 0 => {
@@ -174,7 +205,7 @@ impl Scanner<'_> {
             }
             _ => {}
         }
-        if self.depth == 0 {
+        if self.depth == 0 || self.in_library {
             return end;
         }
         let open = skip_marks(self.text, skip_blanks(bytes, end));

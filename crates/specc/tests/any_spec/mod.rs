@@ -20,6 +20,13 @@ pub(crate) fn try_everything(text: &str) -> bool {
         }
         Err(errors) => assert!(!errors.errors().is_empty()),
     }
+    if let Ok(spec) = &loaded {
+        let text = spec.written_out();
+        match load("any.spec", &text) {
+            Ok(again) => assert_eq!(again.written_out(), text, "written out twice"),
+            Err(errors) => panic!("{text}\n---\n{}", errors.render(false)),
+        }
+    }
     loaded.is_ok()
 }
 

@@ -11,7 +11,7 @@ fn samples_of_another_text_of_the_spec_are_told() {
     let spec = format!("spec job.spec sha256={}\n", "0".repeat(64));
     fs::write(at.join("samples.txt"), format!("{head}{spec}{rest}")).expect("written");
     let (_, err) = expect(0, &["fit", "samples.txt", "--spec", "job.spec"], at);
-    assert!(err.contains("another text of job.spec"), "{err}");
+    assert!(err.contains("another version of job.spec"), "{err}");
 }
 
 #[test]

@@ -260,9 +260,9 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/tcs/patterns.spec  sha256 2c30ef820062cdbdf53f3f3dfbcd3ec6db027029145d7e187a84d975fcef1d1d
-//! samples  sha256 7e5ecd6a62535b0398ab67cb923c5cfaf830fbfc05f8207ed7b458102f857774
-//! models   sha256 45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec
+//! spec     specs/tcs/patterns.spec  sha256 1f8ca989b41675184e57a44b2f955e728de89a445f187d3ecec3bd7f6c296c24
+//! samples  sha256 7f23d01f01902865e1b11a281413c28df4cc7ee07f8befeab75a498690a56810
+//! models   sha256 40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packets: factored, ceil(bytes/256)
 //!     valid for bytes in -inf..=inf, any number of nodes
@@ -594,7 +594,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -608,7 +608,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -622,7 +622,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -636,7 +636,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -650,7 +650,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -664,7 +664,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -678,7 +678,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -692,7 +692,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
+    digest: "40419cfd41cf22a6e10beb200f83d8e61f6fb517a298358790a76b171d49e66d",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[

@@ -1,12 +1,13 @@
 //! Calls between models: that they exist, take what they are given, and never go round in a circle.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use strata_model::expr::{Expr, KNEE, Span};
+use strata_model::closest;
+use strata_model::expr::{Expr, Function, KNEE, Span};
 
 use super::names::{model_calls, unknown};
 use super::size::Size;
-use crate::lang::ast::{Body, Model, StatementKind};
+use crate::lang::ast::{Body, Library, Listed, Model, StatementKind};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 
 /// What is known of a model before it is checked.
@@ -75,9 +76,15 @@ impl<'a> Models<'a> {
                     CheckError::new(ErrorCode::Reserved, message, span, "its place could not be fitted");
                 return Some(error.help("call a model that has it among its terms"));
             }
-            return self
-                .complete
-                .then(|| unknown("the model", name, name_span, self.by_name.keys().copied()));
+            let error = || {
+                let error = unknown("the model", name, name_span, self.by_name.keys().copied());
+                let functions = Function::ALL.iter().map(|function| function.name());
+                match closest(name, self.by_name.keys().copied()).or_else(|| closest(name, functions)) {
+                    Some(meant) => error.help(format!("did you mean `{meant}`?")),
+                    None => error,
+                }
+            };
+            return self.complete.then(error);
         };
         let inputs = &called.model.inputs;
         if inputs.len() == count {
@@ -98,14 +105,18 @@ impl<'a> Models<'a> {
 pub(super) fn calling(model: &Model) -> Vec<&Expr> {
     let statements = match &model.body {
         Body::Factored(expr) => return vec![expr],
-        Body::Hybrid { terms, .. } => return terms.iter().map(|term| &term.value).collect(),
+        Body::Hybrid { terms, .. } => return values(terms).collect(),
         Body::Measured(statements) => statements,
     };
     let terms = statements.iter().filter_map(|statement| match &statement.kind {
         StatementKind::Terms(terms) => Some(terms),
         _ => None,
     });
-    terms.flatten().map(|term| &term.value).collect()
+    terms.flat_map(|terms| values(terms)).collect()
+}
+
+fn values(terms: &[Listed]) -> impl Iterator<Item = &Expr> {
+    terms.iter().filter_map(|listed| Some(&listed.term()?.value))
 }
 
 /// An order in which every model stands after those that it calls.
@@ -146,6 +157,28 @@ pub(super) fn order(models: &Models<'_>) -> (Vec<usize>, Vec<(usize, CheckError)
         }
     }
     (order, errors)
+}
+
+/// The models among which libraries choose: those of candidates, those that roots ask, and all that
+/// these call.
+pub(super) fn competing<'a>(
+    models: &Models<'_>,
+    libraries: impl Iterator<Item = &'a Library>,
+) -> BTreeSet<usize> {
+    let mut open: Vec<usize> = Vec::new();
+    for candidate in libraries.flat_map(|library| &library.candidates) {
+        let roots = candidate.parameters.iter().filter_map(|parameter| parameter.root.as_ref());
+        let asked = roots.flat_map(model_calls).map(|(name, ..)| name);
+        let named = asked.chain([candidate.model.text.as_str()]);
+        open.extend(named.filter_map(|name| models.by_name.get(name)));
+    }
+    let mut found = BTreeSet::new();
+    while let Some(index) = open.pop() {
+        if found.insert(index) {
+            open.extend(models.all.get(index).into_iter().flat_map(|called| callees(models, called.model)));
+        }
+    }
+    found
 }
 
 fn callees(models: &Models<'_>, model: &Model) -> Vec<usize> {

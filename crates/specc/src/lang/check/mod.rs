@@ -16,14 +16,18 @@ mod rust;
 mod sampling;
 mod size;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use strata_model::expr::Span;
+
+pub(super) use self::names::{duplicate, name_uses, value_name};
 pub(super) use self::range::bounds_of;
+pub(super) use self::size::Size;
 
 use self::calls::{Models, Signature};
 use self::sampling::Effort;
 use super::ast::{File, Item, Library, Name};
-use super::diagnostic::CheckError;
+use super::diagnostic::{CheckError, ErrorCode};
 use super::plan::{CheckedSpec, SpecFile};
 
 /// The stack that the Rust parser needs for the longest code that is let through to it.
@@ -70,25 +74,56 @@ pub(super) fn check(
                     }
                     libraries.push((library, file));
                 }
+                // What they stand for is written out.
+                Item::Let(_) | Item::Terms(_) => {}
             }
         }
     }
     let (order, circles) = calls::order(&models);
     errors.extend(circles);
     errors.extend(calls::too_large(&models, &order));
+    let competing = calls::competing(&models, libraries.iter().map(|(library, _)| *library));
     let mut effort = Effort::new();
     let mut spec = CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), order };
-    for signature in &models.all {
-        let (plan, found) = model::check(signature.model, signature.file, &models, &mut effort);
+    let mut told = Told::default();
+    for (index, signature) in models.all.iter().enumerate() {
+        let competes = competing.contains(&index);
+        let (plan, found) = model::check(signature.model, signature.file, &models, competes, &mut effort);
         spec.models.extend(plan);
-        errors.extend(found.into_iter().map(|error| (signature.file, error)));
+        errors.extend(told.once(signature.file, signature.model.span, found));
     }
     for (library, file) in libraries {
         let (plan, found) = library::check(library, file, &models, &spec.models);
         spec.libraries.push(plan);
-        errors.extend(found.into_iter().map(|error| (file, error)));
+        errors.extend(told.once(file, library.span, found));
     }
     (spec, errors)
+}
+
+/// What has been told of the members of a family, whose errors stand at the same places.
+#[derive(Default)]
+struct Told {
+    family: Option<(usize, Span)>,
+    errors: BTreeSet<(ErrorCode, usize)>,
+}
+
+impl Told {
+    /// The errors of one member that no member before it had.
+    fn once(&mut self, file: usize, span: Span, found: Vec<CheckError>) -> Vec<(usize, CheckError)> {
+        if self.family != Some((file, span)) {
+            *self = Self { family: Some((file, span)), errors: BTreeSet::new() };
+        }
+        let mut errors = Vec::new();
+        let before = self.errors.clone();
+        for error in found {
+            let place = (error.code, error.start());
+            self.errors.insert(place);
+            if !before.contains(&place) {
+                errors.push((file, error));
+            }
+        }
+        errors
+    }
 }
 
 fn twice(

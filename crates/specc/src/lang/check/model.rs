@@ -7,7 +7,9 @@ use strata_model::platform::MACHINE;
 
 use super::calls::Models;
 use super::loops;
-use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
+use super::names::{
+    duplicate, duplicates, forbid_calls, item_name, model_calls, name_uses, unknown, value_name,
+};
 use super::options;
 use super::parts::{Parts, parts};
 use super::range::{self, Range, Ranges, range, reserved};
@@ -23,14 +25,19 @@ use crate::lang::plan::{
 /// What messages call a term.
 const A_TERM: &str = "a term";
 
-/// Checks one model. The plan is right only if there are no errors.
+/// Checks one model; `competes` says whether a library chooses by it. The plan is right only if
+/// there are no errors.
 pub(super) fn check(
     model: &ast::Model,
     file: usize,
     models: &Models<'_>,
+    competes: bool,
     effort: &mut Effort,
 ) -> (Option<Model>, Vec<CheckError>) {
     let mut checker = Checker::new(model);
+    if competes {
+        checker.options = ModelOptions::competing();
+    }
     checker.errors.extend(item_name(&model.name));
     let kind = match &model.body {
         Body::Factored(expr) => checker.factored(expr, models),
@@ -68,6 +75,8 @@ struct Checker<'a> {
     bindings: Vec<Binding>,
     /// The bindings that are not inputs, over the inputs where they can be.
     intermediate: BTreeMap<String, Expr>,
+    /// Those that call other models or have a knee: terms alone can read them.
+    of_models: BTreeSet<String>,
     requires: Vec<Expr>,
     terms: Vec<Term>,
     options: ModelOptions,
@@ -82,6 +91,7 @@ impl<'a> Checker<'a> {
             spans: BTreeMap::new(),
             bindings: Vec::new(),
             intermediate: BTreeMap::new(),
+            of_models: BTreeSet::new(),
             requires: Vec::new(),
             terms: Vec::new(),
             options: ModelOptions::default(),
@@ -145,13 +155,13 @@ impl<'a> Checker<'a> {
     fn measured(
         &mut self,
         parts: &Parts<'_>,
-        terms: Option<&[ast::Term]>,
+        terms: Option<&[ast::Listed]>,
         models: &Models<'_>,
         effort: &mut Effort,
     ) -> Option<ModelKind> {
         self.header();
-        let labels =
-            || terms.unwrap_or_default().iter().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
+        let listed = || terms.unwrap_or_default().iter().filter_map(ast::Listed::term);
+        let labels = || listed().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
         let defined: BTreeSet<&str> = (parts.loops.iter().map(|plan| &plan.name))
             .chain(parts.lets.iter().map(|(name, _)| *name))
             .chain(labels().map(|(name, _)| name))
@@ -160,8 +170,10 @@ impl<'a> Checker<'a> {
             .collect();
         let machine = MACHINE.into_iter().filter(|word| !defined.contains(word));
         self.ranges.extend(machine.map(|word| (word.to_owned(), range::machine(word))));
-        let nest = loops::check(&parts.loops, &mut self.ranges);
-        self.errors.extend(nest.errors);
+        let nested: Vec<ast::Loop> = parts.loops.iter().map(|plan| self.bounded(plan, &parts.lets)).collect();
+        let nest = loops::check(&nested.iter().collect::<Vec<_>>(), &mut self.ranges);
+        let told: BTreeSet<usize> = self.errors.iter().map(CheckError::start).collect();
+        self.errors.extend(nest.errors.into_iter().filter(|error| !told.contains(&error.start())));
         self.spans = nest.spans;
         let is_input = |name: &str| self.model.inputs.iter().any(|input| input.text == name);
         let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels()).collect();
@@ -169,7 +181,7 @@ impl<'a> Checker<'a> {
             // `x:x` in the one-line form says that the iteration variable is the input.
             let same = self.model.spelling == Spelling::Line && value.as_name() == Some(name.text.as_str());
             if !(same && nest.plans.iter().any(|plan| plan.name == name.text)) {
-                self.binding(name, value, is_input(&name.text), &values);
+                self.binding(name, value, is_input(&name.text), &values, models);
             }
         }
         for input in &self.model.inputs {
@@ -185,6 +197,9 @@ impl<'a> Checker<'a> {
         for expr in &parts.requires {
             self.errors.extend(forbid_calls(expr, "a requirement"));
             let reduced = self.over_inputs(expr, "a requirement");
+            if let Some(reduced) = reduced.as_ref().filter(|_| self.reads_models(expr)) {
+                self.errors.extend(forbid_calls(reduced, "a requirement"));
+            }
             self.requires.extend(reduced);
         }
         match terms {
@@ -208,12 +223,50 @@ impl<'a> Checker<'a> {
         }
         let setup = parts.setup.map(|(_, code)| code.clone());
         let cleanup = parts.cleanup.cloned();
-        let bindings = std::mem::take(&mut self.bindings);
-        let mut measured = Measured { loops: nest.plans, bindings, setup, work, cleanup };
+        let mut measured = Measured { loops: nest.plans, bindings: Vec::new(), setup, work, cleanup };
+        measured.bindings = self.measured_bindings(&measured);
         for at in 0..measured.loops.len() {
             measured.loops[at].between = self.may_lie_between(&measured, at);
         }
         Some(ModelKind::Measured(measured))
+    }
+
+    /// A loop whose ends read no `let`: what those stand for that are given before it is put in.
+    fn bounded(&mut self, plan: &ast::Loop, lets: &[(&Name, &Expr)]) -> ast::Loop {
+        let mut given: BTreeMap<&str, Expr> = BTreeMap::new();
+        for (name, value) in lets.iter().filter(|(name, _)| name.span.start < plan.name.span.start) {
+            given.extend(replace(value, &|read| given.get(read)).map(|value| (name.text.as_str(), value)));
+        }
+        let mut end = |end: &Expr| {
+            for (read, span) in name_uses(end).into_iter().filter(|(read, _)| !given.contains_key(read)) {
+                if let Some((later, _)) = lets.iter().find(|(name, _)| name.text == read) {
+                    self.errors.push(further_down(read, span, later, &plan.name));
+                }
+            }
+            replace(end, &|read| given.get(read)).unwrap_or_else(|| end.clone())
+        };
+        ast::Loop { start: end(&plan.start), stop: end(&plan.stop), ..plan.clone() }
+    }
+
+    /// The bindings that a measurement needs: inputs, what Rust code reads, and what these read. The
+    /// others are names in terms and requirements.
+    fn measured_bindings(&mut self, measured: &Measured) -> Vec<Binding> {
+        let mut needed: BTreeSet<String> = self.model.inputs.iter().map(|input| input.text.clone()).collect();
+        let mut kept: Vec<Binding> = Vec::new();
+        for binding in std::mem::take(&mut self.bindings).into_iter().rev() {
+            let name = &binding.name;
+            if needed.contains(name) || measured.codes().any(|code| code.mentions(name)) {
+                needed.extend(binding.value.names());
+                kept.push(binding);
+            }
+        }
+        kept.reverse();
+        kept
+    }
+
+    /// Whether an expression reads a name that stands for calls of models.
+    fn reads_models(&self, expr: &Expr) -> bool {
+        expr.names().iter().any(|name| self.of_models.contains(name))
     }
 
     /// Whether points may lie between the whole values of an iteration variable: only values read
@@ -238,7 +291,14 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn binding(&mut self, name: &Name, value: &Expr, is_input: bool, all: &[(&Name, &Expr)]) {
+    fn binding(
+        &mut self,
+        name: &Name,
+        value: &Expr,
+        is_input: bool,
+        all: &[(&Name, &Expr)],
+        models: &Models<'_>,
+    ) {
         let before = self.errors.len();
         self.errors.extend(value_name(name));
         if let Some(&first) = self.spans.get(&name.text) {
@@ -254,27 +314,37 @@ impl<'a> Checker<'a> {
             if used == name.text {
                 let message = format!("the value of `{used}` reads itself");
                 self.errors.push(CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet"));
+            } else if self.of_models.contains(used) {
+                if is_input {
+                    let message = format!("`{used}` calls a model or has a knee, and an input is measured");
+                    let error = CheckError::new(ErrorCode::NotAFunction, message, span, "not a value");
+                    self.errors.push(error.help(format!("read `{used}` in terms alone")));
+                }
             } else if self.spans.contains_key(used) {
                 poisoned = true;
             } else if let Some((later, _)) = later {
-                let message = format!("`{used}` is given only further down");
-                let error = CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet");
-                self.errors.push(
-                    error
-                        .label(later.span, "given here")
-                        .help(format!("move `{used}` before `{}`", name.text)),
-                );
+                self.errors.push(further_down(used, span, later, name));
             } else {
                 let known = self.ranges.keys().map(String::as_str);
                 self.errors.push(unknown("the name", used, span, known));
             }
         }
-        self.errors.extend(forbid_calls(value, "a value"));
+        let of_models = !is_input && (self.reads_models(value) || !model_calls(value).is_empty());
+        if of_models {
+            self.errors.extend(models.check_term(value));
+        } else {
+            self.errors.extend(forbid_calls(value, "a value"));
+        }
         if poisoned || self.errors.len() > before {
             return;
         }
-        let reduced = self.bindings_in(value);
+        let reduced = if of_models { None } else { self.bindings_in(value) };
         let over_inputs = if is_input { None } else { self.intermediates_in(value) };
+        if let Some(over_inputs) = over_inputs.as_ref().filter(|_| of_models) {
+            self.of_models.insert(name.text.clone());
+            self.intermediate.insert(name.text.clone(), over_inputs.clone());
+            return;
+        }
         let Some(reduced) = reduced else {
             let message =
                 format!("`{}` becomes too large when the values that it reads are put in", name.text);
@@ -324,7 +394,7 @@ impl<'a> Checker<'a> {
                 None => Some(name.to_owned()),
             };
             let Some(reads) = reads else { continue };
-            if !self.ranges.contains_key(name) {
+            if !self.ranges.contains_key(name) && !self.of_models.contains(name) {
                 if self.spans.contains_key(name) {
                     poisoned = true;
                 } else {
@@ -376,13 +446,13 @@ impl<'a> Checker<'a> {
         self.terms = self.model.inputs.iter().map(one).collect();
     }
 
-    fn terms(&mut self, terms: &[ast::Term], models: &Models<'_>) {
+    fn terms(&mut self, terms: &[ast::Listed], models: &Models<'_>) {
         if self.model.spelling == Spelling::Line {
             self.default_terms();
         }
         let mut seen: BTreeMap<String, Span> =
             self.terms.iter().map(|term| (term.value.to_string(), term.span)).collect();
-        for term in terms {
+        for term in terms.iter().filter_map(ast::Listed::term) {
             self.errors.extend(models.check_term(&term.value));
             let span = term.value.span;
             let Some(value) = self.over_inputs(&term.value, A_TERM) else { continue };
@@ -478,6 +548,14 @@ impl<'a> Checker<'a> {
         });
         self.errors.extend(sampling::check(loops, nest.unwrap_or(self.model.name.span), &requires, effort));
     }
+}
+
+/// The error for a name that is read before it has a value.
+fn further_down(used: &str, span: Span, later: &Name, reader: &Name) -> CheckError {
+    let message = format!("`{used}` is given only further down");
+    CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet")
+        .label(later.span, "given here")
+        .help(format!("move `{used}` before `{}`", reader.text))
 }
 
 /// Replaces names; `None` if the result is too large to work with.

@@ -11,7 +11,7 @@ use crate::lang::words;
 
 /// Why `name` may not be given to a value (an iteration variable, an input, a parameter); `None` if
 /// it may.
-pub(super) fn value_name(name: &Name) -> Option<CheckError> {
+pub(in crate::lang) fn value_name(name: &Name) -> Option<CheckError> {
     let text = name.text.as_str();
     let reserved =
         |message: String, label: &str| Some(CheckError::new(ErrorCode::Reserved, message, name.span, label));
@@ -49,7 +49,7 @@ pub(super) fn item_name(name: &Name) -> Option<CheckError> {
 }
 
 /// The error for a name given twice.
-pub(super) fn duplicate(what: &str, name: &Name, first: Option<Span>) -> CheckError {
+pub(in crate::lang) fn duplicate(what: &str, name: &Name, first: Option<Span>) -> CheckError {
     let message = format!("{what} `{}` is defined twice", name.text);
     let error = CheckError::new(ErrorCode::Duplicate, message, name.span, "defined again");
     match first {
@@ -96,7 +96,7 @@ pub(super) fn unknown<'a>(
 }
 
 /// Every name that `expr` reads, with the first of its places.
-pub(super) fn name_uses(expr: &Expr) -> Vec<(&str, Span)> {
+pub(in crate::lang) fn name_uses(expr: &Expr) -> Vec<(&str, Span)> {
     let (mut uses, mut seen) = (Vec::new(), BTreeSet::new());
     expr.visit(&mut |e| {
         uses.extend(e.as_name().filter(|name| seen.insert(*name)).map(|name| (name, e.span)))

@@ -2,7 +2,7 @@
 
 use strata_model::expr::{Expr, Span};
 
-use crate::lang::ast::{Code, Loop, Name, Spelling, Statement, StatementKind, Term};
+use crate::lang::ast::{Code, Listed, Loop, Name, Spelling, Statement, StatementKind};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 
 /// The statements of a model by kind, each kind in order.
@@ -16,7 +16,7 @@ pub(super) struct Parts<'a> {
     pub(super) task: Option<([bool; 2], &'a Code)>,
     pub(super) cleanup: Option<&'a Code>,
     pub(super) sample: Option<&'a Code>,
-    pub(super) terms: Option<(&'a [Term], Span)>,
+    pub(super) terms: Option<(&'a [Listed], Span)>,
     pub(super) fit: Option<&'a [Vec<Name>]>,
     pub(super) options: Vec<(&'a Name, &'a Name)>,
 }

@@ -12,7 +12,7 @@ const MAX_NODES: f64 = 10_000.0;
 
 /// The size of a tree, and how often it reads each name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Size {
+pub(in crate::lang) struct Size {
     nodes: f64,
     height: usize,
     reads: BTreeMap<String, f64>,
@@ -20,7 +20,7 @@ pub(super) struct Size {
 
 impl Size {
     /// Whether everything that walks such a tree can walk it.
-    pub(super) fn is_fine(&self) -> bool {
+    pub(in crate::lang) fn is_fine(&self) -> bool {
         self.nodes <= MAX_NODES && self.height <= MAX_HEIGHT
     }
 
@@ -33,7 +33,7 @@ impl Size {
 
     /// The size of `expr` after replacing names of `values` and inlining models of `models` (inputs
     /// and size).
-    pub(super) fn of(
+    pub(in crate::lang) fn of(
         expr: &Expr,
         values: &BTreeMap<String, Self>,
         models: &BTreeMap<&str, (Vec<String>, Self)>,

@@ -1,0 +1,196 @@
+//! What a checked spec means, written out: no families, shared names, products of lists or names of
+//! sub-expressions, and every default said.
+//!
+//! Two specs with one such text measure, fit and choose the same, wherever their comments, line
+//! breaks and names differ. So its hash is by what samples and model sets know their spec.
+
+use std::fmt::Write as _;
+
+use strata_model::expr::Expr;
+
+use super::ast::{Code, Step};
+use super::code::block;
+use super::plan::{Candidate, CheckedSpec, Library, Measured, Model, ModelKind, ModelOptions};
+use super::plan::{Parameter, Repeated, SpecFile, Timed};
+use super::print::{INDENT, WIDTH, candidate, respaced, sign};
+use super::wrap::{filled, wrapped};
+
+impl CheckedSpec {
+    /// The spec written out, with the documentation of its files, models and libraries.
+    #[must_use]
+    pub fn written_out(&self) -> String {
+        self.text(true)
+    }
+
+    /// The text by which samples and model sets know the spec: what is measured, fitted and chosen,
+    /// however it is written.
+    pub(crate) fn meaning(&self) -> String {
+        self.text(false)
+    }
+
+    fn text(&self, with_docs: bool) -> String {
+        let mut out = String::new();
+        let docs = |mark: &str, lines: &[String]| -> String {
+            let lines = lines.iter().filter(|_| with_docs);
+            lines.map(|line| format!("{mark} {line}").trim_end().to_owned() + "\n").collect()
+        };
+        for (index, file) in self.files.iter().enumerate() {
+            out += &docs("//!", &file.docs);
+            out += &uses(file);
+            let models = self.models.iter().filter(|model| model.file == index);
+            let models =
+                models.map(|model| (model.span.start, docs("///", &model.docs) + &self.model_text(model)));
+            let libraries = self.libraries.iter().filter(|library| library.file == index);
+            let libraries = libraries.map(|library| {
+                (library.span.start, docs("///", &library.docs) + &self.library_text(library))
+            });
+            let mut items: Vec<(usize, String)> = models.chain(libraries).collect();
+            items.sort_by_key(|(start, _)| *start);
+            for (_, item) in items {
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                out += &item;
+            }
+        }
+        out
+    }
+
+    fn model_text(&self, model: &Model) -> String {
+        let inputs: Vec<&str> = model.inputs.iter().map(|input| input.name.as_str()).collect();
+        let head = format!("model {}({})", model.name, inputs.join(", "));
+        let terms: Vec<String> = model.terms.iter().map(|term| written(&term.value)).collect();
+        match &model.kind {
+            ModelKind::Factored(expr) => wrapped(&format!("{head} = {}", written(expr)), 0, INDENT) + "\n",
+            ModelKind::Unmeasured => filled(&format!("{head} ~"), &terms, 0) + "\n",
+            ModelKind::Measured(measured) => {
+                let mut lines = measured_lines(measured);
+                let requires = model.requires.iter().map(|expr| line(&format!("require {}", written(expr))));
+                let at = measured.loops.len() + measured.bindings.len();
+                lines.splice(at..at, requires);
+                if !terms.is_empty() {
+                    lines.push(filled("terms", &terms, INDENT));
+                }
+                lines.extend(options(&model.options));
+                enclosed(&head, lines)
+            }
+        }
+    }
+
+    fn library_text(&self, library: &Library) -> String {
+        let mut lines = Vec::new();
+        if let Some((index, values)) = &library.incumbent
+            && let Some(one) = library.candidates.get(*index)
+        {
+            let values = one.parameters.iter().zip(values);
+            let given: Vec<String> = values.map(|(one, value)| format!("{} = {value}", one.name)).collect();
+            let given = if given.is_empty() { String::new() } else { format!("({})", given.join(", ")) };
+            lines.push(format!("default {}{given}", one.name));
+        }
+        lines.extend(library.candidates.iter().map(|one| self.candidate_text(one)));
+        enclosed(&format!("library {}({})", library.name, library.inputs.join(", ")), lines)
+    }
+
+    fn candidate_text(&self, one: &Candidate) -> String {
+        let arguments: Vec<String> = one.arguments.iter().map(written).collect();
+        let model = self.models.get(one.model).map_or("", |model| model.name.as_str());
+        let head = format!("candidate {} = {model}({})", one.name, arguments.join(", "));
+        let ranges = one.parameters.iter().map(parameter).collect();
+        candidate(&head, ranges, one.requires.iter().map(written).collect())
+    }
+}
+
+fn uses(file: &SpecFile) -> String {
+    file.uses.iter().map(|line| format!("{}\n", line.text)).collect()
+}
+
+fn measured_lines(measured: &Measured) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for plan in &measured.loops {
+        let Step { operator, by, .. } = plan.step;
+        let (name, first, last) = (&plan.name, written(&plan.first), written(&plan.last));
+        lines.push(line(&format!("for {name} in {first}..={last} step {}{by}", sign(operator))));
+    }
+    for one in &measured.bindings {
+        lines.push(line(&format!("let {} = {}", one.name, written(&one.value))));
+    }
+    let rust = |word: &str, code: &Code| block(word, &code.written_out(), INDENT, WIDTH);
+    let repeated = match &measured.work {
+        Timed::Task { repeated, .. } => *repeated,
+        Timed::Sample(_) => Repeated::OnOneSetup,
+    };
+    let is_task = matches!(measured.work, Timed::Task { .. });
+    let setup = if is_task && repeated == Repeated::OnOneSetup { "setup once" } else { "setup" };
+    lines.extend(measured.setup.iter().map(|code| rust(setup, code)));
+    lines.push(match &measured.work {
+        Timed::Task { hot, code, .. } => {
+            let once = if repeated == Repeated::Never { " once" } else { "" };
+            rust(&format!("task{once}{}", if *hot { " hot" } else { "" }), code)
+        }
+        Timed::Sample(code) => rust("sample", code),
+    });
+    lines.extend(measured.cleanup.iter().map(|code| rust("cleanup", code)));
+    lines
+}
+
+/// Every option that may have another value elsewhere.
+fn options(options: &ModelOptions) -> Vec<String> {
+    let usual = ModelOptions::default();
+    let text = options.fit.to_text();
+    let mut parts: Vec<String> =
+        text.split(", ").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    // A percentage that reads back as this fraction.
+    let percentage = |part: &str, fraction: f64| {
+        let texts = (0..=12).map(|digits| format!("{:.digits$}", 100.0 * fraction));
+        let exact = |text: &String| text.parse::<f64>().is_ok_and(|number| number / 100.0 == fraction);
+        let text = texts.into_iter().find(exact).unwrap_or_else(|| (100.0 * fraction).to_string());
+        format!("{part} {text}%")
+    };
+    // Those whose default depends on whether a library chooses by the model are always said.
+    for (word, usual) in [("eliminate", "best-subset"), ("search", "when-needed")] {
+        let said = parts.iter().find(|part| part.starts_with(word)).cloned();
+        parts.retain(|part| !part.starts_with(word));
+        parts.push(said.unwrap_or_else(|| format!("{word} {usual}")));
+    }
+    parts.retain(|part| !part.starts_with("accept") && !part.starts_with("confidence"));
+    let mut lines = vec![filled("fit", &parts, INDENT)];
+    if options.fit.accept != usual.fit.accept {
+        lines.push(percentage("accept", options.fit.accept));
+    }
+    if options.fit.confidence != usual.fit.confidence {
+        lines.push(percentage("confidence", options.fit.confidence));
+    }
+    if options.verify != usual.verify {
+        lines.push(format!("verify {}", options.verify));
+    }
+    if options.repeat != usual.repeat {
+        lines.push(format!("repeat {}", options.repeat));
+    }
+    lines
+}
+
+fn parameter(one: &Parameter) -> String {
+    let end = |end: &Option<Expr>, bound: i64| end.as_ref().map_or(bound.to_string(), written);
+    let range = format!("{}..={}", end(&one.first, one.min), end(&one.last, one.max));
+    match &one.root {
+        Some(root) => format!("{} = root({range}, {})", one.name, written(root)),
+        None => format!("{} in {range} step {}", one.name, one.step),
+    }
+}
+
+fn written(expr: &Expr) -> String {
+    respaced(&expr.to_string(), true)
+}
+
+/// One line of a block, broken if it is long.
+fn line(text: &str) -> String {
+    wrapped(text, INDENT, 2 * INDENT)
+}
+
+fn enclosed(head: &str, lines: Vec<String>) -> String {
+    let mut out = wrapped(head, 0, INDENT) + " {\n";
+    for text in lines {
+        let _ = writeln!(out, "{:INDENT$}{text}", "");
+    }
+    out + "}\n"
+}
