@@ -48,13 +48,9 @@ struct Settings {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Part {
-    /// Single copies
     Cells,
-    /// Blocks between two threads
     Exchange,
-    /// Packing and unpacking
     Strided,
-    /// Sorts and stencils
     Programs,
 }
 

@@ -3,10 +3,16 @@
 
 use std::process::{Command, ExitCode};
 
-use strata_benches::{BENCHES, Bench, NoArguments};
+use clap::Parser;
+use strata_benches::{BENCHES, Bench};
+
+/// Short races here of what the shipped models choose, then a list of all benches
+#[derive(Parser)]
+#[command(bin_name = "cargo bench -p strata-benches --")]
+struct Arguments;
 
 fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| overview())
+    strata_benches::run(|_: &Arguments| overview())
 }
 
 /// Runs what has a short form, also after one that failed.

@@ -18,8 +18,8 @@ const JOBS: [(usize, usize, usize); 4] = [(1024, 100, 16), (1024, 0, 0), (4096, 
 
 #[derive(Parser)]
 struct Arguments {
-    /// One job in this process: numbers of nodes, of barriers, bytes of an all-to-all's blocks
-    #[arg(num_args = 3, value_names = ["NODES", "BARRIERS", "BYTES"])]
+    /// A job in a process of its own: nodes, barriers, bytes of the blocks of an all-to-all.
+    #[arg(num_args = 3, hide = true)]
     job: Vec<usize>,
 }
 

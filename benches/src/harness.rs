@@ -32,7 +32,8 @@ pub fn arguments<T: Parser>() -> T {
     let name = name();
     let mut command = T::command().max_term_width(80);
     if let Some(bench) = find(&name) {
-        command = command.about(bench.what).bin_name(format!("{} --", bench.command()));
+        let dashes = if command.get_arguments().next().is_some() { " --" } else { "" };
+        command = command.about(bench.what).bin_name(bench.command() + dashes);
     }
     let words = std::iter::once(name.into()).chain(crate::words());
     T::from_arg_matches(&command.get_matches_from(words)).unwrap_or_else(|error| error.exit())
