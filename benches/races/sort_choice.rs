@@ -3,12 +3,12 @@
 //!
 //!     cargo bench -p strata-benches [--features mpi] --bench sort_choice
 //!
-//! On as many threads or processes of MPI, with 2^4 to 2^20 keys each. A candidate
-//! with a parameter competes with several fixed values of it. The loss of a cell is the median over
-//! the rounds of (time of the choice) / (time of the fixed candidate with the least median), less
-//! one: at zero or below, no fixed candidate would have been faster. Each round sorts other keys,
-//! all contestants the same. The spread is how far the same choice, repeated, lies apart: its times
-//! from the 10 % to the 90 % quantile over their median.
+//! On as many threads or processes of MPI, with 2^4 to 2^20 keys each. A candidate with a parameter
+//! competes with several fixed values of it. The loss of a cell is the median over the rounds of
+//! (time of the choice) / (time of the fixed candidate with the least median), less one: at zero or
+//! below, no fixed candidate would have been faster. Each round sorts other keys, all contestants
+//! the same. The spread is how far the same choice, repeated, lies apart: its times from the 10 %
+//! to the 90 % quantile over their median.
 
 use std::process::ExitCode;
 
