@@ -70,7 +70,7 @@ fn commit() -> Option<String> {
 
 /// The date of a day since the first of 1970.
 fn date(day: u64) -> String {
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut year, mut left) = (1970, day);
     while left >= 365 + u64::from(leap(year)) {
         left -= 365 + u64::from(leap(year));
