@@ -1,9 +1,8 @@
 //! Whether figures of `comet` can be believed on this machine: medians of runs under a load
 //! that comes and goes, and how often 95 % intervals hold the truth.
 //!
-//!     cargo bench -p strata-benches --bench believe                    # 10 runs under load, 10 without
-//!     cargo bench -p strata-benches --bench believe -- --coverage      # 100 runs, a quiet machine
-//!     cargo bench -p strata-benches --bench believe -- --runs 3 --budget 5s --seed 7
+//!     cargo bench -p strata-benches --bench believe                  # 10 runs under load, 10 without
+//!     cargo bench -p strata-benches --bench believe -- --coverage    # 100 runs, a quiet machine
 //!
 //! The load is as many threads as cores, or one, that compute for 0.2 to 5 s and rest for 0.2 to 8
 //! s, as the seed says. Of the runs that are not marked contaminated the largest median of every
@@ -20,8 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
+use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{head, machine, row};
+use strata_benches::{at_least, head, machine, row};
 use strata_comet::{Results, compare::level};
 use strata_model::Samples;
 
@@ -31,55 +31,30 @@ const LARGEST: i64 = 128 << 10;
 /// The largest median over the least that is accepted.
 const ACCEPTED: f64 = 1.10;
 
+#[derive(Parser)]
 struct Options {
-    runs: Option<usize>,
-    budget: Option<String>,
-    seed: u64,
-    on: String,
+    /// How often intervals hold the truth, instead of medians under a load
+    #[arg(long)]
     coverage: bool,
+    /// Runs: of medians 10 under load and 10 without, of coverage 100
+    #[arg(long, value_parser = at_least(1))]
+    runs: Option<usize>,
+    /// What a run may take: of medians 8s, of coverage 2s
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+    /// Of the load and of the runs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where comet runs
+    #[arg(long, default_value = "threads")]
+    on: String,
 }
 
 /// A point by its model and values.
 type Point = (String, Vec<i64>);
 
 fn main() -> ExitCode {
-    match options().and_then(|options| all(&options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("believe: {message}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn options() -> Result<Options, String> {
-    let mut options = Options { runs: None, budget: None, seed: 1, on: "threads".into(), coverage: false };
-    let mut arguments = lexopt::Parser::from_env();
-    let number = |text: String| text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"));
-    while let Some(argument) = arguments.next().map_err(|error| error.to_string())? {
-        let name = match &argument {
-            lexopt::Arg::Long("bench") => continue,
-            lexopt::Arg::Long("coverage") => {
-                options.coverage = true;
-                continue;
-            }
-            lexopt::Arg::Long(name @ ("runs" | "seed" | "budget" | "on")) => (*name).to_owned(),
-            other => {
-                return Err(format!(
-                    "{other:?}: there are --coverage, --runs 10, --budget 8s, --seed 1 and --on threads"
-                ));
-            }
-        };
-        let value = arguments.value().map_err(|error| error.to_string())?;
-        let value = value.into_string().map_err(|_| format!("--{name} takes text"))?;
-        match name.as_str() {
-            "runs" => options.runs = Some(number(value)? as usize),
-            "seed" => options.seed = number(value)?,
-            "budget" => options.budget = Some(value),
-            _ => options.on = value,
-        }
-    }
-    Ok(options)
+    strata_benches::run(all)
 }
 
 fn all(options: &Options) -> Result<(), String> {
@@ -87,9 +62,8 @@ fn all(options: &Options) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     // Built before anything is timed.
     run(options, folder.path(), "1s", 0)?;
-    let summary =
-        if options.coverage { coverage(options, folder.path()) } else { medians(options, folder.path()) }?;
-    println!("\nsummary {summary}");
+    let found = if options.coverage { coverage } else { medians };
+    strata_benches::summary(&found(options, folder.path())?);
     Ok(())
 }
 

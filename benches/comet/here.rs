@@ -1,8 +1,7 @@
 //! This machine as `comet` describes it: predicted times of sorts and of a stencil, beside
 //! measured ones.
 //!
-//!     cargo bench -p strata-benches --bench here                          # on a quiet machine
-//!     cargo bench -p strata-benches --bench here -- --file comet/here.toml
+//!     cargo bench -p strata-benches --bench here    # on a quiet machine
 //!
 //! Without `--file`, `comet` measures the machine first. Nothing is fitted to the programs
 //! whose times are predicted: local work takes what the run-time's models of kernels say, times the
@@ -12,6 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use clap::Parser;
 use strata_benches::{head, machine, row};
 use strata_runtime::Computing;
 use strata_runtime::prelude::*;
@@ -30,21 +30,21 @@ const SIMULATED: usize = 11;
 /// What a program takes on one machine, s.
 type Program = Box<dyn Fn(&mut Node) -> f64 + Sync>;
 
-fn main() -> ExitCode {
-    match race() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("here: {message}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Arguments {
+    /// A description that comet wrote of this machine, which is not measured then
+    #[arg(long)]
+    file: Option<PathBuf>,
 }
 
-fn race() -> Result<(), String> {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--file").skip(1);
+fn main() -> ExitCode {
+    strata_benches::run(race)
+}
+
+fn race(arguments: &Arguments) -> Result<(), String> {
     let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let file = match arguments.next() {
-        Some(file) => PathBuf::from(file),
+    let file = match &arguments.file {
+        Some(file) => file.clone(),
         None => measured_here(temporary.path())?,
     };
     let here = SimulatedMachine::find(&file.display().to_string()).map_err(|error| error.to_string())?;
@@ -80,10 +80,9 @@ fn race() -> Result<(), String> {
     }
     let within = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.2).count();
     let worst = ratios.iter().map(|ratio| ratio.ln().abs()).fold(0.0, f64::max).exp();
-    let summary = serde_json::json!({
+    strata_benches::summary(&serde_json::json!({
         "bench": "here", "programs": ratios.len(), "within_20_per_cent": within, "worst_factor": worst,
-    });
-    println!("\nsummary {summary}");
+    }));
     Ok(())
 }
 

@@ -3,8 +3,7 @@
 //!
 //!     cargo bench -p strata-benches --bench comet
 //!
-//! All times are simulated, so the tables are the same on every host. `--seed N` makes other
-//! machines and runs up.
+//! All times are simulated, so the tables are the same on every host.
 
 #[path = "../../crates/comet/tests/it/unseen.rs"]
 mod unseen;
@@ -12,6 +11,7 @@ mod unseen;
 use std::process::ExitCode;
 
 use chacha20::ChaCha8Rng;
+use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_benches::{head, row};
 use strata_comet as comet;
@@ -23,29 +23,27 @@ use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sim::platform::Figures;
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--seed").skip(1);
-    let seed: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1);
-    match all(seed) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("comet: {message}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Arguments {
+    /// Of the machines and runs that are made up
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
-fn all(seed: u64) -> Result<(), String> {
+fn main() -> ExitCode {
+    strata_benches::run(all)
+}
+
+fn all(&Arguments { seed }: &Arguments) -> Result<(), String> {
     let ipsc = ipsc860()?;
     let logarithm = logarithm()?;
     let loggp = loggp(seed)?;
     let (idle, loaded) = belief(seed);
-    let summary = serde_json::json!({
+    strata_benches::summary(&serde_json::json!({
         "bench": "comet", "seed": seed,
         "ipsc860_worst_error": ipsc, "least_r2_over_log_p": logarithm, "loggp_worst_error": loggp,
         "idle_runs_marked": idle, "loaded_runs_marked": loaded,
-    });
-    println!("\nsummary {summary}");
+    }));
     Ok(())
 }
 

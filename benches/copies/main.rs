@@ -1,6 +1,6 @@
 //! Copies by `strata_copy` beside `memcpy` and the best of all routines, in turns.
 //!
-//!     cargo bench -p strata-benches --bench copies [-- --rounds 21 --seed 1 --only cells|exchange|strided|programs]
+//!     cargo bench -p strata-benches --bench copies
 //!
 //! **Cells**: sizes from 8 B to 64 MiB, alignments, source hot or cold, target read or left. Each
 //! routine is timed in a few rounds; the fastest of them, `memcpy`, [`copy`](strata_copy::copy) and
@@ -25,81 +25,54 @@ mod strided;
 
 use std::process::ExitCode;
 
-use lexopt::prelude::*;
-use serde_json::json;
-use strata_benches::machine;
+use clap::{Parser, ValueEnum};
+use serde_json::{Value, json};
+use strata_benches::{at_least, machine};
+use strata_runtime::Error;
 
-/// What the command line says.
+#[derive(Parser)]
 struct Settings {
+    /// Rounds of timings
+    #[arg(long, default_value = "21", value_parser = at_least(3))]
     rounds: usize,
+    /// Of the order and of the data
+    #[arg(long, default_value_t = 1)]
     seed: u64,
-    only: Option<String>,
+    /// One part
+    #[arg(long, value_name = "PART")]
+    only: Option<Part>,
     /// One program, whose time is all that is printed.
-    alone: Option<(String, usize)>,
+    #[arg(long, num_args = 2, hide = true)]
+    alone: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Part {
+    Cells,
+    Exchange,
+    Strided,
+    Programs,
 }
 
 fn main() -> ExitCode {
-    let settings = match read() {
-        Ok(settings) => settings,
-        Err(error) => {
-            eprintln!(
-                "copies: {error}; known are --rounds N, --seed N and --only cells|exchange|strided|programs"
-            );
-            return ExitCode::from(2);
-        }
-    };
-    if let Some((name, size)) = &settings.alone {
-        return match programs::alone(name, *size) {
-            Ok(seconds) => {
-                println!("{seconds:e}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("copies: {error}");
-                ExitCode::FAILURE
-            }
-        };
-    }
-    println!("{}\n", machine());
-    let wanted = |part| settings.only.as_deref().is_none_or(|only| only == part);
-    let run = || -> Result<(), strata_runtime::Error> {
-        let cells = if wanted("cells") { Some(cells::race(&settings)?) } else { None };
-        let exchange = if wanted("exchange") { Some(exchange::race(&settings)?) } else { None };
-        let strided = if wanted("strided") { Some(strided::race(&settings)?) } else { None };
-        let programs = if wanted("programs") { Some(programs::race(&settings)?) } else { None };
-        let parts = json!({ "cells": cells, "exchange": exchange, "strided": strided, "programs": programs });
-        println!("summary {parts}");
-        Ok(())
-    };
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("copies: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(run)
 }
 
-fn read() -> Result<Settings, lexopt::Error> {
-    let mut settings = Settings { rounds: 21, seed: 1, only: None, alone: None };
-    let mut parser = lexopt::Parser::from_env();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("bench") => {}
-            Long("rounds") => settings.rounds = parser.value()?.parse::<usize>()?.max(3),
-            Long("seed") => settings.seed = parser.value()?.parse()?,
-            Long("alone") => {
-                settings.alone = Some((parser.value()?.string()?, parser.value()?.parse()?));
-            }
-            Long("only") => {
-                let part = parser.value()?.string()?;
-                if !["cells", "exchange", "strided", "programs"].contains(&part.as_str()) {
-                    return Err(format!("no part `{part}`").into());
-                }
-                settings.only = Some(part);
-            }
-            other => return Err(other.unexpected()),
-        }
+fn run(settings: &Settings) -> Result<(), Error> {
+    if let [name, size] = settings.alone.as_slice() {
+        println!("{:e}", programs::alone(name, size.parse().map_err(Error::program)?)?);
+        return Ok(());
     }
-    Ok(settings)
+    println!("{}\n", machine());
+    let part = |part, race: fn(&Settings) -> Result<Value, Error>| {
+        settings.only.is_none_or(|only| only == part).then(|| race(settings)).transpose()
+    };
+    let cells = part(Part::Cells, cells::race)?;
+    let exchange = part(Part::Exchange, exchange::race)?;
+    let strided = part(Part::Strided, strided::race)?;
+    let programs = part(Part::Programs, programs::race)?;
+    strata_benches::summary(
+        &json!({ "cells": cells, "exchange": exchange, "strided": strided, "programs": programs }),
+    );
+    Ok(())
 }

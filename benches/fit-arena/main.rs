@@ -1,15 +1,12 @@
 //! Accuracy of fitted models: Strata against Extra-P and plain least squares, over known costs with
 //! noise and real kernels.
 //!
-//!     cargo bench -p strata-benches --bench fit_arena [-- --seeds 5] [--only TEXT] [--no-kernels] [--noise] [--cells FILE]
+//!     cargo bench -p strata-benches --bench fit_arena
 //!
 //! A cell is a cost shape, a size of the noise, and a seed. All contenders get the same repeated
 //! times at powers of two and predict 200 random points; they are judged by the mean relative error
 //! against the true cost there. The table states which terms each contender was given. Errors below
 //! 1e-9 count as 1e-9, as smaller ones are rounding.
-//!
-//! `--noise` runs only the second part, noise that is not Gaussian, see [`noise`]. `--cells` writes
-//! every cell as a line of CSV.
 //!
 //! Extra-P runs in the `python3` of `PATH`; its columns are empty where it is missing.
 
@@ -24,6 +21,7 @@ mod tables;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Parser;
 use contenders::{Answer, Question};
 use rival::ExtraP;
 use shapes::{Cell, SHAPES};
@@ -49,47 +47,34 @@ const CONTENDERS: [(&str, &str); 6] = [
     ("relative WLS", "true and null terms"),
 ];
 
+#[derive(Parser)]
 struct Settings {
+    /// Seeds of each shape and size of the noise; of other noise 2 at most
+    #[arg(long, default_value_t = 5)]
     seeds: u64,
+    /// Only shapes whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     only: String,
-    kernels: bool,
+    /// Without the real kernels
+    #[arg(long)]
+    no_kernels: bool,
+    /// Only the second part, noise that is not Gaussian
+    #[arg(long)]
     noise: bool,
+    /// Where every cell goes as a line of CSV
+    #[arg(long, value_name = "FILE")]
     cells: Option<PathBuf>,
 }
 
-fn settings() -> Result<Settings, lexopt::Error> {
-    use lexopt::prelude::*;
-    let mut settings = Settings { seeds: 5, only: String::new(), kernels: true, noise: false, cells: None };
-    let mut parser = lexopt::Parser::from_env();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("seeds") => settings.seeds = parser.value()?.parse()?,
-            Long("only") => settings.only = parser.value()?.string()?,
-            Long("no-kernels") => settings.kernels = false,
-            Long("noise") => settings.noise = true,
-            Long("cells") => settings.cells = Some(parser.value()?.into()),
-            // Options that cargo adds.
-            Long("bench") => {}
-            other => return Err(other.unexpected()),
-        }
-    }
-    Ok(settings)
+fn main() -> ExitCode {
+    strata_benches::run(fit)
 }
 
-fn main() -> ExitCode {
-    let settings = match settings() {
-        Ok(settings) => settings,
-        Err(error) => {
-            eprintln!(
-                "fit_arena: {error}; options are --seeds N, --only TEXT, --no-kernels, --noise, --cells FILE"
-            );
-            return ExitCode::from(2);
-        }
-    };
+fn fit(settings: &Settings) -> Result<(), String> {
     println!("{}\n", strata_benches::machine());
     if settings.noise {
         noise::run(settings.seeds.min(2), &settings.only);
-        return ExitCode::SUCCESS;
+        return Ok(());
     }
     let mut extrap = match ExtraP::start() {
         Ok(extrap) => {
@@ -115,16 +100,14 @@ fn main() -> ExitCode {
         eprintln!("{} done", shape.name);
     }
     arena.print();
-    if let Some(path) = &settings.cells
-        && let Err(error) = arena.write_cells(path)
-    {
-        eprintln!("fit_arena: {}: {error}", path.display());
-        return ExitCode::FAILURE;
+    if let Some(path) = &settings.cells {
+        arena.write_cells(path).map_err(|error| error.to_string())?;
     }
-    if settings.kernels {
+    if !settings.no_kernels {
         kernels::run(&mut extrap);
     }
-    ExitCode::SUCCESS
+    strata_benches::summary(&arena.found());
+    Ok(())
 }
 
 fn answers(question: &Question<'_>, extrap: &mut Option<ExtraP>) -> [Answer; 6] {

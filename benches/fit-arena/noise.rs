@@ -8,6 +8,7 @@
 use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
+use serde_json::json;
 use strata_benches::{head, row};
 use strata_model::Program;
 
@@ -221,9 +222,10 @@ fn print(all: &[Outcome]) {
         line(name, &|o| o.design == design);
     }
     let near = |o: &&Outcome| o.errors[1] <= 1.1 * o.errors[4];
+    let share = all.iter().filter(near).count() as f64 / all.len() as f64;
     println!(
         "\nOwn search within 1.1x of the Gaussian process in {:.1} % of cells. Cells that are not:",
-        100.0 * all.iter().filter(near).count() as f64 / all.len() as f64
+        100.0 * share
     );
     let missed = |name: &str, of: &dyn Fn(&&Outcome) -> bool| {
         let cells: Vec<&Outcome> = all.iter().filter(of).collect();
@@ -249,4 +251,7 @@ fn print(all: &[Outcome]) {
             o.text
         );
     }
+    strata_benches::summary(&json!({
+        "bench": "fit_arena", "noise": true, "cells": all.len(), "near_gaussian_process": share,
+    }));
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::{Map, Value, json};
 use strata_benches::{head, row};
 use strata_model::write_atomically;
 
@@ -66,6 +67,18 @@ impl Arena {
         for contender in 0..2 {
             worst(&self.inside, contender);
         }
+    }
+
+    /// The geometric mean errors of all contenders, inside the measured range and beyond it.
+    pub(crate) fn found(&self) -> Value {
+        let errors = |cells: &[CellResult]| -> Map<String, Value> {
+            let mean = |c: usize| geometric(cells.iter().map(|r| r.errors[c]));
+            CONTENDERS.iter().enumerate().map(|(c, (name, _))| ((*name).to_owned(), mean(c).into())).collect()
+        };
+        json!({
+            "bench": "fit_arena", "cells": self.inside.len(), "errors_inside": errors(&self.inside),
+            "cells_beyond": self.beyond.len(), "errors_beyond": errors(&self.beyond),
+        })
     }
 
     /// Every cell as a line of CSV: errors, terms, and the models found.

@@ -1,6 +1,6 @@
 //! The global address space beside Lamellar's atomic arrays, two nodes each, in one run.
 //!
-//!     cargo bench -p strata-benches --bench global_race [-- --rounds 7]
+//!     cargo bench -p strata-benches --bench global_race
 //!
 //! Lamellar (crates.io `lamellar` 0.8, without default features, on-node shared memory) is built as
 //! a package of its own in the target folder, where crates.io can be reached; else it is left out
@@ -10,10 +10,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 use strata_benches::peer::{Peer, write};
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_global::{Array, Change, Space, Way};
 use strata_runtime::prelude::*;
 
@@ -35,29 +36,18 @@ const ACCESSES: [(&str, &str, usize); 6] = [
 const LAMELLAR: &str = "[package]\nname = \"lamellar-peer\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
     [workspace]\n\n[dependencies]\nlamellar = { version = \"0.8\", default-features = false }\n";
 
-fn main() -> ExitCode {
-    let mut rounds = 7;
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    while let Some(argument) = arguments.next() {
-        let number = arguments.next().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
-        match (argument.as_str(), number) {
-            ("--rounds", Some(number)) => rounds = number,
-            _ => {
-                eprintln!("global_race: `{argument}`: there is --rounds 7");
-                return ExitCode::from(2);
-            }
-        }
-    }
-    match run(rounds) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("global_race: {message}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Arguments {
+    /// Rounds of timings
+    #[arg(long, default_value = "7", value_parser = at_least(1))]
+    rounds: usize,
 }
 
-fn run(rounds: usize) -> Result<(), String> {
+fn main() -> ExitCode {
+    strata_benches::run(race)
+}
+
+fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
     let lamellar = build().inspect_err(|reason| eprintln!("Lamellar is left out: {reason}")).ok();
     let sides = 1 + usize::from(lamellar.is_some());
     let mut timings = vec![[Timings::default(), Timings::default()]; ACCESSES.len()];
@@ -88,7 +78,7 @@ fn run(rounds: usize) -> Result<(), String> {
             json!({"strata": strata.median(), "lamellar": lamellar, "ratio": ratio}),
         );
     }
-    println!("\nsummary {}", json!({"bench": "global_race", "accesses": summary}));
+    strata_benches::summary(&json!({"bench": "global_race", "accesses": summary}));
     Ok(())
 }
 

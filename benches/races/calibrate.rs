@@ -1,56 +1,34 @@
 //! `cargo bench -p strata-benches --bench calibrate`: calibrates every library under `specs/` on
 //! this machine.
 //!
-//! Arguments after `--` go to `specc calibrate`, for example `-- --nodes 2 --budget 30s`. The last
-//! line sums up; exit status: 0 if every library was calibrated and no model failed, else 1.
+//! Exit status: 0 if every library was calibrated and no model failed, else 1.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use clap::Parser;
+use serde_json::json;
 use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, count};
 
-const HELP: &str = "\
-Calibrates every library under specs/ on this machine; the models go to target/calibration/.
-Exit status: 0 if no model failed, else 1; the last line sums up.
-All options but --output are those of `specc calibrate`:
-";
+/// The models go to target/calibration/.
+#[derive(Parser)]
+#[command(after_help = "The options' help: `cargo run -p specc -- calibrate --help`.")]
+struct Arguments {
+    /// Options of `specc calibrate`, all but --output, for each library: --nodes 2 --budget 30s
+    #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    passed_on: Vec<String>,
+}
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    // `cargo bench` adds `--bench` to the arguments of every benchmark.
-    let passed_on: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    match calibrate(root, &passed_on) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(message) => {
-            eprintln!("calibrate: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(|arguments: &Arguments| calibrate(root, &arguments.passed_on))
 }
 
-/// Whether all went well; what stops everything is an error.
-fn calibrate(root: &Path, passed_on: &[String]) -> Result<bool, String> {
-    let specc = |arguments: &[String]| {
-        let mut command = Command::new(env!("CARGO"));
-        command.current_dir(root).args([
-            "run",
-            "--release",
-            "--quiet",
-            "--package",
-            "specc",
-            "--",
-            "calibrate",
-        ]);
-        command.args(arguments).status().map_err(|e| format!("cannot start cargo: {e}"))
-    };
-    // Once, not for each library.
-    if passed_on.iter().any(|argument| argument == "--help" || argument == "-h") {
-        println!("{HELP}");
-        return Ok(specc(&["--help".into()])?.success());
-    }
+/// Calibrates all; what stops everything, a library without models and a failed model are errors.
+fn calibrate(root: &Path, passed_on: &[String]) -> Result<(), String> {
+    let specc = ["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"];
     let (mut libraries, mut stopped, mut verdicts) = (0, Vec::new(), BTreeMap::new());
     for library in found(&root.join("specs"))? {
         println!("== specs/{library} ==");
@@ -59,8 +37,10 @@ fn calibrate(root: &Path, passed_on: &[String]) -> Result<bool, String> {
         // What lies there from another day is not counted.
         let models = root.join(&output).join("models.toml");
         let _absent = std::fs::remove_file(&models);
-        let arguments = [&[format!("specs/{library}"), "-o".into(), output][..], passed_on].concat();
-        let status = specc(&arguments)?;
+        let mut command = Command::new(env!("CARGO"));
+        command.current_dir(root).args(specc).args([&format!("specs/{library}"), "-o", &output]);
+        let status =
+            command.args(passed_on).status().map_err(|error| format!("cannot start cargo: {error}"))?;
         if !status.success() {
             eprintln!("calibrate: specs/{library} ended with {status}");
             stopped.push(format!("specs/{library}"));
@@ -74,13 +54,16 @@ fn calibrate(root: &Path, passed_on: &[String]) -> Result<bool, String> {
             verdicts.entry(model.verdict.to_string()).or_insert_with(Vec::new).push(model.name.clone());
         }
     }
-    let failed = verdicts.get(&Verdict::Failed.to_string());
-    println!("{}", summary(libraries, &stopped, &verdicts));
-    Ok(stopped.is_empty() && failed.is_none())
+    println!("{}", told(libraries, &stopped, &verdicts));
+    let well = stopped.is_empty() && !verdicts.contains_key(&Verdict::Failed.to_string());
+    strata_benches::summary(&json!({
+        "bench": "calibrate", "libraries": libraries, "models": verdicts, "not_calibrated": stopped,
+    }));
+    if well { Ok(()) } else { Err("a library is not calibrated, or a model failed".to_owned()) }
 }
 
 /// One line: how many libraries and models, their verdicts, and what did not go well by name.
-fn summary(libraries: usize, stopped: &[String], verdicts: &BTreeMap<String, Vec<String>>) -> String {
+fn told(libraries: usize, stopped: &[String], verdicts: &BTreeMap<String, Vec<String>>) -> String {
     let models = verdicts.values().map(Vec::len).sum();
     let mut parts =
         vec![format!("{}, {}", count(libraries, "library", "libraries"), count(models, "model", "models"))];

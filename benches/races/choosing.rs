@@ -4,8 +4,11 @@
 //!     cargo bench -p strata-benches --bench choosing
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::time::Instant;
 
+use serde_json::{Map, Value, json};
+use strata_benches::NoArguments;
 use strata_copy::{Hint, SHORT, routine_for};
 use strata_runtime::prelude::*;
 use strata_runtime::select::Options;
@@ -75,19 +78,20 @@ fn team_sorts() -> Result<[f64; 3], Error> {
     Ok(all[0])
 }
 
-fn main() -> Result<(), Error> {
+fn main() -> ExitCode {
+    strata_benches::run(|_: &NoArguments| all())
+}
+
+fn all() -> Result<(), Error> {
     let rows = [("local sort", local_sorts()), ("copy", copies()), ("sort on nodes", team_sorts()?)];
     println!("{:14} {:>16} {:>16} {:>16}", "choice", "first of all, us", "of a class, us", "later ones, ns");
     for (name, [first, cold, kept]) in rows {
         println!("{name:14} {:16.1} {:16.2} {kept:16.1}", first * 1e-3, cold * 1e-3);
     }
-    let fields: Vec<String> = rows
-        .iter()
-        .map(|(name, [first, cold, kept])| {
-            let name = name.replace(' ', "_");
-            format!("\"{name}\":{{\"first_ns\":{first:.0},\"cold_ns\":{cold:.0},\"kept_ns\":{kept:.2}}}")
-        })
-        .collect();
-    println!("summary {{{}}}", fields.join(","));
+    let field = |(name, [first, cold, kept]): &(&str, [f64; 3])| {
+        (name.replace(' ', "_"), json!({ "first_ns": first, "cold_ns": cold, "kept_ns": kept }))
+    };
+    let fields: Map<String, Value> = rows.iter().map(field).collect();
+    strata_benches::summary(&fields.into());
     Ok(())
 }

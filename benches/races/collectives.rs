@@ -13,7 +13,7 @@ use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
 use serde_json::{Value, json};
-use strata_benches::{Timings, hand_over, head, is_rank, machine, mpirun, row, turns};
+use strata_benches::{NoArguments, Timings, hand_over, head, is_rank, machine, mpirun, row, summary, turns};
 use strata_runtime::prelude::*;
 
 /// Operations inside one timing: enough for the clock, few enough for many rounds.
@@ -22,14 +22,7 @@ const ROUNDS: usize = 300;
 const RANKS: [usize; 2] = [2, 4];
 
 fn main() -> ExitCode {
-    let outcome = if is_rank() { inside() } else { outside() };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("collectives: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(|_: &NoArguments| if is_rank() { inside() } else { outside() })
 }
 
 fn outside() -> Result<(), String> {
@@ -50,7 +43,7 @@ fn outside() -> Result<(), String> {
             results.extend(print("threads", nodes, first));
         }
     }
-    println!("\nsummary {}", json!({ "bench": "collectives", "results": results }));
+    summary(&json!({ "bench": "collectives", "results": results }));
     Ok(())
 }
 

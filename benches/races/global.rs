@@ -2,13 +2,17 @@
 //! memory, in one run, and the same by messages.
 //!
 //! The words accessed lie in the other core's cache: before each timing the other node has written
-//! them. `cargo bench -p strata-benches --bench global`, with `-- --quick` for a trial.
+//! them.
+//!
+//!     cargo bench -p strata-benches --bench global
 
 #![forbid(unsafe_code)]
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clap::Parser;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use strata_benches::{Timings, head, machine, row, turns};
@@ -193,9 +197,19 @@ fn timings(way: Way, rounds: usize) -> Result<Vec<[Timings; 2]>, Error> {
     Ok(results.swap_remove(0))
 }
 
-fn main() -> Result<(), Error> {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    let rounds = if quick { 4 } else { 60 };
+#[derive(Parser)]
+struct Arguments {
+    /// A trial of few rounds
+    #[arg(long)]
+    quick: bool,
+}
+
+fn main() -> ExitCode {
+    strata_benches::run(race)
+}
+
+fn race(arguments: &Arguments) -> Result<(), Error> {
+    let rounds = if arguments.quick { 4 } else { 60 };
     let shared = timings(Way::Shared, rounds)?;
     let messages = timings(Way::Messages, rounds)?;
     println!("{}\n", machine());
@@ -217,6 +231,6 @@ fn main() -> Result<(), Error> {
         });
         summary.insert((*name).to_owned(), row);
     }
-    println!("\nsummary {}", serde_json::Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! The global address space on two processes of MPI, beside a raw round trip, in one run: in a
 //! shared window, or with `STRATA_PIN=global=messages` by messages.
 //!
-//! `cargo bench -p strata-benches --features mpi --bench global_mpi`
+//!     cargo bench -p strata-benches --features mpi --bench global_mpi
 
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
 use mpi::traits::*;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{NoArguments, Timings, head, machine, row, turns};
 use strata_global::{Global, Space};
 use strata_runtime::prelude::*;
 
@@ -31,19 +31,13 @@ const CONTESTANTS: [&str; 9] = [
 ];
 
 fn main() -> ExitCode {
-    let outcome = if strata_benches::is_rank() {
-        inside().map_err(|error| error.to_string())
-    } else {
+    strata_benches::run(|_: &NoArguments| {
+        if strata_benches::is_rank() {
+            return inside().map_err(|error| error.to_string());
+        }
         println!("{}\n", machine());
         strata_benches::mpirun(2).map(drop)
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("global_mpi: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 fn inside() -> Result<(), Error> {
@@ -71,7 +65,7 @@ fn inside() -> Result<(), Error> {
         row(&[(*name).to_owned(), timing.to_string(), format!("{ratio:.2}x")]);
         summary.insert((*name).to_owned(), (timing.median() * 1e9).into());
     }
-    println!("\nsummary {}", serde_json::Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }
 

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use strata_benches::{Timings, head, machine, row};
+use clap::Parser;
+use strata_benches::{Timings, head, machine, row, summary};
 
 const PAIRS: [&str; 2] = ["PingPong", "PingPing"];
 const ALL: [&str; 4] = ["Allreduce", "Allgather", "Alltoall", "Barrier"];
@@ -25,24 +26,24 @@ const ALL: [&str; 4] = ["Allreduce", "Allgather", "Alltoall", "Barrier"];
 /// Microseconds by kernel and bytes.
 type Table = BTreeMap<(String, u64), f64>;
 
+#[derive(Parser)]
+struct Arguments {
+    /// With bin/IMB-MPI1: a virtual environment with impi-rt and impi-devel
+    folder: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
-    // Cargo says `--bench`.
-    let folder = std::env::args_os().skip(1).find(|argument| argument != "--bench");
-    let Some(folder) = folder.map(PathBuf::from) else {
-        println!(
-            "skipped: name a folder with bin/IMB-MPI1 (a virtual environment with impi-rt), as in \
-             `cargo bench -p strata-benches --bench imb -- FOLDER`"
-        );
-        println!("summary {}", serde_json::json!({ "bench": "imb", "skipped": true }));
-        return ExitCode::SUCCESS;
-    };
-    match race(&folder) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("imb: {message}");
-            ExitCode::FAILURE
+    strata_benches::run(|arguments: &Arguments| match &arguments.folder {
+        Some(folder) => race(folder),
+        None => {
+            println!(
+                "skipped: name a folder with bin/IMB-MPI1 (a virtual environment with impi-rt), as in \
+                 `cargo bench -p strata-benches --bench imb -- FOLDER`"
+            );
+            summary(&serde_json::json!({ "bench": "imb", "skipped": true }));
+            Ok(())
         }
-    }
+    })
 }
 
 /// Half of a 95 % interval over its median, at which both end.
@@ -111,12 +112,11 @@ fn race(folder: &Path) -> Result<(), String> {
         "\nMedians of {TURNS} turns: CoMet took {our_seconds:.1} s, with {our_uncertain} rows known worse \
          than ±5 %, IMB-MPI1 {their_seconds:.1} s, with {their_uncertain}"
     );
-    let summary = serde_json::json!({
+    summary(&serde_json::json!({
         "bench": "imb", "median_ratio": median, "rows": ratios.len(), "within_5_per_cent": near,
         "comet_seconds": our_seconds, "imb_seconds": their_seconds,
         "comet_uncertain": our_uncertain, "imb_uncertain": their_uncertain,
-    });
-    println!("summary {summary}");
+    }));
     Ok(())
 }
 

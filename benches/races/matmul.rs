@@ -1,12 +1,14 @@
 //! The product of two matrices that lie on two nodes, beside the `gemm` crate with two threads on
 //! matrices of one, in turns.
 //!
-//! `cargo bench -p strata-benches --bench matmul`; `-- --quick` for a trial.
+//!     cargo bench -p strata-benches --bench matmul
 
 #![allow(unsafe_code, reason = "the peer takes addresses")]
 
+use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use gemm::Parallelism;
 use serde_json::{Map, json};
 use strata_benches::{Timings, head, machine, row, turns};
@@ -76,8 +78,18 @@ fn theirs([a, b, c]: [&mut [f64]; 3], n: usize, threads: usize) -> (f64, f64) {
     (start.elapsed().as_secs_f64(), (0..n).map(|i| c[i * n + i]).sum())
 }
 
-fn main() -> Result<(), Error> {
-    let quick = std::env::args().any(|argument| argument == "--quick");
+#[derive(Parser)]
+struct Arguments {
+    /// A trial of few rounds with small matrices
+    #[arg(long)]
+    quick: bool,
+}
+
+fn main() -> ExitCode {
+    strata_benches::run(race)
+}
+
+fn race(&Arguments { quick }: &Arguments) -> Result<(), Error> {
     let rounds = if quick { 3 } else { 15 };
     println!("{}", machine());
     head(&["n", "Strata, 2 nodes", "blocks of", "gemm, 2 threads", "gemm, 1 thread", "gemm : Strata"]);
@@ -118,6 +130,6 @@ fn main() -> Result<(), Error> {
         ]);
         summary.insert(format!("gemm_to_strata_{n}"), json!(ratios.median()));
     }
-    println!("\nsummary {}", serde_json::Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 #[cfg(feature = "mpi")]
 use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::*};
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{NoArguments, Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::{Reply, Request};
 
@@ -25,17 +25,13 @@ const MEBIBYTE: usize = 1 << 17;
 const REDUCED: usize = 1 << 13;
 
 fn main() -> ExitCode {
-    #[cfg(feature = "mpi")]
-    let outcome = if strata_benches::is_rank() { inside() } else { outside() };
-    #[cfg(not(feature = "mpi"))]
-    let outcome = outside();
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("messages: {message}");
-            ExitCode::FAILURE
+    strata_benches::run(|_: &NoArguments| {
+        #[cfg(feature = "mpi")]
+        if strata_benches::is_rank() {
+            return inside();
         }
-    }
+        outside()
+    })
 }
 
 fn outside() -> Result<(), String> {
@@ -48,7 +44,7 @@ fn outside() -> Result<(), String> {
     }
     #[cfg(feature = "mpi")]
     results.extend(strata_benches::mpirun(2)?);
-    println!("\nsummary {}", json!({ "bench": "messages", "results": results }));
+    strata_benches::summary(&json!({ "bench": "messages", "results": results }));
     Ok(())
 }
 

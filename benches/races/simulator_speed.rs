@@ -7,6 +7,7 @@
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
+use clap::Parser;
 use serde_json::{Value, json};
 use strata_benches::{head, machine, row};
 use strata_runtime::prelude::*;
@@ -15,20 +16,18 @@ use strata_runtime::simulation::SimulatedMachine;
 /// Nodes, barriers, and bytes of the blocks of one all-to-all (0: none).
 const JOBS: [(usize, usize, usize); 4] = [(1024, 100, 16), (1024, 0, 0), (4096, 0, 0), (4096, 100, 0)];
 
+#[derive(Parser)]
+struct Arguments {
+    /// A job in a process of its own: nodes, barriers, bytes of the blocks of an all-to-all.
+    #[arg(num_args = 3, hide = true)]
+    job: Vec<usize>,
+}
+
 fn main() -> ExitCode {
-    let arguments: Vec<usize> =
-        std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    let outcome = match arguments[..] {
+    strata_benches::run(|arguments: &Arguments| match arguments.job[..] {
         [nodes, barriers, bytes] => simulate(nodes, barriers, bytes).map(|result| println!("{result}")),
         _ => all(),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("simulator_speed: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 fn all() -> Result<(), String> {
@@ -68,7 +67,7 @@ fn all() -> Result<(), String> {
         ]);
         jobs.push(job);
     }
-    println!("\nsummary {}", json!({ "bench": "simulator_speed", "jobs": jobs }));
+    strata_benches::summary(&json!({ "bench": "simulator_speed", "jobs": jobs }));
     Ok(())
 }
 

@@ -1,20 +1,20 @@
 //! The chosen sort against each fixed candidate, over keys a node and key widths, in one run,
 //! alternating.
 //!
-//!     cargo bench -p strata-benches [--features mpi] --bench sort_choice \
-//!         [-- --on threads|mpi --nodes 4 --most 20]
+//!     cargo bench -p strata-benches [--features mpi] --bench sort_choice
 //!
-//! On as many threads or processes of MPI, with 2^4 to 2^20 keys each (`--most 20`). A candidate
-//! with a parameter competes with several fixed values of it. The loss of a cell is the median over
-//! the rounds of (time of the choice) / (time of the fixed candidate with the least median), less
-//! one: at zero or below, no fixed candidate would have been faster. Each round sorts other keys,
-//! all contestants the same. The spread is how far the same choice, repeated, lies apart: its times
-//! from the 10 % to the 90 % quantile over their median.
+//! On as many threads or processes of MPI, with 2^4 to 2^20 keys each. A candidate with a parameter
+//! competes with several fixed values of it. The loss of a cell is the median over the rounds of
+//! (time of the choice) / (time of the fixed candidate with the least median), less one: at zero or
+//! below, no fixed candidate would have been faster. Each round sorts other keys, all contestants
+//! the same. The spread is how far the same choice, repeated, lies apart: its times from the 10 %
+//! to the 90 % quantile over their median.
 
 use std::process::ExitCode;
 
+use clap::{Parser, ValueEnum};
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::select::SelectError;
 use strata_sort::{Choice, Options, profile};
@@ -38,52 +38,33 @@ struct Cell {
     loss: f64,
 }
 
-struct Settings {
-    mpi: bool,
+#[derive(Parser)]
+struct Arguments {
+    /// Where the nodes are; on mpi only with `--features mpi`
+    #[arg(long, value_enum, default_value = "threads")]
+    on: On,
+    /// How many nodes
+    #[arg(long, default_value = "4", value_parser = at_least(1))]
     nodes: usize,
-    /// The greatest exponent of two of keys a node.
+    /// The greatest exponent of two of keys a node, 4 to 24
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(4..=24))]
     most: u32,
 }
 
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum On {
+    Threads,
+    #[cfg(feature = "mpi")]
+    Mpi,
+}
+
 fn main() -> ExitCode {
-    let settings = match settings() {
-        Ok(settings) => settings,
-        Err(message) => {
-            eprintln!("sort_choice: {message}");
-            return ExitCode::from(2);
-        }
-    };
-    match run(&settings) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("sort_choice: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(run)
 }
 
-fn settings() -> Result<Settings, String> {
-    let mut settings = Settings { mpi: false, nodes: 4, most: 20 };
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    while let Some(flag) = arguments.next() {
-        let value = arguments.next().unwrap_or_default();
-        match (flag.as_str(), value.as_str(), value.parse::<usize>()) {
-            ("--on", "threads", _) => settings.mpi = false,
-            ("--on", "mpi", _) => settings.mpi = true,
-            ("--nodes", _, Ok(nodes)) => settings.nodes = nodes,
-            ("--most", _, Ok(most @ 4..=24)) => settings.most = most as u32,
-            _ => return Err("usage: [--on threads|mpi] [--nodes N] [--most 4..=24]".into()),
-        }
-    }
-    if settings.mpi && cfg!(not(feature = "mpi")) {
-        return Err("this was built without `--features mpi`".into());
-    }
-    Ok(settings)
-}
-
-fn run(settings: &Settings) -> Result<(), String> {
+fn run(arguments: &Arguments) -> Result<(), String> {
     let program = |node: &mut Node| {
-        let cells = race(node, settings.most)?;
+        let cells = race(node, arguments.most)?;
         if node.rank() == 0 {
             report(&node.platform().transport, node.size(), &cells);
         }
@@ -93,10 +74,10 @@ fn run(settings: &Settings) -> Result<(), String> {
         return strata_runtime::launch(program).map(drop).map_err(|error| error.to_string());
     }
     println!("{}\n", machine());
-    if settings.mpi {
-        return strata_benches::mpirun(settings.nodes).map(drop);
+    if arguments.on != On::Threads {
+        return strata_benches::mpirun(arguments.nodes).map(drop);
     }
-    let run = Machine::threads(settings.nodes).and_then(|machine| machine.run(program));
+    let run = Machine::threads(arguments.nodes).and_then(|machine| machine.run(program));
     run.map(drop).map_err(|error| error.to_string())
 }
 
@@ -193,13 +174,12 @@ fn report(transport: &str, nodes: usize, cells: &[Cell]) {
         ]);
     }
     let count = cells.len().max(1) as f64;
-    let summary = json!({
+    strata_benches::summary(&json!({
         "bench": "sort_choice", "transport": transport, "nodes": nodes, "cells": cells.len(),
         "mean_loss": cells.iter().map(|c| c.loss).sum::<f64>() / count,
         "mean_regret": cells.iter().map(|c| c.loss.max(0.0)).sum::<f64>() / count,
         "worst_regret": cells.iter().map(|c| c.loss).fold(0.0, f64::max),
         "above_2_percent": cells.iter().filter(|c| c.loss > 0.02).count(),
         "median_spread": spreads.median(),
-    });
-    println!("\nsummary {summary}");
+    }));
 }

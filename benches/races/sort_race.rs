@@ -1,6 +1,6 @@
 //! The chosen sort beside what else one would call, in one run, alternating.
 //!
-//!     cargo bench -p strata-benches --bench sort_race [-- --nodes 1,2,4]
+//!     cargo bench -p strata-benches --bench sort_race
 //!
 //! Keys of 64 bits lie distributed over the threads of a node, as they do in a parallel program.
 //! Contestants: `strata_sort::sort`; gathering everything on node 0, `sort_unstable` there, and
@@ -11,9 +11,10 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
 use rayon::slice::ParallelSliceMut as _;
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile;
 
@@ -24,26 +25,15 @@ const SHAPES: [&str; 6] = ["uniform", "sorted", "reversed", "few distinct", "Zip
 /// Seconds that a cell may take.
 const SECONDS: f64 = 1.5;
 
-fn main() -> ExitCode {
-    match options().and_then(|nodes| run(&nodes)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("sort_race: {message}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Arguments {
+    /// Numbers of nodes
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_parser = at_least(1))]
+    nodes: Vec<usize>,
 }
 
-fn options() -> Result<Vec<usize>, String> {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    match arguments.as_slice() {
-        [] => Ok(vec![1, 2, 4]),
-        [flag, nodes] if flag == "--nodes" => nodes
-            .split(',')
-            .map(|count| count.parse().map_err(|_| format!("`{count}` is not a number of nodes")))
-            .collect(),
-        _ => Err("usage: [--nodes 1,2,4]".into()),
-    }
+fn main() -> ExitCode {
+    strata_benches::run(|arguments: &Arguments| run(&arguments.nodes))
 }
 
 /// This node's keys of a shape.
@@ -125,10 +115,9 @@ fn run(all_nodes: &[usize]) -> Result<(), String> {
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp();
     let behind = ratios.iter().filter(|ratio| **ratio < 0.95).count();
-    let summary = json!({
+    strata_benches::summary(&json!({
         "bench": "sort_race", "cells": ratios.len(), "least_ratio": least, "mean_ratio": mean, "behind": behind,
-    });
-    println!("\nsummary {summary}");
+    }));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! How much slower the layout, width of halo and way of exchange that models choose are than the
 //! fastest, on this machine.
 //!
-//!     cargo bench -p strata-benches [--features mpi] --bench stencil_regret [-- GRIDS [SEED]]
+//!     cargo bench -p strata-benches [--features mpi] --bench stencil_regret
 //!
 //! On 1, 2 and 4 threads, and with the feature on as many processes of MPI, an iteration on grids
 //! that were not measured is timed with every layout, way and width, in rounds, the order turning.
@@ -12,6 +12,7 @@
 use std::process::ExitCode;
 
 use chacha20::ChaCha8Rng;
+use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use strata_benches::{Timings, head, machine, row, turns};
@@ -23,41 +24,45 @@ const ROUNDS: usize = 20;
 /// Regrets above this are printed one by one.
 const NOTABLE: f64 = 0.05;
 
-fn main() -> ExitCode {
-    let outcome = match strata_benches::is_rank() {
-        true => strata_runtime::launch(judge)
-            .map(|result| result.iter().for_each(strata_benches::hand_over))
-            .map_err(|error| error.to_string()),
-        false => outside(),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("stencil_regret: {message}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Clone, Copy, Parser)]
+struct Arguments {
+    /// Grids on each number of nodes
+    #[arg(default_value_t = 20)]
+    grids: usize,
+    /// Of the grids that are drawn
+    #[arg(default_value_t = 3)]
+    seed: u64,
 }
 
-fn outside() -> Result<(), String> {
+fn main() -> ExitCode {
+    strata_benches::run(|arguments: &Arguments| {
+        let judge = |node: &mut Node| judge(node, arguments);
+        if strata_benches::is_rank() {
+            let result = strata_runtime::launch(judge).map_err(|error| error.to_string())?;
+            result.iter().for_each(strata_benches::hand_over);
+            return Ok(());
+        }
+        outside(judge)
+    })
+}
+
+fn outside(judge: impl Fn(&mut Node) -> Result<Value, Error> + Sync) -> Result<(), String> {
     println!("{}\nmedians of {} rounds\n", machine(), ROUNDS / 2);
     head(&["transport", "nodes", "grids", "right", "mean regret", "worst", "where", "taken", "fastest"]);
     let mut results = Vec::new();
     for nodes in [1, 2, 4] {
-        let run = Machine::threads(nodes).and_then(|machine| machine.run(judge));
+        let run = Machine::threads(nodes).and_then(|machine| machine.run(&judge));
         results.extend(run.map_err(|e| e.to_string())?.into_iter().take(1));
         #[cfg(feature = "mpi")]
         results.extend(strata_benches::mpirun(nodes)?);
     }
-    println!("\nsummary {}", json!({ "bench": "stencil_regret", "results": results }));
+    strata_benches::summary(&json!({ "bench": "stencil_regret", "results": results }));
     Ok(())
 }
 
 /// Times all layouts on grids; node 0 prints how the choices did. Returns the regrets as node 0 saw
 /// them.
-fn judge(node: &mut Node) -> Result<Value, Error> {
-    let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse().ok());
-    let (grids, seed) = (numbers.next().unwrap_or(20), numbers.next().unwrap_or(3));
+fn judge(node: &mut Node, &Arguments { grids, seed }: &Arguments) -> Result<Value, Error> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let (mut regrets, mut worst) = (Vec::new(), (0.0, String::new(), String::new(), String::new()));
     for _ in 0..grids {

@@ -1,6 +1,6 @@
 //! Sweeps of a red-black solver beside a loop that only moves memory, alternating in one run.
 //!
-//!     cargo bench -p strata-benches --bench stencil_sweep [-- THREADS]
+//!     cargo bench -p strata-benches --bench stencil_sweep
 //!
 //! The loop is STREAM's triad, a[i] = b[i] + s·c[i] over 32 MiB each, 24 bytes an element. An
 //! iteration that looks at the largest update sweeps both colours in one pass, which reads and
@@ -9,8 +9,9 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, Layout, profile};
 
@@ -21,23 +22,19 @@ const ELEMENTS: usize = 4 << 20;
 /// Points swept in a timing.
 const POINTS: usize = 1 << 27;
 
+#[derive(Parser)]
+struct Arguments {
+    /// How many threads
+    #[arg(default_value = "2", value_parser = at_least(1))]
+    threads: usize,
+}
+
 fn main() -> ExitCode {
-    let threads = std::env::args().skip(1).find(|argument| argument != "--bench");
-    let threads = threads.map_or(Ok(2), |text| text.parse());
-    let Ok(threads) = threads else {
-        eprintln!("stencil_sweep: the argument is a number of threads");
-        return ExitCode::from(2);
-    };
-    match Machine::threads(threads).and_then(|machine| machine.run(race)) {
-        Ok(rates) => {
-            report(threads, rates.first().map_or(&[], Vec::as_slice));
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("stencil_sweep: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(|&Arguments { threads }: &Arguments| {
+        let rates = Machine::threads(threads)?.run(race)?;
+        report(threads, rates.first().map_or(&[], Vec::as_slice));
+        Ok::<(), Error>(())
+    })
 }
 
 /// For each side the seconds of a pass of the loop, and of an iteration with and without looks.
@@ -127,6 +124,7 @@ fn report(threads: usize, rates: &[[Timings; 3]]) {
         ]);
         rows.push(json!({"side": side, "points_per_ns": with, "points_per_ns_in_waves": without, "of_triad": share}));
     }
-    let summary = json!({"bench": "stencil_sweep", "threads": threads, "least_share_beyond_cache": worst, "grids": rows});
-    println!("\nsummary {summary}");
+    strata_benches::summary(&json!({
+        "bench": "stencil_sweep", "threads": threads, "least_share_beyond_cache": worst, "grids": rows,
+    }));
 }

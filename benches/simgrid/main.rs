@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use machine::{Costs, Machine, Topology};
 use smpi::Smpi;
-use strata_benches::{head, row};
+use strata_benches::{NoArguments, head, row};
 
 /// The limit of the difference of judged times.
 const LIMIT: f64 = 0.10;
@@ -105,27 +105,17 @@ const COSTS: [Costs; 2] = [
 ];
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("simgrid: a judged time differs by more than {} %", LIMIT * 100.0);
-            ExitCode::FAILURE
-        }
-        Err(message) => {
-            eprintln!("simgrid: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(|_: &NoArguments| race())
 }
 
-/// Prints the tables; returns whether no judged time differs by more than the limit.
-fn run() -> Result<bool, String> {
+/// Prints the tables; fails where a judged time differs by more than the limit.
+fn race() -> Result<(), String> {
     let smpi = Smpi::new()?;
     match smpi {
         Some(_) => println!("{}\n", Smpi::version()),
         None => println!("SimGrid is not installed: apt-get install libsimgrid-dev\n"),
     }
-    let mut good = true;
+    let mut worst: Option<f64> = None;
     for costs in COSTS {
         let Costs { send, receive, latency, bandwidth } = costs;
         println!(
@@ -136,17 +126,24 @@ fn run() -> Result<bool, String> {
             for nodes in [16, 64] {
                 let machine = Machine { topology, costs, nodes };
                 for job in &JOBS {
-                    good &= compare(&machine, job, smpi.as_ref())?;
+                    let difference = compare(&machine, job, smpi.as_ref())?.filter(|_| job.judged);
+                    worst = worst.into_iter().chain(difference).reduce(f64::max);
                 }
             }
         }
         println!();
     }
-    Ok(good)
+    strata_benches::summary(&serde_json::json!({ "bench": "simgrid", "worst_difference": worst }));
+    match worst {
+        Some(worst) if worst > LIMIT => {
+            Err(format!("a judged time differs by more than {} %", LIMIT * 100.0))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Prints a row; returns whether the difference is acceptable.
-fn compare(machine: &Machine, job: &Job, smpi: Option<&Smpi>) -> Result<bool, String> {
+/// Prints a row; returns the size of the difference.
+fn compare(machine: &Machine, job: &Job, smpi: Option<&Smpi>) -> Result<Option<f64>, String> {
     let ours = ours::time(machine, job)?;
     let theirs = smpi.map(|smpi| smpi.time(machine, job)).transpose()?;
     let difference = theirs.map(|theirs| ours / theirs - 1.0);
@@ -167,5 +164,5 @@ fn compare(machine: &Machine, job: &Job, smpi: Option<&Smpi>) -> Result<bool, St
         theirs.map_or("-".into(), microseconds),
         difference.map_or("-".into(), |difference| format!("{:+.2} %{mark}", difference * 100.0)),
     ]);
-    Ok(good)
+    Ok(difference.map(f64::abs))
 }

@@ -18,8 +18,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bulk::{Rounds, Way};
 use chacha20::ChaCha8Rng;
+use clap::Parser;
 use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
+use serde_json::json;
 use strata_benches::{head, row};
 use strata_runtime::simulation::SimulatedMachine;
 
@@ -139,39 +141,35 @@ fn flight() -> Result<(), String> {
     Ok(())
 }
 
+#[derive(Parser)]
+struct Arguments {
+    /// Draws the experiments of figures 6-4, 7-5 and 7-8 into a folder, and no more
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<String>,
+    /// Shifts among 16 nodes, for a trace of them in STRATA_TRACE, and no more
+    #[arg(long, conflicts_with = "svg")]
+    flight: bool,
+}
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let drawing = match arguments.find(|argument| argument == "--svg" || argument == "--flight") {
-        Some(argument) if argument == "--flight" => Some(flight()),
-        Some(_) => Some(arguments.next().ok_or("--svg needs a folder".to_owned()).and_then(|to| draw(&to))),
-        None => None,
-    };
-    if let Some(result) = drawing {
-        return result.map_or_else(
-            |message| {
-                eprintln!("simulation: {message}");
-                ExitCode::FAILURE
-            },
-            |()| ExitCode::SUCCESS,
-        );
+    strata_benches::run(simulate)
+}
+
+fn simulate(arguments: &Arguments) -> Result<(), String> {
+    if arguments.flight {
+        return flight();
+    }
+    if let Some(folder) = &arguments.svg {
+        return draw(folder);
     }
     head(&["experiment", "thesis", "its figure", "ours", "accepted", "within"]);
-    let tables = figure_6_6().and_then(|()| chapters()).and_then(|()| {
-        println!();
-        mechanisms::table()
-    });
-    match tables {
-        Ok(()) => {
-            println!();
-            let (inside, judged) = (INSIDE.load(Relaxed), JUDGED.load(Relaxed));
-            println!("summary {{\"inside\":{inside},\"judged\":{judged}}}");
-            ExitCode::SUCCESS
-        }
-        Err(message) => {
-            eprintln!("simulation: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    figure_6_6()?;
+    chapters()?;
+    println!();
+    mechanisms::table()?;
+    let (inside, judged) = (INSIDE.load(Relaxed), JUDGED.load(Relaxed));
+    strata_benches::summary(&json!({ "inside": inside, "judged": judged }));
+    Ok(())
 }
 
 /// What polling until empty gains by matching, in per cent. Figure 6-4 has 25 % for matching "with

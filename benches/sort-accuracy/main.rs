@@ -1,7 +1,7 @@
 //! How often the sort that models choose is the fastest one, on simulated machines of 1994: the
 //! experiments of Brewer (1994), §4.5.4 and §5.3.2.
 //!
-//!     cargo bench -p strata-benches --bench sort_accuracy [-- --nodes 16 --cells 40 --platforms cm5 --seed 7]
+//!     cargo bench -p strata-benches --bench sort_accuracy
 //!
 //! `specc calibrate` fits the models of `specs/sort-simulated` on each machine and number of nodes.
 //! Then, for 1 to 10,000 keys a node and four widths, problems that it has not seen are simulated
@@ -20,6 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chacha20::ChaCha8Rng;
+use clap::Parser;
 use judge::{Judge, Predicted, Way};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -27,8 +28,6 @@ use serde_json::json;
 use strata_benches::accuracy::{Cell, Options, Summary, calibrated, per_cent};
 use strata_benches::{head, row};
 use strata_model::Resolved;
-
-const PLATFORMS: [&str; 4] = ["alewife", "paragon", "cm5", "atm"];
 
 /// Bits of the keys, as in the thesis's table 4-4.
 const WIDTHS: [i64; 4] = [8, 16, 24, 32];
@@ -69,22 +68,20 @@ struct Outcome {
     crossovers: Vec<crossovers::Line>,
 }
 
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    shared: Options,
+    /// Problems on each machine and number of nodes
+    #[arg(long, default_value_t = 40)]
+    cells: usize,
+}
+
 fn main() -> ExitCode {
-    match options().and_then(|options| run(&options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("sort_accuracy: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(run)
 }
 
-fn options() -> Result<Options, String> {
-    let platforms = PLATFORMS.iter().map(|name| (*name).to_owned()).collect();
-    Options { nodes: vec![16, 32, 64], cells: 40, platforms, seed: 4 }.read()
-}
-
-fn run(options: &Options) -> Result<(), String> {
+fn run(Arguments { shared: options, cells }: &Arguments) -> Result<(), String> {
     let mut parts = Vec::new();
     for platform in &options.platforms {
         for &nodes in &options.nodes {
@@ -99,7 +96,7 @@ fn run(options: &Options) -> Result<(), String> {
             scope.spawn(|| {
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let Ok(mut part) = part.lock() else { return };
-                    let outcome = measure(&part, options, digit_cells);
+                    let outcome = measure(&part, options, [*cells, digit_cells]);
                     eprintln!("done: {} with {} nodes", part.platform, part.nodes);
                     part.outcome = Some(outcome);
                 }
@@ -118,7 +115,7 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(part: &Part, options: &Options, digit_cells: usize) -> Result<Outcome, String> {
+fn measure(part: &Part, options: &Options, [cells, digit_cells]: [usize; 2]) -> Result<Outcome, String> {
     let library = part.models.library("sort").ok_or("the models have no library `sort`")?;
     let judge = Judge::new(library, &part.platform, part.nodes, options.seed)?;
     let mut random = ChaCha8Rng::seed_from_u64(options.seed + part.nodes as u64);
@@ -133,7 +130,7 @@ fn measure(part: &Part, options: &Options, digit_cells: usize) -> Result<Outcome
         };
         for (number, share) in SHARES.iter().enumerate() {
             let all: Vec<usize> = (1..=MOST_KEYS).filter(|keys| stratum(*keys) == number).collect();
-            let count = (share * options.cells as f64 / WIDTHS.len() as f64).round().max(1.0) as usize;
+            let count = (share * cells as f64 / WIDTHS.len() as f64).round().max(1.0) as usize;
             let drawn: Vec<usize> = all.sample(&mut random, count).copied().collect();
             for &keys in &drawn {
                 let verdict = judge.judge(&rivals[keys - 1], keys, width, most_sets(keys))?;
@@ -232,11 +229,10 @@ fn report(parts: &[(String, usize, Outcome)]) {
     );
     crossovers::report(parts.iter().flat_map(|(_, _, outcome)| &outcome.crossovers));
     let (all, digits) = (Summary::of(&cells), Summary::of(&digits));
-    let summary = json!({
+    strata_benches::summary(&json!({
         "bench": "sort_accuracy", "problems": all.cells, "right": all.right,
         "expected_penalty": all.expected, "mean_penalty": all.mean, "worst_penalty": all.worst,
         "digit_width_right": digits.right, "digit_width_cells": digits.cells,
         "gain_over_best_single": gains[best],
-    });
-    println!("summary {summary}");
+    }));
 }

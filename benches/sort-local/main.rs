@@ -1,6 +1,6 @@
 //! The chosen local sort beside every candidate, in one run, alternating.
 //!
-//!     cargo bench -p strata-benches --bench sort_local [-- --bits 64|32] [--seed N] [--rounds N]
+//!     cargo bench -p strata-benches --bench sort_local
 //!
 //! Cells are numbers of keys × what keys are like; none is a point of the calibration. `chosen` is
 //! `strata_sort::local::sort` with all it costs; the others are called as their users would. A
@@ -8,13 +8,15 @@
 //! one's time over that of the fastest other; those of always taking the same other stand below.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use rdst::RadixSort as _;
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_sort::local::{self, LocalSort};
 use strata_sort::profile::local::Cell;
 use strata_sort::{Item, Key};
@@ -43,40 +45,27 @@ const SHAPES: [Shape; 12] = [
     ("16 distinct, far apart", |x, _, _, bits| ((x % 16) << (bits - 4)) | 5),
 ];
 
+#[derive(Parser)]
 struct Settings {
-    bits: u32,
+    /// Of the keys
+    #[arg(long, default_value = "64", value_parser = ["64", "32"])]
+    bits: String,
+    /// Of the keys that are drawn
+    #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Rounds of timings
+    #[arg(long, default_value = "21", value_parser = at_least(1))]
     rounds: usize,
 }
 
 fn main() -> ExitCode {
-    let run = |settings: Settings| match settings.bits {
-        64 => run(&settings, |x| x),
-        _ => run(&settings, |x| x as u32),
-    };
-    match settings() {
-        Ok(settings) => run(settings),
-        Err(message) => {
-            eprintln!("sort_local: {message}");
-            return ExitCode::FAILURE;
+    strata_benches::run(|settings: &Settings| {
+        match &*settings.bits {
+            "64" => run(settings, 64, |x| x),
+            _ => run(settings, 32, |x| x as u32),
         }
-    }
-    ExitCode::SUCCESS
-}
-
-fn settings() -> Result<Settings, String> {
-    let mut settings = Settings { bits: 64, seed: 1, rounds: 21 };
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    while let Some(flag) = arguments.next() {
-        let value = arguments.next().and_then(|value| value.parse::<u64>().ok());
-        match (flag.as_str(), value) {
-            ("--bits", Some(bits @ (32 | 64))) => settings.bits = bits as u32,
-            ("--seed", Some(seed)) => settings.seed = seed,
-            ("--rounds", Some(rounds)) if rounds > 0 => settings.rounds = rounds as usize,
-            _ => return Err("usage: [--bits 64|32] [--seed N] [--rounds N]".into()),
-        }
-    }
-    Ok(settings)
+        Ok::<(), Infallible>(())
+    })
 }
 
 /// What all contestants take.
@@ -109,8 +98,8 @@ macro_rules! number {
 }
 number!(u32 u64);
 
-fn run<T: Number>(settings: &Settings, of: fn(u64) -> T) {
-    println!("{}, keys of {} bits, seed {}\n", machine(), settings.bits, settings.seed);
+fn run<T: Number>(settings: &Settings, bits: u32, of: fn(u64) -> T) {
+    println!("{}, keys of {} bits, seed {}\n", machine(), bits, settings.seed);
     head(&["keys", "shape", "chosen", "its time", "fastest other", "its time", "regret"]);
     let mut regrets: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut right = 0;
@@ -120,10 +109,7 @@ fn run<T: Number>(settings: &Settings, of: fn(u64) -> T) {
             let seed = settings.seed * 1000 + (place * SHAPES.len() + index) as u64;
             let random = Cell { keys, width: 64, run: 1, distinct: keys }.arrays(arrays, seed);
             let made = random.chunks(keys).flat_map(|array| {
-                array
-                    .iter()
-                    .enumerate()
-                    .map(move |(at, x)| of(key(*x >> (64 - settings.bits), at, keys, settings.bits)))
+                array.iter().enumerate().map(move |(at, x)| of(key(*x >> (64 - bits), at, keys, bits)))
             });
             let data: Vec<T> = made.collect();
             let timings = race(&data, keys, settings.rounds);
@@ -146,7 +132,7 @@ fn run<T: Number>(settings: &Settings, of: fn(u64) -> T) {
             ]);
         }
     }
-    summary(settings, &regrets, right);
+    summary(settings.seed, bits, &regrets, right);
 }
 
 fn race<T: Number>(data: &[T], keys: usize, rounds: usize) -> Vec<Timings> {
@@ -169,7 +155,7 @@ fn race<T: Number>(data: &[T], keys: usize, rounds: usize) -> Vec<Timings> {
     timings.into_iter().map(|all| all.into_iter().collect()).collect()
 }
 
-fn summary(settings: &Settings, regrets: &BTreeMap<&str, Vec<f64>>, right: usize) {
+fn summary(seed: u64, bits: u32, regrets: &BTreeMap<&str, Vec<f64>>, right: usize) {
     println!();
     head(&["always", "mean", "worst", "cells above 1.3"]);
     let mut figures = BTreeMap::new();
@@ -182,10 +168,9 @@ fn summary(settings: &Settings, regrets: &BTreeMap<&str, Vec<f64>>, right: usize
         figures.insert(who, json!({ "mean": mean, "worst": worst, "above": above }));
     }
     let cells = regrets["chosen"].len();
-    let summary = json!({
-        "bench": "sort_local", "bits": settings.bits, "seed": settings.seed, "cells": cells,
+    strata_benches::summary(&json!({
+        "bench": "sort_local", "bits": bits, "seed": seed, "cells": cells,
         "mean": figures["chosen"]["mean"], "worst": figures["chosen"]["worst"],
         "right": right as f64 / cells as f64, "always": figures,
-    });
-    println!("\nsummary {summary}");
+    }));
 }

@@ -4,49 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::Args;
 use strata_model::{ModelSet, Resolved};
 
 /// The options of an experiment.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Numbers of nodes.
+    /// Numbers of nodes
+    #[arg(long, value_delimiter = ',', default_value = "16,32,64", value_parser = crate::at_least(1))]
     pub nodes: Vec<usize>,
-    /// Problems on each machine and number of nodes.
-    pub cells: usize,
-    /// Names of the simulated machines.
+    /// Names of the simulated machines
+    #[arg(long, value_delimiter = ',', default_value = "alewife,paragon,atm,cm5")]
     pub platforms: Vec<String>,
-    /// Of the problems that are drawn.
+    /// Of the problems that are drawn
+    #[arg(long, default_value_t = 4)]
     pub seed: u64,
-}
-
-impl Options {
-    /// Those of the command line, on top of these.
-    ///
-    /// # Errors
-    /// What is wrong with the command line.
-    pub fn read(mut self) -> Result<Self, String> {
-        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
-        let mut arguments = lexopt::Parser::from_env();
-        while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
-            let name = match &argument {
-                lexopt::Arg::Long("bench") => continue,
-                lexopt::Arg::Long(name @ ("nodes" | "cells" | "platforms" | "seed")) => (*name).to_owned(),
-                other => {
-                    return Err(format!(
-                        "{other:?}: there are --nodes 16,64, --cells 100, --platforms cm5,atm and --seed 4"
-                    ));
-                }
-            };
-            let value = arguments.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
-            match name.as_str() {
-                "nodes" => self.nodes = value.split(',').map(number).collect::<Result<_, _>>()?,
-                "cells" => self.cells = number(&value)?,
-                "seed" => self.seed = number(&value)? as u64,
-                _ => self.platforms = value.split(',').map(str::to_owned).collect(),
-            }
-        }
-        Ok(self)
-    }
 }
 
 /// The models of the spec in the folder `spec` on a simulated machine: fitted by `specc calibrate`

@@ -1,4 +1,5 @@
-//! Shared parts of the benchmarks: alternation, medians, spreads, and tables in Markdown.
+//! Shared parts of the benchmarks: command lines and results, alternation, medians, spreads, and
+//! tables in Markdown.
 //!
 //! A race times several contestants in one run. In each round every contestant runs once, in random
 //! order, so that a drift of the machine's speed affects all alike and no contestant always follows
@@ -7,7 +8,10 @@
 #![forbid(unsafe_code)]
 
 pub mod accuracy;
+mod harness;
+mod list;
 pub mod peer;
+mod record;
 pub mod sorts;
 pub mod trust;
 
@@ -16,6 +20,7 @@ pub mod trust;
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -25,6 +30,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use serde_json::Value;
 use strata_runtime::Machine;
+
+pub use harness::{NoArguments, arguments, at_least, run, summary};
+pub use list::{BENCHES, Bench};
 
 /// The timings of one contestant, in seconds, one a round.
 #[derive(Clone, Debug, Default)]
@@ -94,6 +102,11 @@ pub fn head(cells: &[&str]) {
     println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
 
+/// The words of the command line, without the one that cargo adds.
+fn words() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1).filter(|word| word != "--bench")
+}
+
 /// Marks a line that a rank prints for the program which started it.
 const RESULT: &str = "result ";
 
@@ -121,7 +134,7 @@ pub fn mpirun(ranks: usize) -> Result<Vec<Value>, String> {
     let mut job = Command::new("mpirun")
         .args(["-n", &ranks.to_string()])
         .arg(&program)
-        .args(std::env::args_os().skip(1).filter(|argument| argument != "--bench"))
+        .args(words())
         .env(CHILD, "1")
         .envs(MPI_ENVIRONMENT.iter().copied())
         .stdout(Stdio::piped())

@@ -1,7 +1,7 @@
 //! How often the layout that models choose is the fastest one, on simulated machines of 1994: the
 //! experiments of Brewer (1994), §4.4.2 and §5.2.
 //!
-//!     cargo bench -p strata-benches --bench stencil_accuracy [-- --nodes 16 --cells 100 --platforms cm5 --seed 7]
+//!     cargo bench -p strata-benches --bench stencil_accuracy
 //!
 //! `specc calibrate` fits the models of `specs/stencil-simulated` on each machine. Then, for grids
 //! that it has not seen, an iteration of the layouts is simulated as a skeleton, and the choice is
@@ -25,7 +25,9 @@ mod target;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
 use serde_json::json;
+use strata_benches::accuracy::Options;
 use strata_benches::{head, row};
 
 use cells::Summary;
@@ -40,66 +42,30 @@ const PLATFORMS: [(&str, [f64; 3]); 4] = [
     ("cm5", [99.72, 1.10, 5.45]),
 ];
 
-struct Options {
-    nodes: Vec<usize>,
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    shared: Options,
+    /// Grids on each machine and number of nodes
+    #[arg(long, default_value_t = 60)]
     cells: usize,
+    /// Grids of each machine on which extra rows and columns are tried
+    #[arg(long, value_name = "GRIDS", default_value_t = 0)]
     extra: usize,
+    /// Grids of each machine on which widths of halos are tried
+    #[arg(long, value_name = "GRIDS", default_value_t = 0)]
     halos: usize,
-    platforms: Vec<String>,
-    seed: u64,
+    /// Where maps of the fastest layouts and of the errors go, as JSON and SVG
+    #[arg(long, value_name = "FOLDER")]
     map: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|options| run(&options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("stencil_accuracy: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(run)
 }
 
-fn options() -> Result<Options, String> {
-    let mut options = Options {
-        nodes: vec![16, 32, 64],
-        cells: 60,
-        extra: 0,
-        halos: 0,
-        platforms: PLATFORMS.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        seed: 4,
-        map: None,
-    };
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
-    let mut arguments = lexopt::Parser::from_env();
-    while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
-        let name = match &argument {
-            lexopt::Arg::Long("bench") => continue,
-            lexopt::Arg::Long(
-                name @ ("nodes" | "cells" | "extra" | "halos" | "platforms" | "seed" | "map"),
-            ) => (*name).to_owned(),
-            other => {
-                return Err(format!(
-                    "{other:?}: there are --nodes 16,64, --cells 100, --extra 25, --halos 25, --platforms \
-                     cm5,atm, --seed 4 and --map FOLDER"
-                ));
-            }
-        };
-        let value = arguments.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
-        match name.as_str() {
-            "nodes" => options.nodes = value.split(',').map(number).collect::<Result<_, _>>()?,
-            "cells" => options.cells = number(&value)?,
-            "extra" => options.extra = number(&value)?,
-            "halos" => options.halos = number(&value)?,
-            "seed" => options.seed = number(&value)? as u64,
-            "map" => options.map = Some(PathBuf::from(value)),
-            _ => options.platforms = value.split(',').map(str::to_owned).collect(),
-        }
-    }
-    Ok(options)
-}
-
-fn run(options: &Options) -> Result<(), String> {
+fn run(options: &Arguments) -> Result<(), String> {
+    let Options { nodes: all_nodes, platforms, seed } = &options.shared;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let (mut few, mut family) = (Vec::new(), Vec::new());
     let (mut extras, mut halos) = (Vec::new(), Vec::new());
@@ -120,22 +86,22 @@ fn run(options: &Options) -> Result<(), String> {
             "over always square",
         ]);
     }
-    for platform in &options.platforms {
+    for platform in platforms {
         let thesis = PLATFORMS.iter().find(|(name, _)| name == platform).map(|(_, all)| *all);
-        for &nodes in &options.nodes {
-            if options.extra > 0 && Some(&nodes) == options.nodes.iter().max() {
+        for &nodes in all_nodes {
+            if options.extra > 0 && Some(&nodes) == all_nodes.iter().max() {
                 let target = Target::of(root, "stencil-edges", platform, nodes)?;
-                extras.extend(extra::judge(&target, options.extra, options.seed)?);
+                extras.extend(extra::judge(&target, options.extra, *seed)?);
             }
-            if options.halos > 0 && Some(&nodes) == options.nodes.iter().max() {
+            if options.halos > 0 && Some(&nodes) == all_nodes.iter().max() {
                 let target = Target::of(root, "stencil-halos", platform, nodes)?;
-                halos.extend(halos::judge(&target, options.halos, options.seed)?);
+                halos.extend(halos::judge(&target, options.halos, *seed)?);
             }
             if options.cells == 0 {
                 continue;
             }
             let target = Target::open(root, platform, nodes)?;
-            let cells = cells::judge(&target, options.cells, options.seed)?;
+            let cells = cells::judge(&target, options.cells, *seed)?;
             if let Some(folder) = &options.map {
                 map::write(folder, &target, &cells)?;
             }
@@ -164,16 +130,15 @@ fn run(options: &Options) -> Result<(), String> {
     let halos_right = halos::report(&halos);
     // Of no grids nothing is right.
     let of_grids = |share: f64| (options.cells > 0).then_some(share);
-    let summary = json!({
-        "bench": "stencil_accuracy", "grids": few.grids, "seed": options.seed,
+    strata_benches::summary(&json!({
+        "bench": "stencil_accuracy", "grids": few.grids, "seed": seed,
         "right": of_grids(few.right), "expected_penalty": of_grids(few.expected),
         "mean_penalty": of_grids(few.mean), "worst_penalty": of_grids(few.worst),
         "gain_over_square": of_grids(few.square), "extra_rows": extras.len(), "extra_rows_right": extra_right,
         "halos": halos.len(), "halos_right": halos_right,
         "family_right": of_grids(family.right), "family_expected_penalty": of_grids(family.expected),
         "family_mean_penalty": of_grids(family.mean), "family_worst_penalty": of_grids(family.worst), "parts": parts,
-    });
-    println!("summary {summary}");
+    }));
     Ok(())
 }
 

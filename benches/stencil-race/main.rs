@@ -1,6 +1,6 @@
 //! Iterations on five points of f64 with Strata, Devito and PETSc, alternating in one run.
 //!
-//!     cargo bench -p strata-benches --bench stencil_race [-- --threads 2 --rounds 7]
+//!     cargo bench -p strata-benches --bench stencil_race
 //!
 //! All three update every point of a square once in an iteration, from the mean of its neighbours:
 //! Devito on as many threads, PETSc's DMDA on as many processes with Jacobi's method, Strata on
@@ -12,8 +12,9 @@ mod peer;
 
 use std::process::ExitCode;
 
+use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, Layout, Method, profile};
 
@@ -29,38 +30,21 @@ const WAYS: [(&str, Method, usize); 3] = [
     ("Strata, red-black in waves", Method::RedBlack, 16),
 ];
 
-struct Options {
+#[derive(Parser)]
+struct Arguments {
+    /// Threads, or processes of PETSc
+    #[arg(long, default_value = "2", value_parser = at_least(1))]
     threads: usize,
+    /// Rounds of timings
+    #[arg(long, default_value = "7", value_parser = at_least(1))]
     rounds: usize,
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|options| run(&options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("stencil_race: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    strata_benches::run(race)
 }
 
-fn options() -> Result<Options, String> {
-    let mut options = Options { threads: 2, rounds: 7 };
-    let mut arguments = lexopt::Parser::from_env();
-    while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
-        let to = match argument {
-            lexopt::Arg::Long("bench") => continue,
-            lexopt::Arg::Long("threads") => &mut options.threads,
-            lexopt::Arg::Long("rounds") => &mut options.rounds,
-            other => return Err(format!("{other:?}: there are --threads 2 and --rounds 7")),
-        };
-        let text = arguments.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
-        *to = text.parse().ok().filter(|number| *number > 0).ok_or(format!("`{text}` is no such number"))?;
-    }
-    Ok(options)
-}
-
-fn run(options: &Options) -> Result<(), String> {
+fn race(options: &Arguments) -> Result<(), String> {
     let folder = tempfile::TempDir::new().map_err(|e| e.to_string())?;
     let mut peers = Vec::new();
     for (name, peer) in [
@@ -103,8 +87,7 @@ fn run(options: &Options) -> Result<(), String> {
             names.iter().zip(&rates).map(|(name, rate)| ((*name).to_owned(), json!(rate))).collect();
         grids.push(json!({"side": side, "points_per_ns": rates}));
     }
-    let summary = json!({"bench": "stencil_race", "threads": options.threads, "grids": grids});
-    println!("\nsummary {summary}");
+    strata_benches::summary(&json!({"bench": "stencil_race", "threads": options.threads, "grids": grids}));
     Ok(())
 }
 

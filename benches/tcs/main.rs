@@ -1,8 +1,7 @@
 //! Every claim of Warfel's thesis on tasks and connection sets, H1 to H21: what it says, and what
 //! we find; and connections on two threads.
 //!
-//! `STRATA_MODELS=$PWD/models/sim-iwarp-64/tcs/models.toml cargo bench -p strata-benches --bench tcs`;
-//! with `-- --claims` without what needs a quiet machine, with `-- --quick` for a trial.
+//!     STRATA_MODELS=$PWD/models/sim-iwarp-64/tcs/models.toml cargo bench -p strata-benches --bench tcs
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +12,10 @@ mod pipeline;
 mod steps;
 mod threads;
 
-use serde_json::{Map, Value};
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::Map;
 use strata_benches::machine;
 use strata_runtime::Error;
 
@@ -27,14 +29,22 @@ struct Claim {
     reached: Option<bool>,
 }
 
-fn main() -> Result<(), Error> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    if let Some(wrong) = arguments.iter().find(|a| !["--claims", "--quick", "--bench"].contains(&a.as_str()))
-    {
-        return Err(Error::program(format!("`{wrong}`: it is `--claims` or `--quick`")));
-    }
-    let quick = has("--quick");
+#[derive(Parser)]
+struct Arguments {
+    /// Without what needs a quiet machine
+    #[arg(long)]
+    claims: bool,
+    /// A trial of few rounds
+    #[arg(long)]
+    quick: bool,
+}
+
+fn main() -> ExitCode {
+    strata_benches::run(judge)
+}
+
+fn judge(arguments: &Arguments) -> Result<(), Error> {
+    let quick = arguments.quick;
     let mut summary = Map::new();
     println!("{}\n", machine());
     let claims = claims::all(quick, &mut summary)?;
@@ -57,10 +67,10 @@ fn main() -> Result<(), Error> {
     summary
         .insert("reached".into(), claims.iter().filter(|claim| claim.reached == Some(true)).count().into());
     summary.insert("claims".into(), claims.len().into());
-    if !has("--claims") {
+    if !arguments.claims {
         threads::measure(quick, &mut summary)?;
         pipeline::measure(quick, &mut summary)?;
     }
-    println!("\nsummary {}", Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }

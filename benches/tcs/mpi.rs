@@ -1,12 +1,13 @@
 //! Connections between two MPI processes, beside active messages and beside the program that one
 //! writes with MPI alone, in one run.
 //!
-//! `cargo bench -p strata-benches --features mpi --bench tcs_mpi`; with `-- --quick` for a trial.
+//!     cargo bench -p strata-benches --features mpi --bench tcs_mpi
 
 #![forbid(unsafe_code)]
 
 mod steps;
 
+use clap::Parser;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use serde_json::{Map, Value};
@@ -16,21 +17,21 @@ use strata_benches::{Timings, machine};
 use strata_runtime::prelude::*;
 use strata_tcs::switch::Mode;
 
+#[derive(Parser)]
+struct Arguments {
+    /// A trial of few rounds
+    #[arg(long)]
+    quick: bool,
+}
+
 fn main() -> ExitCode {
-    let outcome = if strata_benches::is_rank() {
-        // Ranks have the program's arguments.
-        inside(std::env::args().any(|argument| argument == "--quick")).map_err(|error| error.to_string())
-    } else {
+    strata_benches::run(|arguments: &Arguments| {
+        if strata_benches::is_rank() {
+            return inside(arguments.quick).map_err(|error| error.to_string());
+        }
         println!("{}", machine());
         strata_benches::mpirun(2).map(drop)
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("tcs_mpi: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// What one writes without a library: send 8 bytes, receive 8 bytes, the lower rank first.
@@ -67,6 +68,6 @@ fn inside(quick: bool) -> Result<(), Error> {
     summary.insert("connection_to_active_message".into(), ratio.into());
     summary.insert("metg_connections_us".into(), number(connections));
     summary.insert("metg_mpi_us".into(), number(naive));
-    println!("\nsummary {}", Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }

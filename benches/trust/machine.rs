@@ -1,6 +1,6 @@
 //! Tests whether choices can be trusted on this machine, idle and under a scripted load.
 //!
-//!     cargo bench -p strata-benches --bench trust_machine [-- --runs 3 --loaded 3 --budget 45s --problems 24]
+//!     cargo bench -p strata-benches --bench trust_machine
 //!
 //! Sorts random problems with every competing algorithm and parameter, alternating, in sweeps over
 //! all problems, then runs README's first command as a new user would, on as many nodes as there
@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
+use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use strata_benches::{Timings, head, machine, row, sorts, turns};
@@ -124,33 +125,27 @@ impl Problem {
     }
 }
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("trust_machine: {message}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Arguments {
+    /// Calibrations while the machine is idle
+    #[arg(long, default_value_t = 1)]
+    runs: u64,
+    /// Calibrations under the load; as many where not given
+    #[arg(long, value_name = "RUNS")]
+    loaded: Option<u64>,
+    /// What a calibration may take
+    #[arg(long, value_name = "TIME", default_value = "45s")]
+    budget: String,
+    /// Problems that are chosen for
+    #[arg(long, default_value_t = 24)]
+    problems: u64,
 }
 
-fn run() -> Result<(), String> {
-    let (mut idle, mut loaded, mut budget, mut problems) = (1u64, None, "45s".to_owned(), 24u64);
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-        let number = || value.parse().map_err(|_| format!("{name} {value}: not a whole number"));
-        match name.as_str() {
-            "--runs" => idle = number()?,
-            "--loaded" => loaded = Some(number()?),
-            "--problems" => problems = number()?,
-            "--budget" => budget.clone_from(&value),
-            _ => {
-                let known = "--runs N, --loaded N (as many where not given), --budget TIME, --problems N";
-                return Err(format!("{name}: there are {known}"));
-            }
-        }
-    }
+fn main() -> ExitCode {
+    strata_benches::run(run)
+}
+
+fn run(&Arguments { runs: idle, loaded, ref budget, problems }: &Arguments) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
     let specc = build(&root)?;
     let truth = truth(problems)?;
@@ -171,7 +166,7 @@ fn run() -> Result<(), String> {
         for run in 1..=runs {
             let folder = root.join(format!("target/trust/{name}-{run}"));
             let load = (name == "loaded").then(|| Load::start(run));
-            calibrate(&specc, &root, &folder, &budget, run)?;
+            calibrate(&specc, &root, &folder, budget, run)?;
             drop(load);
             let score = judge(&specc, &folder.join("models.toml"), &truth)?;
             tell(name, run, &score);
@@ -189,7 +184,7 @@ fn run() -> Result<(), String> {
             }),
         );
     }
-    println!("\nsummary {}", Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }
 

@@ -1,29 +1,29 @@
 //! Choices on simulated costs: how often they are right, what they lose, and whether their claimed
 //! odds are true.
 //!
-//!     cargo bench -p strata-benches --bench trust [-- --libraries 40]
+//!     cargo bench -p strata-benches --bench trust
 //!
-//! Deterministic. The last line is `summary {json}`.
+//! Deterministic.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
+use clap::Parser;
 use strata_benches::trust::{KINDS, Tally, library};
 use strata_benches::{head, row};
 
+#[derive(Parser)]
+struct Arguments {
+    /// Libraries of each kind of noise
+    #[arg(long, value_name = "COUNT", default_value_t = 40)]
+    libraries: u64,
+}
+
 fn main() -> ExitCode {
-    let mut libraries = 40;
-    let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
-    while let Some(argument) = arguments.next() {
-        match (argument.as_str(), arguments.next().map(|n| n.parse())) {
-            ("--libraries", Some(Ok(count))) => libraries = count,
-            _ => {
-                eprintln!(
-                    "trust: unknown argument `{argument}`; there is --libraries COUNT, of each kind of noise"
-                );
-                return ExitCode::from(2);
-            }
-        }
-    }
+    strata_benches::run(judge)
+}
+
+fn judge(&Arguments { libraries }: &Arguments) -> Result<(), Infallible> {
     head(&[
         "noise",
         "choices",
@@ -70,14 +70,11 @@ fn main() -> ExitCode {
             mean(*right as f64),
         ]);
     }
-    println!(
-        "\nsummary {}",
-        serde_json::json!({
-            "verdict_right": all.verdict_right(),
-            "calibration_gap": all.calibration_gap(),
-            "regret_mean": all.regret_mean(),
-            "regret_worst": all.worst,
-        })
-    );
-    ExitCode::SUCCESS
+    strata_benches::summary(&serde_json::json!({
+        "verdict_right": all.verdict_right(),
+        "calibration_gap": all.calibration_gap(),
+        "regret_mean": all.regret_mean(),
+        "regret_worst": all.worst,
+    }));
+    Ok(())
 }

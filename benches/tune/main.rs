@@ -1,9 +1,9 @@
 //! What tuning costs, finds and gains: the price of a visit (Borg 2006, §6.3.2), searches on
 //! made-up landscapes, programs like NAS MG and CG (§6.4), and messages between two threads (§6.1).
 //!
-//! `cargo bench -p strata-benches --features tune --bench tune`; parts alone with `-- --policies`,
-//! `--overhead`, `--programs`, `--ping`; a trial with `--quick`, other random numbers with
-//! `--seed N`. All but the policies need a quiet machine with two cores.
+//!     cargo bench -p strata-benches --features tune --bench tune
+//!
+//! All but the policies need a quiet machine with two cores.
 
 #![forbid(unsafe_code)]
 
@@ -14,49 +14,65 @@ mod ping;
 mod policies;
 mod programs;
 
-use lexopt::prelude::*;
-use serde_json::{Map, Value};
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::Map;
 use strata_benches::machine;
 use strata_runtime::Error;
 use strata_tune::{Mode, Options};
 
+#[derive(Parser)]
+struct Arguments {
+    /// Searches on made-up landscapes; all parts where none is named
+    #[arg(long)]
+    policies: bool,
+    /// The price of a visit
+    #[arg(long)]
+    overhead: bool,
+    /// Programs like NAS MG and CG
+    #[arg(long)]
+    programs: bool,
+    /// Messages between two threads
+    #[arg(long)]
+    ping: bool,
+    #[command(flatten)]
+    run: Run,
+}
+
 /// How long, and with which numbers.
-#[derive(Clone, Copy)]
+#[derive(clap::Args, Clone, Copy)]
 struct Run {
+    /// A trial of few rounds
+    #[arg(long)]
     quick: bool,
+    /// Of the random numbers
+    #[arg(long, default_value_t = 0)]
     seed: u64,
 }
 
-fn main() -> Result<(), Error> {
-    let (mut parts, mut run) = (Vec::new(), Run { quick: false, seed: 0 });
-    let mut arguments = lexopt::Parser::from_env();
-    while let Some(argument) = arguments.next().map_err(Error::program)? {
-        match argument {
-            Long("quick") => run.quick = true,
-            Long("seed") => {
-                run.seed = arguments.value().and_then(|value| value.parse()).map_err(Error::program)?;
-            }
-            Long("bench") => {}
-            Long(part @ ("policies" | "overhead" | "programs" | "ping")) => parts.push(part.to_owned()),
-            other => return Err(Error::program(other.unexpected())),
-        }
-    }
-    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+fn main() -> ExitCode {
+    strata_benches::run(measure)
+}
+
+fn measure(arguments: &Arguments) -> Result<(), Error> {
+    let &Arguments { policies, overhead, programs, ping, run } = arguments;
+    let all = ![policies, overhead, programs, ping].contains(&true);
     let mut summary = Map::new();
     println!("{}\n", machine());
-    if wanted("policies") {
+    if all || policies {
         summary.insert("policies".into(), policies::measure(run));
     }
-    if wanted("overhead") {
+    if all || overhead {
         summary.insert("overhead".into(), overhead::measure(run)?);
     }
-    if wanted("programs") {
+    if all || programs {
         summary.insert("programs".into(), programs::measure(run)?);
     }
-    if wanted("ping") {
+    if all || ping {
         summary.insert("ping".into(), ping::measure(run)?);
     }
-    println!("\nsummary {}", Value::Object(summary));
+    strata_benches::summary(&summary.into());
     Ok(())
 }
 
