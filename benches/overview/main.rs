@@ -20,14 +20,14 @@ fn overview() -> Result<(), String> {
     let mut failed = Vec::new();
     for bench in &BENCHES {
         let Some(arguments) = bench.brief else { continue };
-        println!("== {} ==\n$ {}\n", bench.what, [&[&*bench.command(), "--"], arguments].concat().join(" "));
+        println!("== {} ==\n$ {} -- {}\n", bench.what, bench.command(), arguments.join(" "));
         if let Err(why) = start(bench, arguments) {
             eprintln!("{}: {why}", bench.name);
             failed.push(bench.name);
         }
         println!();
     }
-    println!("All benches: `cargo bench -p strata-benches --bench NAME [-- --help]`, and what needs more\n");
+    println!("All benches: `cargo bench -p strata-benches --bench NAME [-- --help]`\n");
     list();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }

@@ -1,4 +1,4 @@
-//! Results that are kept: a file a bench and day, with the machine and the command that made it.
+//! Results that are kept: a file a run, with the machine and the command that made it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -46,12 +46,18 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Writes `FOLDER/DATE/BENCH.json`; a later run of the day replaces it.
+    /// Writes `FOLDER/DATE/BENCH.json`; a later run of the day has a number in its name.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<PathBuf> {
         let folder = folder.join(&self.date);
         std::fs::create_dir_all(&folder)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?;
-        let path = folder.join(format!("{}.json", self.bench));
+        let mut path = folder.join(format!("{}.json", self.bench));
+        for number in 2.. {
+            if !path.exists() {
+                break;
+            }
+            path.set_file_name(format!("{}-{number}.json", self.bench));
+        }
         write_atomically(&path, |out| {
             serde_json::to_writer_pretty(&mut *out, self)?;
             writeln!(out)
@@ -104,14 +110,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let found = serde_json::json!({ "mean": 1.5 });
         let record = Record::of("made_up", &found);
-        // The second replaces the first.
-        let path = record.write(folder.path()).and_then(|_| record.write(folder.path())).unwrap();
-        assert_eq!(path, folder.path().join(&record.date).join("made_up.json"));
+        for name in ["made_up.json", "made_up-2.json", "made_up-3.json"] {
+            assert_eq!(record.write(folder.path()).unwrap(), folder.path().join(&record.date).join(name));
+        }
+        let path = folder.path().join(&record.date).join("made_up-3.json");
         let read: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read["summary"], found);
         assert!(read["cores"].as_u64() > Some(0), "{read}");
-        assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1, "no temporary file is left");
+        assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 3, "no temporary file is left");
         let refused = record.write(&path).unwrap_err().to_string();
-        assert!(refused.contains("made_up.json"), "{refused}");
+        assert!(refused.contains("made_up-3.json"), "{refused}");
     }
 }
