@@ -29,7 +29,7 @@ pub(super) fn least_relevant(step: &Step, by: Elimination, leading: &[usize]) ->
             let follows = |(at, _): &(usize, f64)| !leading.contains(&step.active[*at]);
             let others = || ratios.iter().copied().enumerate().filter(follows);
             let least = others().map(|(_, ratio)| ratio).min_by(f64::total_cmp)?;
-            others().filter(|(_, ratio)| *ratio <= least * (1.0 + TIE)).last().map(|(at, _)| at)
+            others().rfind(|(_, ratio)| *ratio <= least * (1.0 + TIE)).map(|(at, _)| at)
         }
         // A coefficient that is only rounding, or that a dependent term shares.
         _ if least == 0.0 || deficient => {
