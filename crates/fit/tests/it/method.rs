@@ -465,6 +465,8 @@ fn uniforms(seed: u64) -> impl FnMut() -> f64 {
         state ^= state << 17;
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
-    (0..10).for_each(|_| drop(next()));
+    for _ in 0..10 {
+        next();
+    }
     next
 }
