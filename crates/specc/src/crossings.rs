@@ -113,7 +113,7 @@ impl Crossings {
     }
 
     /// The inputs in a line at a value of the input along which it goes.
-    fn inputs(&self, competition: &Competition, line: &Line, value: f64) -> Vec<f64> {
+    pub(crate) fn inputs(&self, competition: &Competition, line: &Line, value: f64) -> Vec<f64> {
         let of = |name: &String| match name {
             name if *name == self.by => Some(value),
             name if Some(name) == self.across.as_ref() => line.at,

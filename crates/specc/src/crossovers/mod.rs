@@ -11,6 +11,8 @@ mod pair;
 mod spread;
 mod tuneup;
 
+use std::collections::BTreeSet;
+
 use strata_model::set::SetError;
 use strata_model::{ModelSet, Samples};
 
@@ -101,56 +103,55 @@ pub fn compute(
     let crossings = crossings::compute(competition, fixed, by)?;
     let spread =
         Spread::of(set, competition.nodes(), evidence).map_err(|error: SetError| error.to_string())?;
-    let lines =
-        crossings.lines.iter().map(|line| of_line(set, competition, &crossings, line, &spread, evidence));
+    let mut involved = BTreeSet::new();
+    let walk = Walk { set, competition, crossings: &crossings, spread: &spread, evidence };
+    let lines = crossings.lines.iter().map(|line| walk.line(line, &mut involved));
     let lines = lines.collect::<Result<_, _>>()?;
-    Ok(Crossovers { origin: spread.origin(), lines, crossings })
+    Ok(Crossovers { origin: spread.origin(&involved), lines, crossings })
 }
 
-/// The inputs of a line; that along which it leads is 0.
-fn inputs(competition: &Competition, crossings: &Crossings, line: &Line) -> Vec<f64> {
-    let value = |name: &String| {
-        let held = crossings.held.iter().find(|(held, _)| held == name).map(|(_, value)| *value);
-        let across = line.at.filter(|_| crossings.across.as_ref() == Some(name));
-        held.or(across).unwrap_or_default()
-    };
-    competition.inputs().iter().map(value).collect()
+/// What the crossovers of each line are found with.
+struct Walk<'a> {
+    set: &'a ModelSet,
+    competition: &'a Competition,
+    crossings: &'a Crossings,
+    spread: &'a Spread,
+    evidence: &'a Evidence,
 }
 
-fn of_line(
-    set: &ModelSet,
-    competition: &Competition,
-    crossings: &Crossings,
-    line: &Line,
-    spread: &Spread,
-    evidence: &Evidence,
-) -> Result<Chain, String> {
-    let (mut segments, lost) = crossings::important(line, LOST);
-    let Some(by) = competition.inputs().iter().position(|input| *input == crossings.by) else {
-        return Ok(Chain { segments, crossovers: Vec::new(), lost });
-    };
-    let scale = crossings::scale(competition, by)?;
-    let inputs = inputs(competition, crossings, line);
-    let mut crossovers = Vec::new();
-    for place in 1..segments.len() {
-        let [from, to] = [&segments[place - 1], &segments[place]];
-        if from.way.beyond.is_some() || to.way.beyond.is_some() {
-            continue;
+impl Walk<'_> {
+    /// The crossovers of a line; the places of the fitted models that they come from are added to
+    /// those `involved`.
+    fn line(&self, line: &Line, involved: &mut BTreeSet<usize>) -> Result<Chain, String> {
+        let Self { set, competition, crossings, spread, evidence } = *self;
+        let (mut segments, lost) = crossings::important(line, LOST);
+        let Some(by) = competition.inputs().iter().position(|input| *input == crossings.by) else {
+            return Ok(Chain { segments, crossovers: Vec::new(), lost });
+        };
+        let scale = crossings::scale(competition, by)?;
+        let inputs = crossings.inputs(competition, line, scale.low);
+        let mut crossovers = Vec::new();
+        for place in 1..segments.len() {
+            let [from, to] = [&segments[place - 1], &segments[place]];
+            if from.way.beyond.is_some() || to.way.beyond.is_some() {
+                continue;
+            }
+            let pair = Pair::new(competition, (&inputs, by), scale, (from, to));
+            involved.extend(pair.models());
+            let at = pair.place(from.from, to.to);
+            let timed = measured::pairs(set, competition, evidence, (&inputs, by), (from, to));
+            crossovers.push(Crossover {
+                at,
+                ways: [from.way.clone(), to.way.clone()],
+                is_root: pair.root().is_some(),
+                interval: spread.interval(&pair, at),
+                off_by_two: pair.off_by_two(at),
+                flat: pair.flat(at),
+                tuneup: tuneup::of(&timed, at),
+                kept_for: pair.kept_for(),
+            });
+            (segments[place - 1].to, segments[place].from) = (at, at);
         }
-        let pair = Pair::new(competition, (&inputs, by), scale, (from, to));
-        let at = pair.place(from.from, to.to);
-        let timed = measured::pairs(set, competition, evidence, (&inputs, by), (from, to));
-        crossovers.push(Crossover {
-            at,
-            ways: [from.way.clone(), to.way.clone()],
-            is_root: pair.root().is_some(),
-            interval: spread.interval(&pair, at),
-            off_by_two: pair.off_by_two(at),
-            flat: pair.flat(at),
-            tuneup: tuneup::of(&timed, at),
-            kept_for: pair.kept_for(),
-        });
-        (segments[place - 1].to, segments[place].from) = (at, at);
+        Ok(Chain { segments, crossovers, lost })
     }
-    Ok(Chain { segments, crossovers, lost })
 }

@@ -1,5 +1,7 @@
 //! Two ways along one input.
 
+use std::collections::BTreeSet;
+
 use strata_interchange::emit::thresholds::FLAT;
 use strata_model::set::Sensitivity;
 
@@ -108,6 +110,12 @@ impl<'a> Pair<'a> {
             apart <= SAME * self.at.abs() || self.scale.whole && apart <= 1.0
         };
         root.filter(|root| !is_near(root)).unwrap_or(self.at)
+    }
+
+    /// The places of the fitted models that both times come from.
+    pub(super) fn models(&self) -> BTreeSet<usize> {
+        let all = self.points.iter().flat_map(|point| &point.sensitivity);
+        all.flat_map(|sensitivity| sensitivity.parts.iter().map(|(place, _)| *place)).collect()
     }
 
     /// The gain for which the incumbent is left, if one of the ways is it.

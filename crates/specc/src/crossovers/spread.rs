@@ -45,7 +45,8 @@ pub(super) struct Spread {
     models: BTreeMap<usize, Vec<Vec<f64>>>,
     /// The own error of each model, and the contrast between values of its parameters.
     errors: BTreeMap<String, (f64, f64)>,
-    origin: Origin,
+    /// How many points the samples have of each model that is drawn by these.
+    points: BTreeMap<usize, usize>,
 }
 
 impl Spread {
@@ -53,7 +54,7 @@ impl Spread {
         let resolved = set.resolve()?;
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let (mut models, mut errors) = (BTreeMap::new(), BTreeMap::new());
-        let (mut points, mut without) = (0, 0);
+        let mut points = BTreeMap::new();
         for model in &set.models {
             let contrast = model.contrast.map_or(0.0, |contrast| contrast.deviation);
             // Where noise is not known, all of the error at held-out samples stands for its own; the
@@ -66,27 +67,26 @@ impl Spread {
                 .find_map(|file| Scores::of(&resolved, model, &rows(model, file.model(&model.name)?), nodes));
             let drawn = match &repeated {
                 Some(scores) => {
-                    points += scores.points.len();
+                    points.insert(place, scores.points.len());
                     scores.draw(&mut random)
                 }
-                None => {
-                    without += 1;
-                    by_covariance(model, &mut random)
-                }
+                None => by_covariance(model, &mut random),
             };
             models.extend(drawn.map(|drawn| (place, drawn)));
         }
-        let known = errors.values().any(|(own, _)| *own > 0.0) || !models.is_empty();
-        let origin = match known {
-            true if points > 0 && without == 0 => Origin::Samples(points),
-            true => Origin::Covariance,
-            false => Origin::Nothing,
-        };
-        Ok(Self { models, errors, origin })
+        Ok(Self { models, points, errors })
     }
 
-    pub(super) fn origin(&self) -> Origin {
-        self.origin
+    /// Where the intervals of times come from that these models predict.
+    pub(super) fn origin(&self, models: &BTreeSet<usize>) -> Origin {
+        let points: Vec<Option<usize>> = models.iter().map(|place| self.points.get(place).copied()).collect();
+        if !points.is_empty() && points.iter().all(Option::is_some) {
+            Origin::Samples(points.into_iter().flatten().sum())
+        } else if models.iter().any(|place| self.models.contains_key(place)) {
+            Origin::Covariance
+        } else {
+            Origin::Nothing
+        }
     }
 
     /// The interval of a crossover at this value: quantiles of where the drawn coefficients put it.
@@ -101,10 +101,7 @@ impl Spread {
             [first, second].map(error).map(Option::unwrap_or_default);
         // The errors of one model at two values of a parameter are alike but for its contrast.
         let deviation = if first == second { contrast } else { first_error.hypot(second_error) };
-        let involved: BTreeSet<usize> = (pair.points.iter().flat_map(|point| &point.sensitivity))
-            .flat_map(|sensitivity| sensitivity.parts.iter().map(|(place, _)| *place))
-            .collect();
-        if deviation <= 0.0 && !involved.iter().any(|place| self.models.contains_key(place)) {
+        if deviation <= 0.0 && !pair.models().iter().any(|place| self.models.contains_key(place)) {
             return None;
         }
         let mut random = ChaCha8Rng::seed_from_u64(2);
