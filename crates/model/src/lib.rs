@@ -40,7 +40,7 @@ pub use file::{FileModels, find_installed, in_one_line, is_for};
 pub use hash::sha256_hex;
 pub use install::{InstallError, cache_folder, can_install, install, installed_models};
 pub use names::{count, did_you_mean};
-pub use number::{number_text, percent};
+pub use number::{grouped, number_text, percent, rounded};
 pub use plan::{Plan, Points};
 pub use platform::Platform;
 pub use samples::{Samples, SamplesWriter, SpecId};

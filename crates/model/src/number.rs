@@ -1,4 +1,4 @@
-//! The text of a number, shared by expressions and samples.
+//! Ways to write a number: exactly, as expressions and samples need it, and for people.
 
 /// The shortest text that reads back as exactly `value`: `4`, `0.5`, `1e-7`, `1e16`, `-2.5`, `inf`,
 /// `NaN`.
@@ -25,9 +25,43 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
+/// A value with this number of digits.
+#[must_use]
+pub fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let unit = 10_f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
+    // A power of ten below one is not exact, its inverse is.
+    if unit < 1.0 {
+        (value * (1.0 / unit).round()).round() / (1.0 / unit).round()
+    } else {
+        (value / unit).round() * unit
+    }
+}
+
+/// The shortest text of a number, with a sign between groups of three digits: `61,000`.
+#[must_use]
+pub fn grouped(value: f64, between: char) -> String {
+    let text = number_text(value);
+    let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |text| ("-", text));
+    let (whole, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    if whole.len() < 4 || rest.contains('e') {
+        return format!("{sign}{text}");
+    }
+    let mut grouped = String::from(sign);
+    for (place, digit) in whole.char_indices() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(between);
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
 #[cfg(test)]
 mod tests {
-    use super::number_text;
+    use super::{grouped, number_text, rounded};
     use proptest::prelude::*;
 
     #[test]
@@ -39,6 +73,21 @@ mod tests {
         }
         assert_eq!(number_text(f64::INFINITY), "inf");
         assert_eq!(number_text(f64::NAN), "NaN");
+    }
+
+    #[test]
+    fn numbers_are_rounded_and_grouped() {
+        for (value, digits, text) in [
+            (187.0, 2, "190"),
+            (61_234.0, 2, "61,000"),
+            (1_048_576.0, 7, "1,048,576"),
+            (-1184.0, 4, "-1,184"),
+            (0.0123, 2, "0.012"),
+            (0.5, 2, "0.5"),
+        ] {
+            assert_eq!(grouped(rounded(value, digits), ','), text);
+        }
+        assert_eq!(grouped(1e300, ','), "1e300");
     }
 
     proptest! {

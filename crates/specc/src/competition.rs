@@ -4,7 +4,7 @@
 //! static by being leaked, once for each library of a run.
 
 use strata_model::ModelSet;
-use strata_model::set::{LibraryModels, Sensitivity, SetError};
+use strata_model::set::{LibraryCandidate, LibraryModels, Sensitivity, SetError};
 use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
 
 /// What was chosen from a file.
@@ -78,6 +78,16 @@ impl Competition {
     /// Whether an input takes whole numbers only.
     pub fn is_whole(&self, input: usize) -> bool {
         self.whole.get(input).is_some_and(|whole| *whole)
+    }
+
+    /// The way that is kept unless another promises a gain: candidate, parameters, gain.
+    pub fn incumbent(&self) -> Option<(usize, Vec<i64>, f64)> {
+        self.models.incumbent().map(|one| (one.candidate, one.parameters.to_vec(), one.gain))
+    }
+
+    /// How a candidate is declared in the set.
+    pub fn declared(&self, candidate: usize) -> Option<&LibraryCandidate> {
+        self.models.candidates().get(candidate)
     }
 
     /// How sure a choice is; see [`Choice::odds`](strata_select::Choice::odds).

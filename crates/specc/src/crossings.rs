@@ -14,7 +14,8 @@ mod along;
 mod numbers;
 mod segments;
 
-use along::{Along, Scale};
+use along::Along;
+pub(crate) use along::Scale;
 pub(crate) use numbers::{number, places};
 pub use segments::{Crossing, Line, Segment, Way};
 
@@ -63,7 +64,7 @@ impl Crossings {
     ) -> Vec<strata_report::Crossing> {
         let mut marks = Vec::new();
         for line in &self.lines {
-            let segments = important(line);
+            let (segments, _) = important(line, LITTLE);
             let changes = segments.windows(2).zip(places(&segments));
             for (pair, label) in changes.filter(|(pair, _)| counts(&pair[0].way, &pair[1].way)) {
                 let at = pair[1].from;
@@ -87,7 +88,7 @@ impl Crossings {
     #[must_use]
     pub fn unsure(&self) -> Vec<String> {
         let in_line = |line: &Line| {
-            let segments = important(line);
+            let (segments, _) = important(line, LITTLE);
             let first = segments.first().map(|segment| number(segment.from));
             let last = segments.last().map(|segment| number(segment.to));
             let ends: Vec<String> = first.into_iter().chain(places(&segments)).chain(last).collect();
@@ -112,7 +113,7 @@ impl Crossings {
     }
 
     /// The inputs in a line at a value of the input along which it goes.
-    fn inputs(&self, competition: &Competition, line: &Line, value: f64) -> Vec<f64> {
+    pub(crate) fn inputs(&self, competition: &Competition, line: &Line, value: f64) -> Vec<f64> {
         let of = |name: &String| match name {
             name if *name == self.by => Some(value),
             name if Some(name) == self.across.as_ref() => line.at,
@@ -176,14 +177,17 @@ pub fn compute(
     })
 }
 
-/// The fewest segments of a line that lose little.
-fn important(line: &Line) -> Vec<Segment> {
+/// The fewest segments of a line, two at least, whose loss is small, and that loss.
+pub(crate) fn important(line: &Line, small: f64) -> (Vec<Segment>, f64) {
     let mut few = (2..line.segments.len()).map(|most| line.most_important(most));
-    few.find(|(_, loss)| *loss <= LITTLE).map_or(line.segments.clone(), |(segments, _)| segments)
+    few.find(|(_, loss)| *loss <= small).unwrap_or((line.segments.clone(), 0.0))
 }
 
 /// The range of an input.
-fn scale(competition: &Competition, input: usize) -> Result<Scale, String> {
+///
+/// # Errors
+/// It has none.
+pub(crate) fn scale(competition: &Competition, input: usize) -> Result<Scale, String> {
     let (low, high) = competition.range(input);
     if low.is_finite() && high.is_finite() && low <= high {
         return Ok(Scale { low, high, whole: competition.is_whole(input) });

@@ -2,9 +2,10 @@
 //!
 //! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the
 //! profiling program, [`drive`] builds and runs it, [`fitting`] turns samples into model sets,
-//! [`competition`], [`crossings`], [`map`] and [`curves`] ask the models who wins, [`decisions`] what
-//! choices lose, [`advise`] which samples they lack, [`refine`] samples adaptively, and [`cli`] is
-//! the command line over all of them.
+//! [`competition`], [`crossings`], [`map`] and [`curves`] ask the models who wins, [`crossovers`] and
+//! [`thresholds`] make numbers of it that programs hold, [`decisions`] what choices lose, [`advise`]
+//! which samples they lack, [`refine`] samples adaptively, and [`cli`] is the command line over all
+//! of them.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,7 @@ pub mod cli;
 pub mod competition;
 mod coverage;
 pub mod crossings;
+pub mod crossovers;
 pub mod curves;
 pub mod decisions;
 pub mod drive;
@@ -24,3 +26,4 @@ mod otherwise;
 mod parameters;
 pub mod points;
 pub mod refine;
+pub mod thresholds;

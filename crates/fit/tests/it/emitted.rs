@@ -150,6 +150,7 @@ fn set() -> ModelSet {
         }),
         spec: Some(SpecId { path: "specs/test.spec".into(), sha256: "0f".repeat(32) }),
         samples_sha256: "a1".repeat(32),
+        code_sha256: String::new(),
         busy: 0.0,
         models: vec![
             nested,

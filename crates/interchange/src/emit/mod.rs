@@ -1,4 +1,4 @@
-//! A model set in other languages: C, Python, LaTeX.
+//! A model set in other languages: C, Python, LaTeX; its choices as [`thresholds`].
 //!
 //! Each text has the time of every model, half of the interval of a new measurement, and for each
 //! library a function that chooses, in one file that does not depend on Strata; LaTeX has the
@@ -14,6 +14,7 @@ mod latex;
 mod library;
 mod plain;
 mod python;
+pub mod thresholds;
 
 pub use c::c;
 pub use latex::latex;

@@ -64,6 +64,9 @@ pub struct ModelSet {
     pub spec: Option<SpecId>,
     /// The hash of the samples file; empty if there is none.
     pub samples_sha256: String,
+    /// The hash of the sources of the code that was measured; empty if it is not known. See
+    /// `specc verify`.
+    pub code_sha256: String,
     /// How many cores other programs kept busy while the samples were taken and the nodes lacked
     /// them; 0: none. The models' own errors include the effect.
     pub busy: f64,

@@ -39,6 +39,7 @@ impl ModelSet {
             platform: fields.optional("platform", platform)?,
             spec: fields.optional("spec", spec)?,
             samples_sha256: fields.or_default("samples_sha256", Value::text)?,
+            code_sha256: fields.or_default("code_sha256", Value::text)?,
             busy: fields.or_default("busy", Value::float)?,
             models: fields.list("models", model)?,
             libraries: fields.list("libraries", library)?,

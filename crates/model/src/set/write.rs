@@ -19,6 +19,9 @@ impl ModelSet {
         let mut out = Text(String::new());
         out.entry("strata-models", &VERSION.to_string());
         out.entry("samples_sha256", &toml_string(&self.samples_sha256));
+        if !self.code_sha256.is_empty() {
+            out.entry("code_sha256", &toml_string(&self.code_sha256));
+        }
         if self.busy > 0.0 {
             out.float("busy", self.busy);
         }

@@ -96,6 +96,7 @@ fn sorts() -> ModelSet {
         }),
         spec: Some(SpecId { path: "specs/sort".into(), sha256: "00ff".into() }),
         samples_sha256: "abc".into(),
+        code_sha256: "def".into(),
         busy: 0.5,
         models: vec![radix, sample, factored("Both", &[keys()], "Radix(keys,8,32)+2*Sample(keys)")],
         libraries: vec![library],

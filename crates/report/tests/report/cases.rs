@@ -47,6 +47,7 @@ impl Case {
             platform: samples.platform.clone(),
             spec: samples.spec.clone(),
             samples_sha256: "ab".repeat(32),
+            code_sha256: String::new(),
             busy: samples.busy,
             models: fitted.iter().map(|f| f.model.clone()).collect(),
             libraries: vec![Library {

@@ -90,6 +90,13 @@ pub(super) enum Command {
     /// that of the fastest of what was tried, less 1; its mean has an interval by the scatter from
     /// input to input. `always` is the way that would lose least if it were taken everywhere.
     Regret(Regret),
+    /// Check whether committed models, thresholds or a constant still hold.
+    ///
+    /// At fresh inputs what they choose is timed beside what else could be. They hold as long as
+    /// choices lose no more than is accepted, and models, compared with each other, take what they
+    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed. Says also
+    /// whether the spec or the sources of the measured code have changed since.
+    Verify(Verify),
     /// Say which further samples would help choices most, for their time.
     ///
     /// The loss is the time by which the candidate that looks fastest is expected to exceed the one
@@ -155,6 +162,18 @@ pub(super) enum Command {
         models: PathBuf,
         #[command(flatten)]
         map: MapOf,
+    },
+    /// Say at which values the choice changes, as numbers for a program.
+    ///
+    /// For each: between which values it lies with 95 %, which values lose less than 2 %, what half
+    /// of it and twice of it lose, and what GMP's `tuneup` would take of the same timings.
+    /// `export --to thresholds` writes these numbers as Rust.
+    Crossovers {
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote. With the samples.txt of
+        /// the fit beside it intervals are those of the samples.
+        models: PathBuf,
+        #[command(flatten)]
+        crossovers: CrossoversOf,
     },
     /// Look at simulated machines, built in or described by files.
     Platform {
@@ -261,6 +280,30 @@ pub(super) struct MapOf {
     pub(super) grid: bool,
     /// Print JSON: the grid and the crossings.
     #[arg(long, conflicts_with = "grid")]
+    pub(super) json: bool,
+}
+
+/// Of what crossovers are, and how they look.
+#[derive(Debug, Args)]
+pub(super) struct CrossoversOf {
+    /// The library's name; all libraries where it is left out.
+    pub(super) library: Option<String>,
+    /// The input along which the choice is followed; where it is left out, the one with the widest
+    /// range.
+    #[arg(long, value_name = "INPUT")]
+    pub(super) by: Option<String>,
+    /// Inputs that are held fixed. Of others beyond two the crossovers are those in the middle of
+    /// their range.
+    #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
+    pub(super) at: Vec<Binding>,
+    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = node_count())]
+    pub(super) nodes: Option<u32>,
+    /// The samples of the fit, where they do not lie beside the models.
+    #[arg(long, value_name = "FILE")]
+    pub(super) samples: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
     pub(super) json: bool,
 }
 
@@ -372,6 +415,43 @@ pub(super) struct Regret {
     pub(super) json: bool,
 }
 
+/// What `verify` takes.
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    #[command(flatten)]
+    pub(super) specs: Specs,
+    /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub(super) models: PathBuf,
+    #[command(flatten)]
+    pub(super) holding: Holding,
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// What is to hold, and how well.
+#[derive(Debug, Args)]
+pub(super) struct Holding {
+    /// Check these thresholds or tables, as `export --to thresholds` wrote them (Rust, C or JSON),
+    /// instead of the choices by the models.
+    #[arg(long, value_name = "FILE")]
+    pub(super) thresholds: Option<PathBuf>,
+    /// Check a constant: this candidate with these parameters, taken everywhere.
+    #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]", conflicts_with = "thresholds")]
+    pub(super) constant: Option<String>,
+    /// What choices may lose on average, or as much as was measured when they were calibrated.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage)]
+    pub(super) accept: f64,
+    /// How many decisions of each library are timed.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) decisions: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 /// How to sample adaptively.
 #[derive(Debug, Args)]
 pub(super) struct Refining {
@@ -452,8 +532,9 @@ pub(super) struct Reading {
 /// What `export` takes.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// A model set, or samples in any format that `fit` reads. With `--to models`, `rust` or
-    /// `rust-no-std` several model sets, measured on different platforms by the same spec.
+    /// A model set, or samples in any format that `fit` reads. With `--to models`, `rust`,
+    /// `rust-no-std` or `thresholds` several model sets, measured on different platforms by the
+    /// same spec.
     #[arg(required = true, value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
     /// What to write: models as `models` (the `models.rs` of `fit`, of several platforms), `rust`,
@@ -464,9 +545,21 @@ pub(super) struct Export {
     /// that chooses; outside what was measured it ranks the candidates at the nearest point that
     /// was, and says so. In Rust, whose tables are those of `models`, these are for example
     /// `threads_4::RADIX_MODEL.predict(nodes, &[…])` and `Sort::choose(nodes, …)`.
+    ///
+    /// `thresholds` (Rust), `thresholds-c` and `thresholds-json` are numbers instead of models: for
+    /// a library with one input a constant for each place where the choice changes, for several
+    /// inputs a decision table, and `choose`, which compares whole numbers where the inputs are
+    /// whole.
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
-    /// With `--to c`: what all names begin with, so that one program can include the headers of
+    /// With `--to thresholds`: inputs that are held fixed, `width=32`; with one left over there are
+    /// constants instead of a table.
+    #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
+    pub(super) at: Vec<Binding>,
+    /// With `--to thresholds`: the library; all libraries where it is left out.
+    #[arg(long, value_name = "NAME")]
+    pub(super) library: Option<String>,
+    /// With `--to c` and `thresholds-c`: what all names begin with, so that one program can include the headers of
     /// several sets; `strata` where it is left out.
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub(super) prefix: Option<String>,
@@ -493,6 +586,12 @@ pub(super) enum Form {
     C,
     /// A Python 3 module.
     Python,
+    /// Constants or a decision table, in Rust.
+    Thresholds,
+    /// The same as a C99 header.
+    ThresholdsC,
+    /// The same as JSON.
+    ThresholdsJson,
     /// Equations for `amsmath`.
     Latex,
     /// Strata's samples.

@@ -8,12 +8,13 @@ use strata_fit::emit as rust;
 use strata_interchange::emit;
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
-use strata_model::{ModelSet, Samples, write_atomically};
+use strata_model::{ModelSet, Samples, percent, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading};
-use super::choosing;
 use super::values::Binding;
+use super::{choosing, crossovers};
+use crate::thresholds;
 
 /// Samples in whatever format, with the bytes they were read from.
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
@@ -39,14 +40,24 @@ type SetsEmitter<'a> = &'a dyn Fn(&[ModelSet]) -> Result<String, SetError>;
 
 /// `specc export`.
 pub(super) fn export(args: &Export) -> Result<(), Failure> {
-    if args.prefix.is_some() && args.to != Form::C {
-        return Err(Failure::Usage("`--prefix` is for `--to c`; modules keep names apart".into()));
+    if args.prefix.is_some() && !matches!(args.to, Form::C | Form::ThresholdsC) {
+        return Err(Failure::Usage(
+            "`--prefix` is for `--to c` and `thresholds-c`; modules keep names apart".into(),
+        ));
+    }
+    let is_thresholds = matches!(args.to, Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson);
+    if !is_thresholds && (args.library.is_some() || !args.at.is_empty()) {
+        return Err(Failure::Usage("`--library` and `--at` are for `--to thresholds`".into()));
     }
     let source = match (&args.sources[..], args.to) {
-        ([source], _) | ([source, ..], Form::Models | Form::Rust | Form::RustNoStd) => source,
+        ([source], _) => source,
+        ([source, ..], Form::Models | Form::Rust | Form::RustNoStd) => source,
+        ([source, ..], Form::Thresholds | Form::ThresholdsJson) => source,
         _ => {
             return Err(Failure::Usage(
-                "several model sets are exported together only to models, rust or rust-no-std".into(),
+                "several model sets are exported together only to models, rust, rust-no-std, thresholds or \
+                 thresholds-json"
+                    .into(),
             ));
         }
     };
@@ -63,6 +74,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
             let prefix = args.prefix.as_deref().unwrap_or("strata");
             one(&|set| emit::c(set, prefix))?
         }
+        Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson => thresholds_text(args)?,
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,
     };
@@ -103,7 +115,64 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
     Ok(samples.to_text())
 }
 
+/// The choices of the sets' libraries as constants or tables.
+fn thresholds_text(args: &Export) -> Result<String, Failure> {
+    only_whole(args)?;
+    let mut sets = Vec::new();
+    let mut fitting = vec![false; args.at.len()];
+    for source in &args.sources {
+        let set = choosing::read(source)?;
+        let evidence = crossovers::evidence(source, &set, None)?;
+        let mut libraries = Vec::new();
+        for library in crossovers::named(&set, source, args.library.as_deref())? {
+            let competition = choosing::competition(&set, source, Some(&library.name))?;
+            let mut fixed = Vec::new();
+            for (binding, fits) in args.at.iter().zip(&mut fitting) {
+                if library.inputs.contains(&binding.name) {
+                    fixed.push((binding.name.clone(), binding.value));
+                    *fits = true;
+                }
+            }
+            let one = thresholds::of(&set, &competition, &fixed, &evidence).map_err(Failure::Usage)?;
+            if let emit::thresholds::Rule::Table(table) = &one.rule
+                && table.loss > thresholds::LOSS
+            {
+                tell!(
+                    "warning: the table of `{}` loses {} on average with {} questions; hold an input with `--at`, or \
+                     export the models",
+                    library.name,
+                    percent(table.loss),
+                    table.splits.len()
+                );
+            }
+            libraries.push(one);
+        }
+        sets.push(emit::thresholds::Thresholds {
+            models_sha256: set.digest(),
+            spec: set.spec,
+            platform: set.platform,
+            libraries,
+        });
+    }
+    if let Some((binding, _)) = args.at.iter().zip(fitting).find(|(_, fits)| !fits) {
+        return Err(Failure::Usage(format!("--at: no library has an input `{}`", binding.name)));
+    }
+    Ok(match (args.to, sets.as_slice()) {
+        (Form::ThresholdsC, [set]) => emit::thresholds::c(set, args.prefix.as_deref().unwrap_or("strata")),
+        (Form::Thresholds, sets) => emit::thresholds::rust(sets),
+        (_, sets) => emit::thresholds::json(sets),
+    })
+}
+
 fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> Result<String, Failure> {
+    only_whole(args)?;
+    let sets: Vec<_> = sources.iter().map(|source| choosing::read(source)).collect::<Result<_, _>>()?;
+    let names: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
+    emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
+}
+
+/// Refuses options that are for samples.
+fn only_whole(args: &Export) -> Result<(), Failure> {
     let Reading { format, metric, time, hold_out, model_column, inputs, set } = &args.reading;
     let unused = [
         ("--inputs", inputs.is_some()),
@@ -118,7 +187,5 @@ fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> 
     if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {
         return Err(Failure::Usage(format!("`{option}` is for samples; a model set is exported whole")));
     }
-    let sets: Vec<_> = sources.iter().map(|source| choosing::read(source)).collect::<Result<_, _>>()?;
-    let names: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
-    emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
+    Ok(())
 }

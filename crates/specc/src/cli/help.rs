@@ -9,13 +9,13 @@ use super::args::Cli;
 
 /// All commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "advise"]),
-    ("Ask models", &["show", "map", "choose", "predict"]),
+    ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
+    ("Ask models", &["show", "map", "crossovers", "choose", "predict"]),
     ("Exchange", &["export", "platform"]),
 ];
 
 /// How each command is called, in lines.
-const EXAMPLES: [(&str, &str); 16] = [
+const EXAMPLES: [(&str, &str); 18] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
@@ -33,9 +33,20 @@ specc fit runs.csv --time elapsed:ms --hold-out 20% -o fitted
 specc fit target/criterion --inputs n,width",
     ),
     ("regret", "specc regret sort.spec --models here/models.toml --budget 60s -o judged"),
+    (
+        "verify",
+        "specc verify sort.spec --models models.toml -o target/verify
+specc verify sort.spec --models m.toml --thresholds t.rs -o verify
+specc verify sort.spec --models m.toml --constant sort=quick:64 -o verify",
+    ),
     ("advise", "specc advise here/models.toml sort --spec sort.spec --count 20 -o points.txt"),
     ("show", "specc show here/models.toml\nspecc show here/models.toml Radix"),
     ("map", "specc map here/models.toml sort --by keys width=32\nspecc map here/models.toml sort --grid"),
+    (
+        "crossovers",
+        "specc crossovers here/models.toml sort
+specc crossovers here/models.toml sort --by keys --at width=32",
+    ),
     (
         "choose",
         "specc choose here/models.toml sort keys=4096 width=32 --explain
@@ -45,7 +56,8 @@ specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
     (
         "export",
         "specc export here/models.toml --to c --prefix sort -o sort.h
-specc export threads/models.toml mpi/models.toml --to models -o models.rs",
+specc export threads/models.toml mpi/models.toml --to models -o models.rs
+specc export models.toml --to thresholds --at width=32 -o thresholds.rs",
     ),
     ("platform", "specc platform list\nspecc platform show cm5 --nodes 32"),
     ("completions", "specc completions bash > ~/.local/share/bash-completion/completions/specc"),
@@ -116,7 +128,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 15);
+        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 17);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use strata_screen::{Failure, tell};
 
 use super::args::Target;
 use super::machine::{self, Watch};
-use crate::decisions;
+use crate::decisions::{self, Decisions, Held};
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
@@ -21,7 +21,7 @@ use crate::points::{self, Site};
 const NOTABLE: f64 = 0.01;
 
 /// What was timed to judge choices, beside the samples.
-const DECISIONS: &str = "decisions.txt";
+pub(super) const DECISIONS: &str = "decisions.txt";
 const DECISIONS_PLAN: &str = "decisions-plan.txt";
 
 /// A profiling program that is ready to run.
@@ -145,10 +145,23 @@ impl<'a> Campaign<'a> {
         seconds: f64,
         adopt: bool,
     ) -> Result<Vec<Judged>, Failure> {
-        let (decisions, run) =
-            decisions::plan(self.spec, &self.site(), set, self.seed).map_err(Failure::Fault)?;
+        let timed = self.time_decisions(set, seconds, decisions::INPUTS, None)?;
+        Ok(timed.map_or(Vec::new(), |(decisions, times)| decisions.judge(set, &times, adopt)))
+    }
+
+    /// Times so many decisions of each library of `set`, for at most `seconds`; `None` where there
+    /// is nothing to decide.
+    pub(super) fn time_decisions(
+        &self,
+        set: &ModelSet,
+        seconds: f64,
+        count: usize,
+        held: Option<Held<'_>>,
+    ) -> Result<Option<(Decisions, Samples)>, Failure> {
+        let (decisions, run) = decisions::plan(self.spec, &self.site(), set, (self.seed, count), held)
+            .map_err(Failure::Fault)?;
         if run.models.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let options = drive::RunOptions {
             resume: false,
@@ -164,7 +177,7 @@ impl<'a> Campaign<'a> {
         let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
         let times =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
-        Ok(decisions.judge(set, &times, adopt))
+        Ok(Some((decisions, times)))
     }
 
     /// The points of an earlier run with this spec in the same folder: those that were planned and
@@ -305,7 +318,8 @@ pub(super) fn judge_by_earlier(
         return Ok(Vec::new());
     };
     let site = Site::from(platform.clone());
-    let (decisions, _) = decisions::plan(spec, &site, set, !run.seed).map_err(Failure::Fault)?;
+    let (decisions, _) =
+        decisions::plan(spec, &site, set, (!run.seed, decisions::INPUTS), None).map_err(Failure::Fault)?;
     Ok(decisions.judge(set, &times, true))
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod choosing;
+mod crossovers;
 mod exchange;
 pub mod folder;
 mod help;
@@ -18,6 +19,7 @@ mod specs;
 mod stages;
 mod tables;
 pub mod values;
+mod verifying;
 mod winners;
 
 use std::path::Path;
@@ -48,6 +50,7 @@ pub fn run() -> ExitCode {
         Command::Fit(fit) => stages::fit(&fit),
         Command::Calibrate(calibrate) => stages::calibrate(&calibrate),
         Command::Regret(regret) => stages::regret(&regret),
+        Command::Verify(asked) => verifying::verify(&asked),
         Command::Advise(advise) => refining::advise(&advise),
         Command::Predict { models, model, inputs, nodes, json } => {
             choosing::predict(&models, &model, &inputs, nodes.map(|n| n as usize), json)
@@ -59,6 +62,7 @@ pub fn run() -> ExitCode {
         Command::Export(export) => exchange::export(&export),
         Command::Show { models, model } => models::show(&models, model.as_deref()),
         Command::Map { models, map } => mapping::map(&models, &map),
+        Command::Crossovers { models, crossovers } => crossovers::crossovers(&models, &crossovers),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Check { files } => platforms::check(&files),

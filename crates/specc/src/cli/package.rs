@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use strata_model::codegen::toml_string;
 use strata_screen::{Failure, print, tell};
 
-use super::args::{self, How, MapOf, Output, Refining, Specs, Target};
-use super::{mapping, models, stages};
+use super::args::{self, CrossoversOf, Holding, How, MapOf, Output, Refining, Specs, Target};
+use super::{crossovers, mapping, models, stages, verifying};
 use crate::emit::Workspace;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
@@ -35,8 +35,13 @@ pub(super) enum Command {
     New(New),
     /// Measure the specs of this package, fit and verify models, and say who wins where.
     Calibrate(Box<Calibrate>),
+    /// Check whether committed models, thresholds or a constant still hold, see `specc verify
+    /// --help`.
+    Verify(Box<Verify>),
     /// Say who wins where by the last calibration.
     Map(MapOf),
+    /// Say at which values the choice changes by the last calibration.
+    Crossovers(CrossoversOf),
     /// Show the models of the last calibration: a line each, or all about one.
     Show {
         /// The model's name; a line for each model where it is left out.
@@ -89,6 +94,24 @@ pub(super) struct Calibrate {
     json: bool,
 }
 
+/// What `verify` takes.
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// Spec files, or folders of `.spec` files, instead of those of the package.
+    #[arg(value_name = "SPEC")]
+    specs: Vec<PathBuf>,
+    /// A model set, instead of that of the last calibration.
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
+    #[command(flatten)]
+    holding: Holding,
+    #[command(flatten)]
+    target: Target,
+    /// The folder for what is measured, instead of one in `target/strata`.
+    #[arg(short, long = "output", value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
 pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
     match command {
         Command::New(new) => make(&new),
@@ -99,6 +122,16 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
             let specs = Specs { specs };
             stages::calibrate(&args::Calibrate { specs, target, refining, how, output, install, json })
         }
+        Command::Verify(given) => {
+            let Verify { specs, models, holding, target, output } = *given;
+            let specs = if specs.is_empty() { vec![own_specs()?] } else { specs };
+            let models = models.map_or_else(|| last("models.toml"), Ok)?;
+            let output =
+                Output { output: output.map_or_else(|| folder().map(|folder| folder.join("verify")), Ok)? };
+            let specs = Specs { specs };
+            verifying::verify(&args::Verify { specs, models, holding, target, output })
+        }
+        Command::Crossovers(asked) => crossovers::crossovers(&last("models.toml")?, &asked),
         Command::Map(asked) => mapping::map(&last("models.toml")?, &asked),
         Command::Show { model } => models::show(&last("models.toml")?, model.as_deref()),
         Command::Report { open } => {
@@ -133,8 +166,12 @@ fn make(new: &New) -> Result<(), Failure> {
         ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1)),
         ("src/lib.rs", fill(include_str!("new/lib.rs.txt"))),
         ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
+        ("tests/choices.rs", fill(include_str!("new/choices.rs.txt"))),
     ] {
         let path = new.path.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        }
         fs::write(&path, text).map_err(|error| Failure::file(&path, error))?;
     }
     tell!(

@@ -131,11 +131,15 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             true => refining::refine(&spec, target, refining, output),
             false => measuring::measure(&spec, target, output),
         })?;
-    let decide = &mut |set: &mut ModelSet, spent: f64| match &campaign {
-        Some(campaign) if is_choosing(&spec) => {
-            campaign.decide(set, (budget - spent).max(DECIDING * budget), true)
+    let code = emit::code_hash(&spec, &target.features.features)?;
+    let decide = &mut |set: &mut ModelSet, spent: f64| {
+        set.code_sha256.clone_from(&code);
+        match &campaign {
+            Some(campaign) if is_choosing(&spec) => {
+                campaign.decide(set, (budget - spent).max(DECIDING * budget), true)
+            }
+            _ => Ok(Vec::new()),
         }
-        _ => Ok(Vec::new()),
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());

@@ -12,16 +12,16 @@ const NEAR: f64 = 1e-4;
 
 /// The range of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scale {
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct Scale {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
     /// It takes whole numbers only.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 impl Scale {
     /// Whether values are spread by their logarithms.
-    fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.low > 0.0 && self.high >= 4.0 * self.low
     }
 
@@ -32,7 +32,7 @@ impl Scale {
     }
 
     /// The value at this share of the range.
-    fn at(&self, share: f64) -> f64 {
+    pub(crate) fn at(&self, share: f64) -> f64 {
         let Self { low, high, .. } = *self;
         let value = if self.is_wide() { low * (high / low).powf(share) } else { low + share * (high - low) };
         let value = if self.whole { value.round() } else { value };
@@ -40,7 +40,7 @@ impl Scale {
     }
 
     /// The share of the range that lies between two values.
-    pub(super) fn share(&self, from: f64, to: f64) -> f64 {
+    pub(crate) fn share(&self, from: f64, to: f64) -> f64 {
         let whole = if self.is_wide() { (self.high / self.low).ln() } else { self.high - self.low };
         let part = if self.is_wide() { (to / from).ln() } else { to - from };
         if whole > 0.0 { part / whole } else { 1.0 }
@@ -51,7 +51,7 @@ impl Scale {
     }
 
     /// At most so many values from end to end, rising.
-    fn spread(&self, most: usize) -> Vec<f64> {
+    pub(crate) fn spread(&self, most: usize) -> Vec<f64> {
         let last = most.saturating_sub(1).max(1) as f64;
         let mut values: Vec<f64> = (0..most).map(|place| self.at(place as f64 / last)).collect();
         values.dedup();

@@ -6,13 +6,14 @@
 //! times, also where its models failed verification: those say how far times are predicted, which
 //! a choice need not know.
 
+mod moved;
 mod regret;
 mod ways;
 
 use std::collections::BTreeMap;
 
 use strata_model::plan::Run;
-use strata_model::set::Incumbent;
+use strata_model::set::{Incumbent, Regret};
 use strata_model::{ModelSet, Samples};
 use strata_report::Judged;
 
@@ -21,6 +22,7 @@ use crate::lang::plan::CheckedSpec;
 use crate::points::{self, Draws, Site, Space};
 
 use regret::Rule;
+pub(crate) use ways::pin;
 use ways::{Way, Ways};
 
 /// Fresh inputs at which each library decides.
@@ -31,6 +33,49 @@ const MAX_DRAWS: u64 = 50;
 
 /// How often each way is timed at least: two halves that judge each other.
 const REPEAT: u32 = 8;
+
+/// What a program holds instead of the models.
+#[derive(Clone, Copy)]
+pub struct Held<'a> {
+    /// What it takes at inputs of a library: a candidate and its parameters; `None` where it says
+    /// nothing.
+    pub taken: Taken<'a>,
+    /// Inputs of a library at whose values alone it says something.
+    pub at: &'a dyn Fn(&str) -> Vec<(String, f64)>,
+}
+
+/// What is taken at inputs of a library.
+pub type Taken<'a> = &'a dyn Fn(&Competition, &[f64]) -> Option<(usize, Vec<i64>)>;
+
+/// What the models choose.
+fn chosen(competition: &Competition, inputs: &[f64]) -> Option<(usize, Vec<i64>)> {
+    let choice = competition.choose(inputs, None).ok()?;
+    Some((choice.index, choice.parameters.to_vec()))
+}
+
+/// What was timed of one library against what is held, and against its models.
+#[derive(Debug)]
+pub struct Compared {
+    /// The library.
+    pub library: String,
+    /// What is lost by what is held; `None`: too little was timed.
+    pub regret: Option<Regret>,
+    /// How far the time of each model is from what it predicts.
+    pub moved: Vec<Moved>,
+}
+
+/// A model's times over its predictions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// The model.
+    pub model: String,
+    /// The median of measured over predicted times.
+    pub ratio: f64,
+    /// Between these the median lies with 95 %.
+    pub interval: (f64, f64),
+    /// Of so many points.
+    pub points: usize,
+}
 
 /// What is timed to judge choices.
 #[derive(Debug, Default)]
@@ -49,25 +94,37 @@ struct Library {
     at: Vec<(Vec<f64>, Vec<Way>)>,
 }
 
-/// Plans decisions of all libraries of `set` among ways that can be measured at `site`, and what is
-/// to be timed for them.
+/// Plans so many decisions of each library of `set` among ways that can be measured at `site`, and
+/// what is to be timed for them. The way of what is `held` is among these ways.
 ///
 /// # Errors
 /// As [`points::spaces`].
-pub fn plan(spec: &CheckedSpec, site: &Site, set: &ModelSet, seed: u64) -> Result<(Decisions, Run), String> {
+pub fn plan(
+    spec: &CheckedSpec,
+    site: &Site,
+    set: &ModelSet,
+    (seed, count): (u64, usize),
+    held: Option<Held<'_>>,
+) -> Result<(Decisions, Run), String> {
     let spaces = points::spaces(spec, site.clone())?;
     let (mut decisions, mut planned) = (Decisions::default(), BTreeMap::new());
     for library in &spec.libraries {
         let Ok(competition) = Competition::new(set, &library.name) else { continue };
         let ways = Ways::new(spec, (library, site), &spaces, &competition);
         let draws = Draws::new(seed);
+        let fixed = held.map_or(Vec::new(), |held| (held.at)(&library.name));
         let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
-        for number in 0..INPUTS as u64 {
+        for number in 0..count as u64 {
             let mut tries = (0..MAX_DRAWS).map(|again| number * MAX_DRAWS + again);
             let found = tries.find_map(|number| {
-                let inputs = ways.draw(&draws, number)?;
+                let mut inputs = ways.draw(&draws, number)?;
+                for (name, value) in &fixed {
+                    let place = library.inputs.iter().position(|input| input == name)?;
+                    inputs[place] = *value;
+                }
                 let fresh = at.iter().all(|(known, _)| *known != inputs);
-                let ways = if fresh { ways.at(&inputs) } else { Vec::new() };
+                let held = held.and_then(|held| (held.taken)(&competition, &inputs));
+                let ways = if fresh { ways.at(&inputs, held) } else { Vec::new() };
                 (ways.len() > 1).then_some((inputs, ways))
             });
             at.extend(found);
@@ -113,6 +170,28 @@ impl Decisions {
         self.libraries.is_empty()
     }
 
+    /// What is lost by what is held, or by the models where nothing is, and how far models are from
+    /// these times.
+    pub fn compare(&self, set: &ModelSet, times: &Samples, held: Option<Held<'_>>) -> Vec<Compared> {
+        let one = |library: &Library| {
+            let competition = Competition::new(set, &library.name).ok()?;
+            let Library { name, inputs, default, at } = library;
+            let timed = regret::timed(
+                inputs,
+                at,
+                &competition,
+                times,
+                held.map_or(&chosen as Taken<'_>, |held| held.taken),
+            );
+            Some(Compared {
+                library: name.clone(),
+                regret: regret::of(&timed, &regret::choices(&timed, false, None), default.as_deref()),
+                moved: moved::of(at, &competition, times),
+            })
+        };
+        self.libraries.iter().filter_map(one).collect()
+    }
+
     /// Writes into `set` what the choices of each library by its models lose, by these times; of
     /// libraries of which too little was timed nothing is known. With `adopt` a library gets an
     /// incumbent where its choices lose less with one. Returns what each choice lost.
@@ -125,7 +204,7 @@ impl Decisions {
             // What the models choose by themselves is what is judged.
             let before = if adopt { set.libraries[place].incumbent.take() } else { None };
             let Ok(competition) = Competition::new(set, name) else { continue };
-            let timed = regret::timed(inputs, at, &competition, times);
+            let timed = regret::timed(inputs, at, &competition, times, &chosen);
             let default = default.as_deref();
             let library = &mut set.libraries[place];
             let choices = regret::choices(&timed, adopt, default);

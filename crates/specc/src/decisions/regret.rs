@@ -7,6 +7,7 @@ use strata_model::set::{Constant, Regret};
 use strata_model::{Samples, number_text};
 use strata_report::Judged;
 
+use super::Taken;
 use super::ways::Way;
 use crate::competition::Competition;
 
@@ -24,7 +25,7 @@ const LEAST_INPUTS: usize = 8;
 const BOOTSTRAPS: usize = 2000;
 
 /// The timings of one way in two halves, each in the lower quartile.
-type Halves = [f64; 2];
+pub(super) type Halves = [f64; 2];
 
 /// What was timed at one input.
 pub(super) struct Timed {
@@ -40,19 +41,20 @@ pub(super) struct Timed {
     chosen: usize,
 }
 
-/// What was timed at each input where the choice was among it.
+/// What was timed at each input where what is `taken` was among it.
 pub(super) fn timed(
     names: &[String],
     decisions: &[(Vec<f64>, Vec<Way>)],
     competition: &Competition,
     times: &Samples,
+    taken: Taken<'_>,
 ) -> Vec<Timed> {
     let mut all = Vec::new();
     for (inputs, ways) in decisions {
         let timed: Vec<(&Way, Halves)> =
             ways.iter().filter_map(|way| Some((way, halves(way, times)?))).collect();
-        let Ok(choice) = competition.choose(inputs, None) else { continue };
-        let is_chosen = |way: &Way| way.candidate == choice.index && way.parameters[..] == *choice.parameters;
+        let Some((candidate, parameters)) = taken(competition, inputs) else { continue };
+        let is_chosen = |way: &Way| way.candidate == candidate && way.parameters == parameters;
         let Some(chosen) = timed.iter().position(|(way, _)| is_chosen(way)) else { continue };
         let halves: Vec<Halves> = timed.iter().map(|(_, halves)| *halves).collect();
         let place = names.iter().zip(inputs).map(|(name, value)| format!("{name}={}", number_text(*value)));
@@ -171,7 +173,7 @@ pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> O
 }
 
 /// The timings of a way, every other one in one half.
-fn halves(way: &Way, times: &Samples) -> Option<Halves> {
+pub(super) fn halves(way: &Way, times: &Samples) -> Option<Halves> {
     let inputs = &way.point.values[..way.inputs];
     let is_way = |row: &&Sample| row.values.get(..way.inputs) == Some(inputs);
     let row = times.model(&way.model)?.rows.iter().find(is_way)?;

@@ -41,7 +41,7 @@ impl Way {
 }
 
 /// A candidate with its parameters, as it is pinned.
-pub(super) fn pin(name: &str, parameters: &[i64]) -> String {
+pub(crate) fn pin(name: &str, parameters: &[i64]) -> String {
     parameters.iter().fold(name.to_owned(), |text, value| format!("{text}:{value}"))
 }
 
@@ -110,9 +110,9 @@ impl<'a> Ways<'a> {
         inputs.into_iter().collect()
     }
 
-    /// The ways that apply there and can be measured: what the models choose, and what else might be
-    /// the fastest.
-    pub(super) fn at(&self, inputs: &[f64]) -> Vec<Way> {
+    /// The ways that apply there and can be measured: what the models choose, what is `held`, and
+    /// what else might be the fastest.
+    pub(super) fn at(&self, inputs: &[f64], held: Option<(usize, Vec<i64>)>) -> Vec<Way> {
         let Ok(choice) = self.competition.choose(inputs, None) else { return Vec::new() };
         let mut ways: Vec<Way> = Vec::new();
         for (index, (_, outcome)) in choice.outcomes().enumerate() {
@@ -128,6 +128,7 @@ impl<'a> Ways<'a> {
             tried.extend(
                 self.library.incumbent.iter().filter(|(one, _)| *one == index).map(|(_, p)| p.clone()),
             );
+            tried.extend(held.iter().filter(|(one, _)| *one == index).map(|(_, p)| p.clone()));
             for (at, parameter) in parameters.iter().enumerate() {
                 let steps = if taken { STEPS } else { 0 };
                 for value in around(parameter, &measurable.values[at], best[at], steps) {

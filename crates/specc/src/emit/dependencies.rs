@@ -168,6 +168,17 @@ impl Workspace {
         &self.folder
     }
 
+    /// The folders of those of these crates that come from folders.
+    #[must_use]
+    pub fn folders(&self, names: &BTreeSet<String>) -> BTreeSet<PathBuf> {
+        let found = names.iter().filter_map(|name| self.crates.get(name));
+        let folder = |found: &Found| match &found.origin {
+            Origin::Path(folder) => Some(folder.clone()),
+            Origin::Registry { .. } | Origin::Git { .. } => None,
+        };
+        found.filter_map(folder).collect()
+    }
+
     /// The workspace's folder.
     #[must_use]
     pub fn root(&self) -> &Path {

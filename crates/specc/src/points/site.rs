@@ -40,6 +40,11 @@ impl Site {
         self.nodes
     }
 
+    /// What the machine tells of itself.
+    pub(crate) fn platform(&self) -> Option<&Platform> {
+        self.platform.as_ref()
+    }
+
     /// Whether nodes are processes with memories of their own.
     pub(super) fn has_processes(&self) -> bool {
         self.platform.as_ref().is_some_and(Platform::has_processes)

@@ -1,0 +1,198 @@
+//! Thresholds as a C99 header.
+
+use std::fmt::Write as _;
+
+use strata_model::codegen::{Scope, one_line, snake};
+
+use super::{Branch, Grid, LibraryThresholds, Rule, Table, Thresholds, origin, with_json};
+
+/// Thresholds as a C99 header: for each library an enumeration of the ways, a macro for each place
+/// where the choice changes, and a function `PREFIX_library_choose`.
+///
+/// Whole inputs are `unsigned long long` (`long long` where they may be negative), others `double`.
+/// The header includes nothing.
+#[must_use]
+pub fn c(set: &Thresholds, prefix: &str) -> String {
+    let sets = std::slice::from_ref(set);
+    let guard = format!("{prefix}_THRESHOLDS_{}_H", set.models_sha256.get(..16).unwrap_or("UNKNOWN"));
+    let guard = guard.to_ascii_uppercase();
+    let comment = |line: &String| format!("// {}\n", line.trim_end_matches('\\'));
+    let mut text: String = origin(sets).iter().map(comment).collect();
+    let _ = write!(text, "\n#ifndef {guard}\n#define {guard}\n");
+    let mut scope = Scope::default();
+    for library in &set.libraries {
+        let name = scope.claim(&snake(&library.library), &[""]);
+        text += &of_library(library, &format!("{prefix}_{name}"));
+    }
+    let _ = write!(text, "\n#endif // {guard}\n");
+    with_json(&text, sets)
+}
+
+fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
+    let mut scope = Scope::default();
+    let way = |way: &super::ThresholdWay| snake(&way.to_string().replace([':', '-'], "_"));
+    let ways: Vec<String> =
+        one.ways.iter().map(|one| format!("{prefix}_{}", scope.claim(&way(one), &["", "_below"]))).collect();
+    let mut text = format!(
+        "\n// {}.\nenum {prefix}_way {{ {} }};\n",
+        one_line(&one.title()).trim_end_matches('\\'),
+        ways.join(", ")
+    );
+    let _ = writeln!(
+        text,
+        "// Their parameters, in the order of the spec: {}.",
+        one.ways.iter().map(|way| one_line(&way.to_string())).collect::<Vec<_>>().join(", ")
+    );
+    let kind = kind(one);
+    let mut locals = Scope::with(&LOCALS);
+    let arguments: Vec<String> =
+        one.inputs.iter().map(|input| locals.claim(&snake(&input.name), &[""])).collect();
+    let declared: Vec<String> = arguments.iter().map(|name| format!("{kind} {name}")).collect();
+    let declared = if declared.is_empty() { "void".to_owned() } else { declared.join(", ") };
+    let ranges = one_line(&one.ranges());
+    let head = format!(
+        "\n// The way to take. Measured with {}.\nstatic inline enum {prefix}_way {prefix}_choose({declared}) {{\n",
+        ranges.trim_end_matches('\\')
+    );
+    match &one.rule {
+        Rule::Line { first, steps } => {
+            let mut macros = Scope::default();
+            let mut body = String::new();
+            for (from, step) in one.chain() {
+                let name = macros.claim(&format!("{}_below", ways[from]), &[""]).to_ascii_uppercase();
+                let _ =
+                    writeln!(text, "\n// `{}` below, `{}` from here on.", one.ways[from], one.ways[step.to]);
+                for line in
+                    step.interval_text().iter().chain([&step.loss_text()]).filter(|line| !line.is_empty())
+                {
+                    let _ = writeln!(text, "// {}.", line.replace("; ", ";\n// "));
+                }
+                let _ = writeln!(text, "#define {name} {}", number(step.at, kind));
+                let argument = &arguments[0];
+                let _ =
+                    write!(body, "    if ({argument} < {name}) {{\n        return {};\n    }}\n", ways[from]);
+            }
+            if steps.is_empty() {
+                body.extend(arguments.iter().map(|name| format!("    (void){name};\n")));
+            }
+            let last = steps.last().map_or(*first, |step| step.to);
+            text + &head + &format!("{body}    return {};\n}}\n", ways[last])
+        }
+        Rule::Table(table) => {
+            let told = format!("\n// {}.\n", table.told().replace("; ", ";\n// "));
+            text + &told + head.trim_start() + &tabled(table, &arguments, kind, (prefix, &ways))
+        }
+    }
+}
+
+/// Words that cannot name an argument, and what the function calls its own.
+const LOCALS: [&str; 38] = [
+    "auto",
+    "case",
+    "char",
+    "default",
+    "double",
+    "float",
+    "goto",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "short",
+    "signed",
+    "sizeof",
+    "switch",
+    "typedef",
+    "unsigned",
+    "void",
+    "volatile",
+    "inline",
+    "bool",
+    "class",
+    "new",
+    "delete",
+    "namespace",
+    "template",
+    "operator",
+    "private",
+    "public",
+    "this",
+    "linux",
+    "unix",
+    "splits",
+    "inputs",
+    "at",
+    "branches",
+    "cells",
+    "passed",
+];
+
+/// The questions, and what asks them.
+fn tabled(table: &Table, arguments: &[String], kind: &str, (prefix, ways): (&str, &[String])) -> String {
+    if table.splits.is_empty() {
+        let unused: String = arguments.iter().map(|name| format!("    (void){name};\n")).collect();
+        return format!("{unused}    return {};\n}}\n", ways[table.only]);
+    }
+    if let Some(grid) = table.grid(arguments.len()) {
+        return gridded(&grid, arguments, kind, prefix);
+    }
+    let branch = |branch: Branch| match branch {
+        Branch::Split(split) => split.to_string(),
+        Branch::Way(way) => format!("-1 - {}", ways[way]),
+    };
+    let count = table.splits.len();
+    // Which input, is it below this, the next question if it is, and if not; a negative one is a
+    // way.
+    let mut text = format!("    static const {kind} splits[{count}] = {{\n");
+    for split in &table.splits {
+        let _ = writeln!(text, "        {},", number(split.below, kind));
+    }
+    let _ = writeln!(text, "    }};\n    static const int branches[{count}][3] = {{");
+    for split in &table.splits {
+        let [below, above] = split.then.map(branch);
+        let asked = format!("{} < {}", arguments[split.input], number(split.below, kind));
+        let _ = writeln!(text, "        {{ {}, {below}, {above} }}, // {asked}", split.input);
+    }
+    text + &format!(
+        "    }};\n    const {kind} inputs[] = {{ {} }};\n    int at = 0;\n    while (at >= 0) {{\n        \
+         const int *next = branches[at];\n        at = inputs[next[0]] < splits[at] ? next[1] : next[2];\n    }}\n    \
+         return (enum {prefix}_way)(-1 - at);\n}}\n",
+        arguments.join(", ")
+    )
+}
+
+/// The grid, and what looks it up.
+fn gridded(grid: &Grid, arguments: &[String], kind: &str, prefix: &str) -> String {
+    let row = grid.cuts.last().map_or(1, |cuts| cuts.len() + 1);
+    let mut text = format!("    static const unsigned char cells[{}] = {{\n", grid.cells.len());
+    for cells in grid.cells.chunks(row) {
+        let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "        {},", cells.join(", "));
+    }
+    text += "    };\n    int at = 0, passed = 0;\n";
+    for (name, cuts) in arguments.iter().zip(&grid.cuts) {
+        if cuts.is_empty() {
+            let _ = writeln!(text, "    (void){name};");
+            continue;
+        }
+        let _ = writeln!(text, "    passed = 0;");
+        for cut in cuts {
+            let _ = writeln!(text, "    passed += {name} >= {};", number(*cut, kind));
+        }
+        let _ = writeln!(text, "    at = at * {} + passed;", cuts.len() + 1);
+    }
+    text + &format!("    return (enum {prefix}_way)cells[at];\n}}\n")
+}
+
+/// The type of all inputs.
+fn kind(one: &LibraryThresholds) -> &'static str {
+    match one.is_whole() {
+        false => "double",
+        true if one.inputs.iter().any(|input| input.low < 0.0) => "long long",
+        true => "unsigned long long",
+    }
+}
+
+fn number(value: f64, kind: &str) -> String {
+    if kind == "double" { format!("{value:?}") } else { format!("{value:.0}") }
+}

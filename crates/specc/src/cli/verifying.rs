@@ -1,0 +1,289 @@
+//! `specc verify`: whether committed models, thresholds or a constant still hold.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use strata_interchange::emit::thresholds::{self, LibraryThresholds, Thresholds};
+use strata_model::{ModelSet, count, percent};
+use strata_screen::{Failure, print, width, wrapped};
+use strata_select::Pin;
+
+use super::args::{Holding, Target, Verify};
+use super::folder::Lock;
+use super::measuring::Campaign;
+use super::{choosing, specs};
+use crate::competition::Competition;
+use crate::decisions::{Compared, Held, Moved};
+use crate::emit;
+use crate::lang::CheckedSpec;
+
+/// A model whose times are off by more than this factor, beside the others, has moved; or by as
+/// much more as its own verification was off.
+const MOVED: f64 = 1.25;
+
+/// Added to the seed.
+const FRESH: u64 = 1 << 32;
+
+/// `specc verify`.
+pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
+    let Verify { specs, models, holding, target, output } = asked;
+    let spec = specs::load(&specs.specs)?;
+    let set = choosing::read(models)?;
+    if target.nodes.len() > 1 {
+        return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
+    }
+    if set.libraries.is_empty() {
+        let why = format!("{}: it has no library, so that nothing is chosen by it", models.display());
+        return Err(Failure::Fault(why));
+    }
+    let subject = Subject::of(holding, &set, models)?;
+    let _lock = Lock::take(&output.output)?;
+    // Other inputs than those at which the calibration has decided.
+    let fresh = Target { seed: target.seed.wrapping_add(FRESH), ..target.clone() };
+    let campaign = Campaign::new(&spec, &fresh, &output.output)?;
+    let taken = |competition: &Competition, inputs: &[f64]| subject.held(competition, inputs);
+    let at = |library: &str| subject.at(library);
+    let held = match subject {
+        Subject::Models => None,
+        _ => Some(Held { taken: &taken, at: &at }),
+    };
+    let seconds = target.budget.as_secs_f64();
+    let timed = campaign.time_decisions(&set, seconds, holding.decisions as usize, held)?;
+    let mut judged = timed.map_or(Vec::new(), |(decisions, times)| decisions.compare(&set, &times, held));
+    judged.retain(|one| one.regret.is_some() && subject.is_about(&one.library));
+    if judged.is_empty() {
+        return Err(Failure::Fault(format!(
+            "{}: no choice could be timed: there is one way alone, the spec measures none, or the budget is short",
+            models.display()
+        )));
+    }
+    let results: Vec<Outcome> =
+        judged.into_iter().map(|one| Outcome::of(one, &set, holding, held.is_none())).collect();
+    let changes = changes(&spec, &set, &target.features.features, &campaign);
+    if holding.json {
+        let holds = results.iter().all(Outcome::holds);
+        let libraries: Vec<Value> = results.iter().map(Outcome::json).collect();
+        print(json!({ "holds": holds, "changes": changes, "libraries": libraries }))?;
+    } else {
+        let mut lines: Vec<String> = results.iter().flat_map(Outcome::lines).collect();
+        lines.extend(changes.iter().map(|change| format!("  {change}")));
+        print(lines.iter().map(|line| wrapped(line, width(), "    ")).collect::<Vec<_>>().join("\n"))?;
+    }
+    let broken: Vec<String> =
+        results.iter().filter(|one| !one.holds()).map(|one| one.compared.library.clone()).collect();
+    if broken.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Fault(subject.broken(&broken.join("`, `"))))
+}
+
+/// What is to hold.
+enum Subject {
+    Models,
+    Thresholds(Vec<LibraryThresholds>),
+    Constant(String),
+}
+
+impl Subject {
+    fn of(holding: &Holding, set: &ModelSet, models: &Path) -> Result<Self, Failure> {
+        if let Some(path) = &holding.thresholds {
+            let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+            let fault = |why: String| Failure::Fault(format!("{}: {why}", path.display()));
+            let sets = thresholds::read(&text).map_err(fault)?;
+            // Of several machines those of the models.
+            let is_ours = |one: &&Thresholds| one.platform == set.platform;
+            let ours = sets.iter().find(is_ours).or(sets.first());
+            let libraries = ours.map_or(Vec::new(), |one| one.libraries.clone());
+            if !libraries.iter().any(|one| set.library(&one.library).is_some()) {
+                return Err(fault(format!("it is about no library of {}", models.display())));
+            }
+            return Ok(Self::Thresholds(libraries));
+        }
+        let Some(text) = &holding.constant else { return Ok(Self::Models) };
+        let pin = Pin::parse(text).map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
+        let competition = choosing::competition(set, models, Some(pin.library))?;
+        if constant(&competition, &pin).is_none() {
+            let names: Vec<&str> = competition.candidates().iter().map(|row| row.name).collect();
+            return Err(Failure::Usage(format!(
+                "--constant: `{text}` is no candidate with all its parameters; `{}` has {}",
+                pin.library,
+                names.join(", ")
+            )));
+        }
+        Ok(Self::Constant(text.clone()))
+    }
+
+    /// What is said where it does not hold for these libraries.
+    fn broken(&self, libraries: &str) -> String {
+        match self {
+            Self::Models => {
+                format!("the choices by the models no longer hold for `{libraries}`: calibrate again")
+            }
+            Self::Thresholds(_) => {
+                format!("the thresholds no longer hold for `{libraries}`: calibrate and export again")
+            }
+            Self::Constant(pin) => {
+                format!("`{pin}` everywhere does not hold: `specc calibrate` says what is faster where")
+            }
+        }
+    }
+
+    fn is_about(&self, library: &str) -> bool {
+        match self {
+            Self::Models => true,
+            Self::Thresholds(libraries) => libraries.iter().any(|one| one.library == library),
+            Self::Constant(pin) => Pin::parse(pin).is_ok_and(|pin| pin.library == library),
+        }
+    }
+
+    /// The inputs of a library at which it says something.
+    fn at(&self, library: &str) -> Vec<(String, f64)> {
+        match self {
+            Self::Models | Self::Constant(_) => Vec::new(),
+            Self::Thresholds(libraries) => {
+                let one = libraries.iter().find(|one| one.library == library);
+                one.map_or(Vec::new(), |one| one.held.clone())
+            }
+        }
+    }
+
+    /// What is taken at inputs of a library.
+    fn held(&self, competition: &Competition, inputs: &[f64]) -> Option<(usize, Vec<i64>)> {
+        match self {
+            Self::Models => None,
+            Self::Constant(pin) => constant(competition, &Pin::parse(pin).ok()?),
+            Self::Thresholds(libraries) => {
+                let one = libraries.iter().find(|one| one.library == competition.name())?;
+                let value = |input: &thresholds::ThresholdInput| {
+                    let place = competition.inputs().iter().position(|name| *name == input.name)?;
+                    inputs.get(place).copied()
+                };
+                let values: Vec<f64> = one.inputs.iter().map(value).collect::<Option<_>>()?;
+                let way = one.ways.get(one.choose(&values))?;
+                let candidate = competition.candidates().iter().position(|row| row.name == way.candidate)?;
+                Some((candidate, way.parameters.iter().map(|(_, value)| *value).collect()))
+            }
+        }
+    }
+}
+
+/// What a pin names, if it is of this library and says all parameters.
+fn constant(competition: &Competition, pin: &Pin<'_>) -> Option<(usize, Vec<i64>)> {
+    (pin.library == competition.name()).then_some(())?;
+    let place = competition.candidates().iter().position(|row| row.name == pin.candidate)?;
+    let parameters = pin.parameters.to_vec();
+    (competition.declared(place)?.parameters.len() == parameters.len()).then_some((place, parameters))
+}
+
+/// What became of one library.
+struct Outcome {
+    compared: Compared,
+    /// What choices may lose.
+    accepted: f64,
+    /// Models that take what they no longer predict, with their ratio beside the others'.
+    moved: Vec<(Moved, f64)>,
+    /// By how much all models are off.
+    common: f64,
+}
+
+impl Outcome {
+    fn of(compared: Compared, set: &ModelSet, holding: &Holding, by_models: bool) -> Self {
+        let before = set.library(&compared.library).and_then(|library| library.regret.as_ref());
+        let before = before.filter(|_| by_models).map_or(0.0, |regret| regret.interval.1);
+        let mut ratios: Vec<f64> = compared.moved.iter().map(|one| one.ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        // The machine may be slower today. What that does to one model alone cannot be told apart.
+        let middle = [ratios.len().saturating_sub(1) / 2, ratios.len() / 2].map(|place| ratios.get(place));
+        let nearer = middle.into_iter().flatten().min_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
+        let common = nearer.copied().unwrap_or(1.0);
+        let beside = |one: &Moved| {
+            let off = set.model(&one.model).and_then(|model| model.mre_verify).unwrap_or(0.0);
+            let most = MOVED * (1.0 + off);
+            let (low, high) = (one.interval.0 / common, one.interval.1 / common);
+            (low > most || high < 1.0 / most).then(|| (one.clone(), one.ratio / common))
+        };
+        let moved = if by_models { compared.moved.iter().filter_map(beside).collect() } else { Vec::new() };
+        Self { accepted: holding.accept.max(before), moved, common, compared }
+    }
+
+    /// Whether no more is lost than is accepted, for all that noise tells, and no model moved.
+    fn holds(&self) -> bool {
+        let lost = self.compared.regret.as_ref().map_or(0.0, |regret| regret.interval.0);
+        lost <= self.accepted && self.moved.is_empty()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let Self { compared, accepted, moved, common } = self;
+        let mut lines = vec![compared.library.clone()];
+        if let Some(regret) = &compared.regret {
+            lines.push(format!("  {regret}"));
+            let told = match regret.interval.0 <= *accepted {
+                true => format!("that holds: up to {} is accepted", percent(*accepted)),
+                false => format!("that is more than the accepted {}", percent(*accepted)),
+            };
+            lines.push(format!("  {told}"));
+        }
+        if (common.ln()).abs() > MOVED.ln() {
+            lines.push(format!(
+                "  all models are off by a factor of {common:.2}: another machine, or a busy one"
+            ));
+        }
+        for (Moved { model, points, .. }, ratio) in moved {
+            let points = count(*points, "point", "points");
+            lines.push(format!(
+                "  {model} takes {ratio:.2} times what it predicts beside the others ({points})"
+            ));
+        }
+        lines
+    }
+
+    fn json(&self) -> Value {
+        let moved = self
+            .moved
+            .iter()
+            .map(|(one, ratio)| json!({ "model": one.model, "ratio": ratio, "points": one.points }));
+        let regret = self.compared.regret.as_ref().map(|regret| {
+            json!({
+                "inputs": regret.inputs,
+                "mean": regret.mean,
+                "interval": [regret.interval.0, regret.interval.1],
+                "worst": regret.worst,
+                "worst_at": regret.worst_at,
+            })
+        });
+        json!({
+            "library": self.compared.library,
+            "holds": self.holds(),
+            "regret": regret,
+            "accepted": self.accepted,
+            "common_ratio": self.common,
+            "moved": moved.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What has changed since the models were measured, in words.
+fn changes(spec: &CheckedSpec, set: &ModelSet, features: &[String], campaign: &Campaign<'_>) -> Vec<String> {
+    let mut changes = Vec::new();
+    if set.spec.as_ref().is_some_and(|known| known.sha256 != campaign.spec().sha256) {
+        changes.push("measured before this change of the spec: the text of it was another".to_owned());
+    }
+    match emit::code_hash(spec, features) {
+        Ok(_) if set.code_sha256.is_empty() => {
+            changes.push("the models do not say of which sources they were measured".to_owned());
+        }
+        Ok(now) if now != set.code_sha256 => changes.push(format!(
+            "measured before this change of the code: its sources were {}, now {}",
+            &set.code_sha256.get(..8).unwrap_or(&set.code_sha256),
+            &now[..8]
+        )),
+        _ => {}
+    }
+    let here = campaign.site();
+    if let (Some(known), Some(here)) = (&set.platform, here.platform())
+        && let Some(difference) = known.difference(here)
+    {
+        changes.push(format!("measured elsewhere: {difference}"));
+    }
+    changes
+}

@@ -1,0 +1,403 @@
+//! Decision tables, grown from what the ways of a library lose at random points.
+//!
+//! First as few ways are picked as suffice, then the inputs' ranges are split, each time where it
+//! saves most (Breiman et al. 1984, with the times lost in place of misclassified points). Of the
+//! tables that come about so the smallest is taken that loses little at other random points.
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+use strata_interchange::emit::thresholds::{Branch, Rule, Split, Table};
+use strata_select::Pin;
+
+use super::{Taken, place};
+use crate::competition::Competition;
+use crate::crossings::{self, Scale};
+use crate::decisions::pin;
+
+/// What a table may lose on average against the models.
+pub const LOSS: f64 = 0.01;
+
+/// At so many random points the loss is computed.
+pub const POINTS: usize = 10_000;
+
+/// At so many other points the table is grown.
+const GROWN: usize = 32_768;
+
+/// The most splits that are tried.
+const SPLITS: usize = 255;
+
+/// As many ways compete for a place in the table, and as many get one.
+const TRIED: usize = 64;
+const WAYS: usize = 24;
+
+/// The share of [`LOSS`] that a choice among the picked ways alone may lose.
+const PICKED: f64 = 0.2;
+
+/// The loss of a way that does not apply, or that no model covers, at a point.
+const NEVER: f64 = 10.0;
+
+/// Random points, and what ways lose there.
+struct Field {
+    /// The free inputs of each point.
+    values: Vec<Vec<f64>>,
+    /// By point, for each way.
+    losses: Vec<Vec<f64>>,
+}
+
+/// Draws points and asks for the times of ways there.
+struct Asked<'a> {
+    competition: &'a Competition,
+    inputs: Vec<f64>,
+    free: &'a [usize],
+    scales: Vec<Scale>,
+}
+
+/// The table of a library over the inputs `free`.
+///
+/// # Errors
+/// What stands in the way, in words.
+pub(super) fn table(
+    competition: &Competition,
+    fixed: &[(String, f64)],
+    free: &[usize],
+) -> Result<(Vec<Taken>, Rule), String> {
+    let value = |name: &String| fixed.iter().find(|(held, _)| held == name).map_or(0.0, |(_, value)| *value);
+    let asked = Asked {
+        competition,
+        inputs: competition.inputs().iter().map(value).collect(),
+        free,
+        scales: free.iter().map(|input| crossings::scale(competition, *input)).collect::<Result<_, _>>()?,
+    };
+    let (points, chosen) = asked.points(1, GROWN);
+    if points.is_empty() {
+        return Err(format!("no model of `{}` covers any of {GROWN} random points", competition.name()));
+    }
+    let mut counted: Vec<(Taken, usize)> = Vec::new();
+    for (way, _) in &chosen {
+        match counted.iter_mut().find(|(known, _)| known == way) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((way.clone(), 1)),
+        }
+    }
+    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counted.truncate(TRIED);
+    let tried: Vec<Taken> = counted.into_iter().map(|(way, _)| way).collect();
+    let all = asked.field(points, &chosen, &tried);
+    let picked = pick(&all.losses, tried.len());
+    let ways: Vec<Taken> = picked.iter().map(|place| tried[*place].clone()).collect();
+    let losses = all.losses.iter().map(|row| picked.iter().map(|place| row[*place]).collect()).collect();
+    let tree = Tree::grow(&Field { losses, ..all }, &asked.scales);
+    let (points, chosen) = asked.points(2, POINTS);
+    let table = tree.smallest(&asked.field(points, &chosen, &ways));
+    Ok(used(&ways, table))
+}
+
+impl Asked<'_> {
+    /// Random points that a model covers, with what is chosen there and how long it takes.
+    fn points(&self, seed: u64, count: usize) -> (Vec<Vec<f64>>, Vec<(Taken, f64)>) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let (mut points, mut chosen) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let point: Vec<f64> = self.scales.iter().map(|scale| scale.at(random.random())).collect();
+            let Ok(choice) = self.competition.choose(&self.at(&point), None) else { continue };
+            let Some(seconds) = choice.expected else { continue };
+            chosen.push(((choice.index, choice.parameters.to_vec()), seconds.get()));
+            points.push(point);
+        }
+        (points, chosen)
+    }
+
+    /// All inputs of the library.
+    fn at(&self, point: &[f64]) -> Vec<f64> {
+        let mut inputs = self.inputs.clone();
+        for (input, value) in self.free.iter().zip(point) {
+            inputs[*input] = *value;
+        }
+        inputs
+    }
+
+    fn field(&self, values: Vec<Vec<f64>>, chosen: &[(Taken, f64)], ways: &[Taken]) -> Field {
+        let lost = |(point, (_, best)): (&Vec<f64>, &(Taken, f64))| -> Vec<f64> {
+            let inputs = self.at(point);
+            ways.iter().map(|way| self.loss(&inputs, way, *best)).collect()
+        };
+        let losses = values.iter().zip(chosen).map(lost).collect();
+        Field { values, losses }
+    }
+
+    fn loss(&self, inputs: &[f64], (candidate, parameters): &Taken, best: f64) -> f64 {
+        let expected = self.competition.expected(*candidate, inputs, parameters);
+        let Some(seconds) = expected.filter(|_| self.allows(inputs, *candidate, parameters)) else {
+            return NEVER;
+        };
+        (seconds / best - 1.0).clamp(0.0, NEVER)
+    }
+
+    /// Whether the parameters may have these values there.
+    fn allows(&self, inputs: &[f64], candidate: usize, parameters: &[i64]) -> bool {
+        let declared = self.competition.declared(candidate);
+        if declared.is_none_or(|declared| declared.parameters.iter().all(|one| one.is_constant())) {
+            return true;
+        }
+        let name = pin(self.competition.candidates()[candidate].name, parameters);
+        let text = format!("{}={name}", self.competition.name());
+        Pin::parse(&text).is_ok_and(|pin| self.competition.choose(inputs, Some(pin)).is_ok())
+    }
+}
+
+/// The places of as few ways as suffice, those that save most first.
+fn pick(losses: &[Vec<f64>], count: usize) -> Vec<usize> {
+    let mut picked: Vec<usize> = Vec::new();
+    let mut least = vec![f64::INFINITY; losses.len()];
+    while picked.len() < count.min(WAYS) {
+        let with = |way: &usize| -> f64 {
+            losses.iter().zip(&least).map(|(row, least)| row[*way].min(*least)).sum()
+        };
+        let others = (0..count).filter(|way| !picked.contains(way));
+        let Some(best) = others.min_by(|a, b| with(a).total_cmp(&with(b))) else { break };
+        least.iter_mut().zip(losses).for_each(|(least, row)| *least = least.min(row[best]));
+        picked.push(best);
+        if least.iter().sum::<f64>() <= PICKED * LOSS * losses.len() as f64 {
+            break;
+        }
+    }
+    picked
+}
+
+/// All tables of one growth: that after any number of splits.
+struct Tree {
+    nodes: Vec<Node>,
+    splits: usize,
+}
+
+struct Node {
+    /// What is taken as long as it is not split.
+    way: usize,
+    split: Option<Grown>,
+}
+
+#[derive(Clone, Copy)]
+struct Grown {
+    /// How many splits came before.
+    order: usize,
+    input: usize,
+    below: f64,
+    /// The nodes below and above.
+    then: [usize; 2],
+}
+
+/// A split that could be made.
+struct Possible {
+    saved: f64,
+    input: usize,
+    below: f64,
+}
+
+impl Tree {
+    fn grow(field: &Field, scales: &[Scale]) -> Self {
+        let all: Vec<usize> = (0..field.values.len()).collect();
+        let mut tree = Self { nodes: vec![Node { way: field.best(&all), split: None }], splits: 0 };
+        let mut leaves = vec![(0, field.split(&all, scales), all)];
+        while tree.splits < SPLITS {
+            let saved =
+                |possible: &Option<Possible>| possible.as_ref().map_or(0.0, |possible| possible.saved);
+            let best = (0..leaves.len()).max_by(|a, b| saved(&leaves[*a].1).total_cmp(&saved(&leaves[*b].1)));
+            let Some(best) = best.filter(|best| saved(&leaves[*best].1) > 0.0) else { break };
+            let (node, possible, points) = leaves.swap_remove(best);
+            let Some(Possible { input, below, .. }) = possible else { break };
+            let (low, high): (Vec<usize>, Vec<usize>) =
+                points.into_iter().partition(|point| field.values[*point][input] < below);
+            let then = [tree.nodes.len(), tree.nodes.len() + 1];
+            tree.nodes[node].split = Some(Grown { order: tree.splits, input, below, then });
+            tree.splits += 1;
+            for points in [low, high] {
+                leaves.push((tree.nodes.len(), field.split(&points, scales), points.clone()));
+                tree.nodes.push(Node { way: field.best(&points), split: None });
+            }
+        }
+        tree
+    }
+
+    /// The smallest table that loses no more than [`LOSS`] in this field, or the one that loses
+    /// least.
+    fn smallest(&self, field: &Field) -> Table {
+        let count = field.losses.len().max(1) as f64;
+        let losses: Vec<(f64, f64)> = (0..=self.splits)
+            .map(|size| {
+                let all =
+                    field.values.iter().zip(&field.losses).map(|(values, row)| row[self.way(values, size)]);
+                all.fold((0.0, 0.0), |(sum, most): (f64, f64), loss| (sum + loss / count, most.max(loss)))
+            })
+            .collect();
+        let size = losses
+            .iter()
+            .position(|(mean, _)| *mean <= LOSS)
+            .or_else(|| (0..losses.len()).min_by(|a, b| losses[*a].0.total_cmp(&losses[*b].0)));
+        let size = size.unwrap_or(0);
+        let mut table = Table {
+            only: self.nodes[0].way,
+            splits: Vec::new(),
+            loss: losses[size].0,
+            worst: losses[size].1,
+            points: field.values.len(),
+        };
+        if let Branch::Way(way) = self.write(0, size, &mut table.splits) {
+            table.only = way;
+        }
+        table
+    }
+
+    /// The way after so many splits.
+    fn way(&self, values: &[f64], size: usize) -> usize {
+        let mut at = 0;
+        while let Some(split) = self.nodes[at].split.filter(|split| split.order < size) {
+            at = split.then[usize::from(values[split.input] >= split.below)];
+        }
+        self.nodes[at].way
+    }
+
+    /// Writes a node and what is below it.
+    fn write(&self, node: usize, size: usize, splits: &mut Vec<Split>) -> Branch {
+        let Some(grown) = self.nodes[node].split.filter(|split| split.order < size) else {
+            return Branch::Way(self.nodes[node].way);
+        };
+        let place = splits.len();
+        splits.push(Split { input: grown.input, below: grown.below, then: [Branch::Split(place); 2] });
+        let then = grown.then.map(|node| self.write(node, size, splits));
+        if let [Branch::Way(low), Branch::Way(high)] = then
+            && low == high
+        {
+            splits.pop();
+            return Branch::Way(low);
+        }
+        splits[place].then = then;
+        Branch::Split(place)
+    }
+}
+
+impl Field {
+    fn sums<'a>(&self, points: impl Iterator<Item = &'a usize>) -> Vec<f64> {
+        let mut sums = vec![0.0; self.losses.first().map_or(0, Vec::len)];
+        for point in points {
+            sums.iter_mut().zip(&self.losses[*point]).for_each(|(sum, loss)| *sum += loss);
+        }
+        sums
+    }
+
+    /// The way that loses least at these points.
+    fn best(&self, points: &[usize]) -> usize {
+        let sums = self.sums(points.iter());
+        (0..sums.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap_or(0)
+    }
+
+    /// The split of these points that promises to save most.
+    ///
+    /// One split alone saves nothing where another way is better in the middle of a range only: so
+    /// the best band of an input counts, for half of what it saves, as does the middle of the widest
+    /// input, for little.
+    fn split(&self, points: &[usize], scales: &[Scale]) -> Option<Possible> {
+        let all = self.sums(points.iter());
+        let taken = self.best(points);
+        let together = all[taken];
+        // Sums of differences are not exact.
+        let least = 1e-9 * together;
+        let mut best: Option<Possible> = None;
+        let mut consider = |saved: f64, input: usize, below: f64| {
+            if saved > least && best.as_ref().is_none_or(|best| saved > best.saved) {
+                best = Some(Possible { saved, input, below });
+            }
+        };
+        for (input, scale) in scales.iter().enumerate() {
+            let mut sorted = points.to_vec();
+            let value = |point: usize| self.values[point][input];
+            sorted.sort_by(|a, b| value(*a).total_cmp(&value(*b)));
+            let mut bands: Vec<Band> = vec![Band::default(); all.len()];
+            let mut low = vec![0.0; all.len()];
+            let mut begins = scale.low;
+            for (place, point) in sorted.iter().enumerate() {
+                let row = &self.losses[*point];
+                low.iter_mut().zip(row).for_each(|(low, loss)| *low += loss);
+                for (band, loss) in bands.iter_mut().zip(row) {
+                    band.gains += row[taken] - loss;
+                }
+                let here = value(*point);
+                let next = sorted.get(place + 1).map(|next| value(*next));
+                if next == Some(here) {
+                    continue;
+                }
+                let ends = next.map(|next| between(scale, here, next));
+                bands.iter_mut().for_each(|band| band.close(begins, ends));
+                let Some(ends) = ends else { break };
+                begins = ends;
+                let smallest = |sums: &mut dyn Iterator<Item = f64>| sums.fold(f64::INFINITY, f64::min);
+                let below = smallest(&mut low.iter().copied());
+                let above = smallest(&mut all.iter().zip(&low).map(|(all, low)| all - low));
+                consider(together - below - above, input, ends);
+            }
+            let inner = (value(sorted[0]), value(sorted[sorted.len() - 1]));
+            for Band { most, from, to, .. } in bands {
+                let is_inside = |at: &f64| *at > inner.0 && *at <= inner.1;
+                if let Some(at) = [Some(from), to].into_iter().flatten().find(is_inside) {
+                    consider(0.5 * most, input, at);
+                }
+            }
+            if inner.0 < inner.1 {
+                let share = scale.share(inner.0, inner.1).min(1.0);
+                consider(MIDDLE * share * together, input, between(scale, inner.0, inner.1));
+            }
+        }
+        best
+    }
+}
+
+/// What a split in the middle of an input counts for, of what is lost.
+const MIDDLE: f64 = 0.02;
+
+/// The range of values in which another way saves most (Kadane's algorithm).
+#[derive(Clone, Copy, Debug, Default)]
+struct Band {
+    /// Saved at the value that is looked at.
+    gains: f64,
+    /// Saved by the band that ends here, and where it begins.
+    here: f64,
+    begins: f64,
+    /// Saved by the best band, and where it lies; to the end where there is no value.
+    most: f64,
+    from: f64,
+    to: Option<f64>,
+}
+
+impl Band {
+    /// Takes in the value between two places.
+    fn close(&mut self, begins: f64, ends: Option<f64>) {
+        if self.here <= 0.0 {
+            (self.here, self.begins) = (0.0, begins);
+        }
+        self.here += std::mem::take(&mut self.gains);
+        if self.here > self.most {
+            (self.most, self.from, self.to) = (self.here, self.begins, ends);
+        }
+    }
+}
+
+/// A value above the first and at most the second.
+fn between(scale: &Scale, low: f64, high: f64) -> f64 {
+    let middle = if scale.is_wide() { (low * high).sqrt() } else { f64::midpoint(low, high) };
+    let middle = if scale.whole { middle.ceil() } else { middle };
+    if middle > low && middle <= high { middle } else { high }
+}
+
+/// The ways that a table names, and the table with their places.
+fn used(ways: &[Taken], mut table: Table) -> (Vec<Taken>, Rule) {
+    let mut kept = Vec::new();
+    let mut renamed = |way: usize| place(&mut kept, ways[way].clone());
+    for split in &mut table.splits {
+        for branch in &mut split.then {
+            if let Branch::Way(way) = branch {
+                *way = renamed(*way);
+            }
+        }
+    }
+    table.only = if table.splits.is_empty() { renamed(table.only) } else { 0 };
+    (kept, Rule::Table(table))
+}

@@ -1,0 +1,101 @@
+//! What a program holds instead of models: thresholds along one input, a decision table over
+//! several.
+
+mod grow;
+
+use strata_interchange::emit::thresholds::{
+    LibraryThresholds, Rule, Threshold, ThresholdInput, ThresholdWay,
+};
+use strata_model::ModelSet;
+
+use crate::competition::Competition;
+use crate::crossings;
+use crate::crossovers::{self, Evidence};
+
+pub use grow::{LOSS, POINTS};
+
+/// The thresholds of a library with the inputs in `fixed` held; a table where several inputs are
+/// left, and constants where one is. Inputs without a range in the models are an error.
+///
+/// # Errors
+/// What stands in the way, in words.
+pub fn of(
+    set: &ModelSet,
+    competition: &Competition,
+    fixed: &[(String, f64)],
+    evidence: &Evidence,
+) -> Result<LibraryThresholds, String> {
+    let names = competition.inputs();
+    let free: Vec<usize> =
+        (0..names.len()).filter(|input| fixed.iter().all(|(name, _)| *name != names[*input])).collect();
+    let mut inputs = Vec::new();
+    for input in &free {
+        let scale = crossings::scale(competition, *input)?;
+        let (low, high) = (scale.low, scale.high);
+        inputs.push(ThresholdInput { name: names[*input].clone(), whole: scale.whole, low, high });
+    }
+    let (ways, rule) = match free.as_slice() {
+        [_] => line(set, competition, fixed, evidence)?,
+        several => grow::table(competition, fixed, several)?,
+    };
+    let way = |(candidate, parameters): &(usize, Vec<i64>)| {
+        let names = competition.declared(*candidate).map_or(&[][..], |declared| &declared.parameters);
+        let names = names.iter().map(|parameter| parameter.name.clone());
+        ThresholdWay {
+            candidate: competition.candidates()[*candidate].name.to_owned(),
+            parameters: names.zip(parameters.iter().copied()).collect(),
+        }
+    };
+    Ok(LibraryThresholds {
+        library: competition.name().to_owned(),
+        nodes: competition.nodes(),
+        inputs,
+        held: fixed.to_vec(),
+        ways: ways.iter().map(way).collect(),
+        rule,
+    })
+}
+
+/// A candidate with its parameters.
+type Taken = (usize, Vec<i64>);
+
+/// The place of a way, which is added where it is not there yet.
+fn place(ways: &mut Vec<Taken>, way: Taken) -> usize {
+    ways.iter().position(|known| *known == way).unwrap_or_else(|| {
+        ways.push(way);
+        ways.len() - 1
+    })
+}
+
+/// Constants along the only input that is left.
+fn line(
+    set: &ModelSet,
+    competition: &Competition,
+    fixed: &[(String, f64)],
+    evidence: &Evidence,
+) -> Result<(Vec<Taken>, Rule), String> {
+    let found = crossovers::compute(set, competition, fixed, None, evidence)?;
+    let Some(chain) = found.lines.first() else { return Err("nothing is chosen".to_owned()) };
+    let mut ways = Vec::new();
+    let mut steps = Vec::new();
+    let mut first = None;
+    for segment in &chain.segments {
+        let to = place(&mut ways, (segment.way.candidate, segment.way.taken.clone()));
+        if first.is_none() {
+            first = Some(to);
+            continue;
+        }
+        let known = chain.crossovers.iter().find(|one| one.at == segment.from);
+        steps.push(Threshold {
+            at: segment.from,
+            to,
+            interval: known.and_then(|one| one.interval),
+            flat: known.and_then(|one| one.flat),
+            off_by_two: known.map_or([None; 2], |one| one.off_by_two),
+        });
+    }
+    // Where no model covers a side the same may be taken on both.
+    let mut before = first.unwrap_or(0);
+    steps.retain(|step| std::mem::replace(&mut before, step.to) != step.to);
+    Ok((ways, Rule::Line { first: first.unwrap_or(0), steps }))
+}

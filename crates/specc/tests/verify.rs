@@ -1,0 +1,134 @@
+//! `specc verify`: models, thresholds and constants of a package that is calibrated, and then
+//! changed. What is measured are times that its code makes up, so that nothing depends on the
+//! machine's.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// What other tests have built for release needs not be built again.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+}
+
+/// Exit status, standard output and standard error of a program in a folder.
+fn run(folder: &Path, program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target())
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
+        .env_remove("STRATA_PIN")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Times of two ways, the second of which has `slope` nanoseconds for each of `n`.
+fn library(slope: f64) -> String {
+    format!(
+        "//! Two ways.\n\n/// Up to some 500.\npub fn few(n: usize) -> f64 {{ 1e-6 + 10e-9 * n as f64 }}\n\n\
+         /// From there on.\npub fn many(n: usize) -> f64 {{ 5e-6 + {slope:?}e-9 * n as f64 }}\n"
+    )
+}
+
+const SPEC: &str = "use verified::{few, many};
+
+model Few(n) {
+    for e in 8..=32
+    let n = floor(pow(2, e/2))
+    sample { few(n) }
+    terms n
+}
+
+model Many(n) {
+    for e in 8..=32
+    let n = floor(pow(2, e/2))
+    sample { many(n) }
+    terms n
+}
+
+library ways(n) {
+    candidate few = Few(n)
+    candidate many = Many(n)
+}
+";
+
+#[test]
+fn models_thresholds_and_constants_hold_until_the_code_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = folder.path().join("verified");
+    fs::create_dir_all(package.join("src")).unwrap();
+    let select = fs::canonicalize(Path::new(ROOT).join("crates/select")).unwrap();
+    // So that what the workspace's own profiling programs have built serves here too.
+    let workspace = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
+    let profile = workspace.split("\n\n").find(|part| part.starts_with("[profile.release]")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"verified\"\nedition = \"2024\"\n\n[dependencies]\nstrata-select = {{ path = {select:?} \
+         }}\n\n{profile}\n"
+    );
+    fs::write(package.join("Cargo.toml"), manifest).unwrap();
+    fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
+    fs::write(package.join("src/lib.rs"), library(3.0)).unwrap();
+    fs::write(package.join("ways.spec"), SPEC).unwrap();
+    let specc = |arguments: &[&str]| run(&package, env!("CARGO_BIN_EXE_specc"), arguments);
+    let (status, out, err) =
+        specc(&["calibrate", "ways.spec", "--nodes", "1", "--budget", "2s", "-o", "made"]);
+    assert_eq!(status, Some(0), "{out}\n{err}");
+    fs::copy(package.join("made/models.toml"), package.join("models.toml")).unwrap();
+    let (status, _, err) =
+        specc(&["export", "made/models.toml", "--to", "thresholds", "-o", "src/thresholds.rs"]);
+    assert_eq!(status, Some(0), "{err}");
+    let verify = |more: &[&str]| {
+        let fixed = ["verify", "ways.spec", "--nodes", "1", "--budget", "1s", "-o", "checked", "--models"];
+        specc(&[&fixed, &["models.toml"][..], more].concat())
+    };
+
+    let (status, out, err) = verify(&[]);
+    assert_eq!(status, Some(0), "{out}\n{err}");
+    assert!(out.contains("choices lose 0 %") && out.contains("at 20 fresh inputs"), "{out}");
+    // The constants have been written beside the code since then.
+    assert!(out.contains("measured before this change of the code"), "{out}");
+    fs::remove_file(package.join("src/thresholds.rs")).unwrap();
+    let (status, out, err) = verify(&[]);
+    assert!(status == Some(0) && !out.contains("before this change"), "{out}\n{err}");
+    let thresholds = package.join("here.json").display().to_string();
+    specc(&["export", "made/models.toml", "--to", "thresholds-json", "-o", &thresholds]);
+    let (status, out, err) = verify(&["--thresholds", &thresholds]);
+    assert_eq!(status, Some(0), "{out}\n{err}");
+    let (status, out, err) = verify(&["--constant", "ways=few"]);
+    assert!(status == Some(1) && out.contains("more than the accepted 5 %"), "{out}\n{err}");
+    assert!(err.contains("`ways=few` everywhere"), "{err}");
+    let (status, _, err) = verify(&["--constant", "ways=fewer"]);
+    assert!(status == Some(2) && err.contains("`ways` has few, many"), "{err}");
+    let (status, _, err) = verify(&["--thresholds", "ways.spec"]);
+    assert!(status == Some(1) && err.contains("neither thresholds"), "{err}");
+
+    // Now it is never the faster one.
+    fs::write(package.join("src/lib.rs"), library(40.0)).unwrap();
+    for more in [&[][..], &["--thresholds", &thresholds]] {
+        let (status, out, err) = verify(more);
+        assert!(status == Some(1) && out.contains("more than the accepted 5 %"), "{more:?} {out}\n{err}");
+        assert!(out.contains("measured before this change of the code"), "{out}");
+        assert!(err.contains("no longer hold for `ways`"), "{err}");
+        // Of two models that moved apart either may be the one that did.
+        let moved = out.contains(" times what it predicts beside the others (20 points)");
+        assert_eq!(moved, more.is_empty(), "{out}");
+    }
+    let (status, out, _) = verify(&["--json"]);
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(status == Some(1) && found["holds"] == false && found["changes"][0].is_string(), "{out}");
+    let (status, out, err) = verify(&["--constant", "ways=few"]);
+    assert_eq!(status, Some(0), "{out}\n{err}");
+    // A change of the spec is said as well.
+    fs::write(package.join("ways.spec"), SPEC.replace("..=32", "..=30")).unwrap();
+    let (_, out, _) = verify(&["--constant", "ways=few"]);
+    assert!(out.contains("measured before this change of the spec"), "{out}");
+}
