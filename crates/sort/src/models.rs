@@ -74,7 +74,7 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
 //! samples  sha256 f48fbf12ac4f4fcd8722ddf448a64285b52c64eb7877dac8a4e73e4fbf57a32d
-//! models   sha256 630a689ed13f8b183401a74c982f1e76627b88cd37b353997e6d806d4afdb8d0
+//! models   sha256 881502d2dab99b0d654c8ff6e1364bf7c8af3e644793703c1df95cf611a78b13
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -86,7 +86,7 @@ pub mod threads_4 {
 //!     valid for nothing
 //! Quick: not known: `quick` of library `sort` requires P>=8
 //!     valid for nothing
-//! Radix: doubtful, rank 12 of 12, condition 5.3e0; held-out error 8.2 % (60 of 1407 samples)
+//! Radix: doubtful, rank 12 of 12, condition 4.7e0; held-out error 8.6 % (60 of 1407 samples)
 //!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
 //! SampleSort: doubtful, rank 15 of 15, condition 1.1e2; held-out error 11 % (60 of 1131 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
@@ -129,27 +129,27 @@ fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((width / bits).ceil() * keys.sqrt()) * 1.0_f64.max(p / 2.0), keys * 1.0_f64.max(p / 2.0),
-        (keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0),
-        ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0)])
+        ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        (0.0_f64.max(keys - 393.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)])
 }
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
-    terms: radix, quantile: 1.9617425515028584, noise: Variance::Relative(0.020564923642685463), own: Variance::Relative(0.010350889454016264),
-    coefficients: &[6.824783309234184e-7, 1.1040452317677945e-6, 2.9461365560111767e-6,
-        6.545670627892367e-7, 4.370454048989994e-6, 6.530755161906205e-10, 1.5381776956438e-8,
-        2.1580257065326987e-9, 8.603345283680403e-9, 5.540796643115567e-10, 1.9883689909345243e-9,
-        8.052714103683485e-10],
-    factor: &[1.61504e-8, -1.4071e-8, 9.99192e-9, 3.40833e-9, 7.19134e-10, -2.74586e-12,
-        1.8157e-11, -4.79098e-13, -5.11212e-10, -6.18203e-12, 6.72195e-12, -1.85691e-13, 5.93438e-8,
-        -5.73435e-8, -2.2839e-8, 2.25674e-8, 1.85766e-13, -3.18628e-12, -8.33991e-14, -2.67903e-11,
-        -3.47545e-12, 2.30452e-12, -7.79282e-13, 2.05052e-7, -1.51492e-10, -1.02472e-7, -7.88334e-14,
-        1.30423e-12, 3.70383e-12, -1.02743e-11, -3.04408e-12, 1.83829e-12, -2.73811e-13, 2.49752e-8,
-        -1.65936e-8, 1.98041e-12, -1.36256e-10, -5.68484e-12, -1.77542e-10, -5.4206e-13, 2.8058e-12,
-        -3.47005e-12, 8.43102e-8, 1.17702e-12, -2.62507e-11, -1.42348e-11, -6.33148e-11, -1.44075e-13,
-        9.43375e-13, -2.5929e-12, 3.2128e-11, 1.54191e-11, -1.19576e-11, -1.9435e-10, 4.11231e-13,
-        6.05263e-13, 4.30309e-13, 6.32101e-10, -5.04313e-11, -6.96971e-11, 1.19969e-12, 3.71102e-13,
-        -3.79706e-12, 7.61806e-11, -4.58209e-11, 5.01863e-13, 4.02368e-13, -1.84548e-12, 6.78124e-10,
-        4.37954e-12, -1.24744e-11, 5.00599e-12, 3.34417e-11, -1.84661e-11, -1.54047e-12, 1.72383e-11,
-        -1.72383e-11, 1.92801e-11],
+    terms: radix, quantile: 1.9617438859512792, noise: Variance::Relative(0.018216425109959206), own: Variance::Relative(0.012075820940852196),
+    coefficients: &[6.259849672069219e-7, 1.1788002287006797e-6, 2.8690653394574087e-6,
+        6.31863675943422e-7, 4.403476862681596e-6, 6.221198319845969e-10, 1.5657120954332773e-8,
+        2.131324942811163e-9, 3.174872100905744e-8, 6.043432234031093e-10, 7.907405478984861e-10,
+        1.90238960141871e-9],
+    factor: &[1.65633e-8, -1.48229e-8, 1.02449e-8, 4.01726e-9, 3.93698e-11, -1.85136e-12,
+        1.22012e-11, -4.55836e-13, -5.62405e-10, -6.12499e-12, 4.66833e-13, 5.71766e-12, 5.96853e-8,
+        -5.76484e-8, -2.3164e-8, 2.28608e-8, 7.93753e-14, -1.49594e-12, -1.06899e-13, 8.36477e-12,
+        -3.58033e-12, -7.90937e-13, 2.34609e-12, 2.04657e-7, -1.72017e-10, -1.02381e-7, -1.11195e-13,
+        1.55508e-12, 3.6918e-12, 9.58109e-12, -2.94661e-12, -2.37739e-13, 1.68544e-12, 2.52642e-8,
+        -1.66917e-8, 2.1016e-12, -1.35285e-10, -5.70825e-12, -1.70306e-10, -3.49897e-13, -3.79666e-12,
+        2.83845e-12, 8.42232e-8, 1.09655e-12, -2.50706e-11, -1.4163e-11, -4.3187e-11, -7.55983e-14,
+        -2.68396e-12, 1.02567e-12, 3.17888e-11, 1.39283e-11, -1.17178e-11, -2.19407e-10, 6.62484e-13,
+        6.39522e-13, 1.84331e-13, 6.3024e-10, -5.01017e-11, -5.01576e-11, 1.18075e-12, -3.99478e-12,
+        6.61546e-13, 7.583e-11, -4.16848e-11, 5.66284e-13, -1.86601e-12, 3.9946e-13, 7.34442e-10,
+        -4.98559e-12, -3.76388e-13, 1.14505e-13, 3.30427e-11, -1.08906e-12, -1.89054e-11, 2.65182e-11,
+        -1.31879e-11, 1.43615e-11],
 });
 
 fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -209,7 +209,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "630a689ed13f8b183401a74c982f1e76627b88cd37b353997e6d806d4afdb8d0",
+    digest: "881502d2dab99b0d654c8ff6e1364bf7c8af3e644793703c1df95cf611a78b13",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

@@ -25,6 +25,9 @@ use crate::stats::t_quantile;
 pub(super) const MOST: usize = 12;
 /// The number of leading terms. The others among the compared are those that matter beside all.
 const LEADING: usize = MOST / 2;
+/// With so many samples for each term, how much it matters beside all others is sure enough:
+/// Peduzzi et al., *A simulation study of the number of events per variable* (1996).
+const ENOUGH_EACH: f64 = 10.0;
 /// A column of which a smaller share is left beside others depends on them.
 const LEAST_LEFT: f64 = 1e-9;
 /// Sets whose costs differ by less are equal, since some of their terms depend on each other. Of
@@ -34,9 +37,13 @@ const TIE: f64 = 1e-6;
 
 /// The terms that explain most, each beside those before it. Beside many irrelevant terms a true one
 /// can look weak, because several of these together are alike to it: a constant, beside positive
-/// columns. Pati, Rezaiifar and Krishnaprasad, *Orthogonal matching pursuit* (1993).
+/// columns. Pati, Rezaiifar and Krishnaprasad, *Orthogonal matching pursuit* (1993). With
+/// [`ENOUGH_EACH`] samples a term none needs to lead.
 pub(super) fn leading(step: &Step) -> Vec<usize> {
     let Some(solution) = &step.solution else { return Vec::new() };
+    if step.samples >= ENOUGH_EACH * step.active.len() as f64 {
+        return Vec::new();
+    }
     let mut columns = step.rows.clone().qr().r();
     let mut left = &columns * &solution.coefficients;
     let whole: Vec<f64> = columns.column_iter().map(|column| column.norm()).collect();
