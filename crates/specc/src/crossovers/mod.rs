@@ -1,10 +1,10 @@
 //! Crossovers: the places where the choice changes along an input as numbers that a program may
 //! hold, each with an interval and with what other numbers would lose.
 //!
-//! The places are those of [`crossings`](crate::crossings). An interval comes from the samples where
+//! The places are those of [`crossings`]. An interval comes from the samples where
 //! they lie beside the models: the coefficients are drawn as a repetition of the measurement would
-//! give them ([`spread`]). Where both ways were timed at the same values, the number that GMP's
-//! `tuneup` would take of these timings stands beside ours ([`tuneup`]).
+//! give them. Where both ways were timed at the same values, the number that GMP's
+//! `tuneup` would take of these timings stands beside ours.
 
 mod measured;
 mod pair;
