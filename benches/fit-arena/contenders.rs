@@ -40,6 +40,7 @@ impl Question<'_> {
     /// Strata's fit, with the named terms or with none; every repetition is a sample.
     pub(crate) fn strata(&self, named: bool) -> Answer {
         let samples = ModelSamples {
+            unit: strata_model::Unit::SECONDS,
             name: "m".into(),
             columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
             fit: String::new(),

@@ -1,6 +1,6 @@
 //! Why a model could not be fitted; each error names the model, the place and the remedy.
 
-use strata_model::count;
+use strata_model::{count, percent};
 use thiserror::Error;
 
 /// Why there is no model. A model with bad predictions is not an error: it gets a verdict.
@@ -49,6 +49,35 @@ pub enum FitError {
         model: String,
         /// How many different points there are.
         points: usize,
+    },
+    /// Too few samples were held out for an upper bound.
+    #[error(
+        "model `{model}` has {} held out, but to lie above {} of all with {} confidence takes {needed}: hold out more \
+         (`--hold-out 50%`), measure more often, or ask for a smaller share",
+        count(*held_out, "sample", "samples"),
+        percent(*share),
+        percent(*confidence),
+    )]
+    TooFewHeldOut {
+        /// The model.
+        model: String,
+        /// How many samples are held out.
+        held_out: usize,
+        /// How many are needed at least.
+        needed: usize,
+        /// The share that the bound is to cover.
+        share: f64,
+        /// With which confidence.
+        confidence: f64,
+    },
+    /// No multiple of the terms is above the samples.
+    #[error(
+        "model `{model}`: no multiple of its terms lies above the held-out samples, as they are all zero at some of them: allow \
+         a constant, or name a term"
+    )]
+    NoBound {
+        /// The model.
+        model: String,
     },
     /// A term is infinite or not a number at a sample.
     #[error(

@@ -8,6 +8,7 @@ use strata_model::percent;
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
+use crate::bound;
 use crate::correction;
 use crate::design::{self, CONSTANT, Design, Part};
 use crate::domain::Domain;
@@ -38,7 +39,7 @@ pub fn fit_model(
     options.check()?;
     // Named terms with a correction take precedence over a search: found terms may follow the
     // measured values and be far off between them.
-    if options.search == Search::WhenNeeded && !structure.parameters.is_empty() {
+    if options.search == Search::WhenNeeded && !structure.parameters.is_empty() && options.upper.is_none() {
         let named = FitOptions { search: Search::Never, ..*options };
         let named =
             best_terms(samples, structure, &named, lookup).map(|named| named.judged(structure, options));
@@ -51,6 +52,9 @@ pub fn fit_model(
         }
     }
     let candidate = best_terms(samples, structure, options, lookup)?;
+    if options.upper.is_some() {
+        return bound::apply(candidate.fitted, samples, structure, options, lookup);
+    }
     Ok(if structure.parameters.is_empty() { candidate.fitted } else { candidate.judged(structure, options) })
 }
 
@@ -371,6 +375,8 @@ fn fit_terms(
         inputs,
         requires: structure.requires.iter().map(Expr::to_string).collect(),
         kind: Kind::Fitted,
+        unit: samples.unit.clone(),
+        bound: None,
         mode: options.mode,
         terms,
         correction: None,

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bound;
 mod correction;
 mod design;
 mod domain;

@@ -35,6 +35,9 @@ pub struct FitOptions {
     pub nonnegative: bool,
     /// When terms are searched for besides the named ones.
     pub search: Search,
+    /// The share of samples that the model is to lie above, 0.99 for 99 %; `None`: it predicts the
+    /// expected time. Held-out samples must be enough to tell with [`confidence`](Self::confidence).
+    pub upper: Option<f64>,
 }
 
 /// The times that relative errors refer to.
@@ -105,6 +108,7 @@ impl Default for FitOptions {
             robust: Robust::default(),
             nonnegative: false,
             search: Search::default(),
+            upper: None,
         }
     }
 }
@@ -118,6 +122,9 @@ impl FitOptions {
         }
         if !(self.accept >= 0.0 && self.accept.is_finite()) {
             return bad("the accepted error", self.accept, "at least 0");
+        }
+        if let Some(share) = self.upper.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return bad("the share below an upper bound", share, "above 0 and below 1 (100 %)");
         }
         Ok(())
     }
@@ -225,8 +232,8 @@ impl FitOptions {
         Ok(about)
     }
 
-    /// The options in a spec's words, those of [`set`](Self::set), with `accept` and `confidence`
-    /// as fractions; empty for the defaults. [`read`](Self::read) reads it back.
+    /// The options in a spec's words, those of [`set`](Self::set), with `accept`, `upper` and
+    /// `confidence` as fractions; empty for the defaults. [`read`](Self::read) reads it back.
     #[must_use]
     pub fn to_text(&self) -> String {
         let usual = Self::default();
@@ -252,6 +259,9 @@ impl FitOptions {
         if self.accept != usual.accept {
             parts.push(format!("accept {}", self.accept));
         }
+        if let Some(share) = self.upper {
+            parts.push(format!("upper {share}"));
+        }
         if self.confidence != usual.confidence {
             parts.push(format!("confidence {}", self.confidence));
         }
@@ -269,6 +279,9 @@ impl FitOptions {
             match words.as_slice() {
                 ["accept", number] => {
                     options.accept = number.parse().map_err(|_| format!("`{part}` is no number"))?
+                }
+                ["upper", number] => {
+                    options.upper = Some(number.parse().map_err(|_| format!("`{part}` is no number"))?);
                 }
                 ["confidence", number] => {
                     options.confidence = number.parse().map_err(|_| format!("`{part}` is no number"))?;
@@ -376,11 +389,12 @@ mod tests {
             search in prop::sample::select(SEARCH.map(|(_, value)| value).to_vec()),
             accept in 0.001f64..1.0,
             confidence in 0.5f64..0.9999,
+            upper in prop::option::of(0.5f64..0.9999),
         ) {
             let mode = if absolute { Mode::Absolute } else { Mode::Relative };
             let options = FitOptions {
                 mode, robust, nonnegative, weights, elimination, search, accept, confidence,
-                ..FitOptions::default()
+                upper, ..FitOptions::default()
             };
             prop_assert_eq!(FitOptions::read(&options.to_text()), Ok(options));
         }

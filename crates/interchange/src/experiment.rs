@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strata_model::did_you_mean;
+use strata_model::{Unit, did_you_mean};
 use strata_model::expr::{Function, RESERVED, is_name};
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 
@@ -125,6 +125,7 @@ impl Experiment {
                 models.push(ModelSamples {
                     name,
                     columns: columns.collect(),
+                    unit: Unit::SECONDS,
                     fit: String::new(),
                     rows: Vec::new(),
                 });

@@ -33,6 +33,7 @@ mod hash;
 mod install;
 mod names;
 mod number;
+mod unit;
 
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
@@ -45,4 +46,5 @@ pub use plan::{Plan, Points};
 pub use platform::Platform;
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use set::{LibraryModels, ModelSet, Resolved};
+pub use unit::Unit;
 pub use strata_select::{Prediction, Seconds, closest};

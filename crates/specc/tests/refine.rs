@@ -103,6 +103,7 @@ impl<'a> Made<'a> {
                 let drawn = drawn.iter().skip(start).filter_map(|at| self.row(space, number, at, true));
                 rows.extend(drawn.take(20));
                 ModelSamples {
+                    unit: strata_model::Unit::SECONDS,
                     name: space.name().into(),
                     columns: inputs.iter().map(|i| Column::input(&i.name)).collect(),
                     fit: String::new(),

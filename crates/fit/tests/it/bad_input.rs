@@ -18,6 +18,7 @@ const ABSOLUTE: FitOptions = FitOptions {
     robust: Robust::None,
     nonnegative: false,
     search: Search::Never,
+    upper: None,
 };
 
 fn try_fit(text: &str, options: &FitOptions) -> Result<Fitted, FitError> {
@@ -288,6 +289,7 @@ fn a_million_samples() {
         }
     };
     let samples = ModelSamples {
+        unit: strata_model::Unit::SECONDS,
         name: "M".into(),
         columns,
         fit: String::new(),

@@ -17,6 +17,7 @@ const ABSOLUTE: FitOptions = FitOptions {
     robust: Robust::None,
     nonnegative: false,
     search: Search::Never,
+    upper: None,
 };
 
 /// The method of the thesis.

@@ -13,8 +13,9 @@
 //! line; `@` marks the samples for verification (Brewer 1994, Fig 3-7). A column in parentheses is
 //! an input that is not a candidate term. Everything before the structure line is optional, and so
 //! is the word `model`, so that a fragment like Brewer's can be read. A line `fit CombineVector
-//! robust huber` below it has the spec's way of fitting the model, if it is not the default. Notes
-//! on the sample follow `;`. `#` begins a comment line. A file of several numbers of nodes has a
+//! robust huber` below it has the spec's way of fitting the model, if it is not the default; a line
+//! `unit CombineVector instructions` the unit of what was measured, if it is not seconds. Notes on
+//! the sample follow `;`. `#` begins a comment line. A file of several numbers of nodes has a
 //! line `platform` for each, above the samples taken there. A line `busy 1.3` is the average number
 //! of cores that other programs kept busy while the nodes had to wait for them. A model with the
 //! name of such a line, as `platform`, is declared with the word `model`.
@@ -39,7 +40,7 @@ mod write;
 
 use std::collections::BTreeSet;
 
-use crate::Platform;
+use crate::{Platform, Unit};
 use crate::expr::{RESERVED, is_name};
 
 pub use compare::{Comparison, Ratio};
@@ -84,6 +85,8 @@ pub struct ModelSamples {
     pub name: String,
     /// The meaning of the values of a row.
     pub columns: Vec<Column>,
+    /// The unit of what was measured.
+    pub unit: Unit,
     /// How the model is to be fitted, as in the `fit` statement of the spec; else empty.
     pub fit: String,
     /// The rows in the order of the file.
@@ -104,7 +107,7 @@ pub struct Column {
 pub struct Sample {
     /// Whether the sample is kept back for verification.
     pub verify: bool,
-    /// The time, as written; the fit judges it.
+    /// The time, as written, or the amount in the model's unit; the fit judges it.
     pub seconds: f64,
     /// One value a column.
     pub values: Vec<f64>,
@@ -206,6 +209,9 @@ impl Samples {
         for model in &other.models {
             if self.model(&model.name).is_some_and(|own| own.columns != model.columns) {
                 return Err(format!("the columns of model `{}` differ", model.name));
+            }
+            if self.model(&model.name).is_some_and(|own| own.unit != model.unit) {
+                return Err(format!("the units of model `{}` differ", model.name));
             }
         }
         self.platform = platform;

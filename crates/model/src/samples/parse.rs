@@ -6,11 +6,11 @@ use std::io::Read;
 
 use super::{Column, ModelSamples, Notes, Ratio, Sample, Samples, SpecId, Timing, VERSION, join_platforms};
 use crate::expr::{self, is_name};
-use crate::{Platform, did_you_mean};
+use crate::{Platform, Unit, did_you_mean};
 
 /// The words that begin lines other than samples. A model may have such a name: in a line of its
 /// samples a number follows.
-pub const WORDS: [&str; 7] = ["strata-samples", "platform", "spec", "busy", "model", "fit", "&"];
+pub const WORDS: [&str; 8] = ["strata-samples", "platform", "spec", "busy", "model", "fit", "unit", "&"];
 
 /// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
@@ -303,6 +303,18 @@ impl<'f> Parser<'f> {
                 }
                 Ok(())
             }
+            "unit" if words.get(1).is_some_and(|(name, _)| self.index.contains_key(*name)) => {
+                let [(_, _), (name, _), (unit, at)] = words[..] else {
+                    return Err(("expected `unit MODEL UNIT`".to_owned(), at));
+                };
+                let unit: Unit = unit.parse().map_err(|error| (error, at))?;
+                let place = self.index.get(name).copied();
+                match place.and_then(|place| self.samples.models.get_mut(place)) {
+                    Some(model) if model.rows.is_empty() || model.unit == unit => model.unit = unit,
+                    _ => return Err((format!("the unit of `{name}` must be named above its samples"), at)),
+                }
+                Ok(())
+            }
             "&" => {
                 let timings = words[1..].iter().map(|word| timing(*word)).collect::<Result<_, _>>()?;
                 let model = above.and_then(|place| self.samples.models.get_mut(place));
@@ -371,6 +383,7 @@ impl<'f> Parser<'f> {
                 self.samples.models.push(ModelSamples {
                     name: name.to_owned(),
                     columns,
+                    unit: Unit::SECONDS,
                     fit: String::new(),
                     rows: Vec::new(),
                 });

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::{Column, Notes, Ratio, Sample, Samples, SpecId, VERSION};
 use crate::expr::is_name;
-use crate::{Platform, number_text};
+use crate::{Platform, Unit, number_text};
 
 /// Writes a samples file line by line. Every sample is flushed, so an interruption loses none.
 ///
@@ -91,6 +91,18 @@ impl<W: Write> SamplesWriter<W> {
         let plain = text.split_whitespace().collect::<Vec<_>>().join(" ") == text && !text.contains(';');
         require(plain, || format!("a way to fit is words in one line, but this is `{text}`"))?;
         self.put(&format!("fit {name} {text}\n"))
+    }
+
+    /// The unit of a model that has its structure line; not written for seconds.
+    ///
+    /// # Errors
+    /// Those of the output, and `InvalidInput` for a name that does not read back.
+    pub fn unit(&mut self, name: &str, unit: &Unit) -> io::Result<()> {
+        if unit.is_seconds() {
+            return Ok(());
+        }
+        check_name(name)?;
+        self.put(&format!("unit {name} {unit}\n"))
     }
 
     /// One sample of a model.
@@ -216,6 +228,7 @@ pub(super) fn to_text(samples: &Samples) -> String {
             if writer.model(&model.name, &model.columns).is_err() {
                 continue;
             }
+            let _ = writer.unit(&model.name, &model.unit);
             let _ = writer.fit(&model.name, &model.fit);
             for sample in rows {
                 let _ = writer.sample(&model.name, sample);

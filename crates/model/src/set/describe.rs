@@ -19,8 +19,9 @@ impl Model {
         let corrected = self.correction.as_ref().map_or(String::new(), |correction| {
             format!(", corrected by {}", count(correction.samples, "sample", "samples"))
         });
+        let bound = self.bound.map_or(String::new(), |bound| format!(", a bound: {}", bound.promise()));
         format!(
-            "{}, rank {} of {kept}{corrected}, condition {:.1e}; {error} ({} of {} samples)",
+            "{}{bound}, rank {} of {kept}{corrected}, condition {:.1e}; {error} ({} of {} samples)",
             self.verdict,
             self.rank,
             self.condition,

@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bound;
 pub mod calls;
 mod check;
 mod compiled;
@@ -38,9 +39,10 @@ mod resolve;
 mod sensitivity;
 mod write;
 
-use crate::{Platform, SpecId};
+use crate::{Platform, SpecId, Unit};
 use strata_select::{Ends as ProblemEnds, Parameter, Root};
 
+pub use bound::Bound;
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use correction::{Axis, Correction};
 pub use ends::Ends;
@@ -88,6 +90,11 @@ pub struct Model {
     /// Fitted to samples, an expression over other models, or unknown. In the text the latter two
     /// are `expression = "…"` and `unmeasured = true`.
     pub kind: Kind,
+    /// The unit of its predictions, and of every number below that is said to be in s.
+    pub unit: Unit,
+    /// What it promises as a bound from above; `None`: it predicts the expected value. The errors
+    /// `mre_fit` to `coverage` of a bound are those of the least-squares fit of its terms.
+    pub bound: Option<Bound>,
     /// Which error the fit minimised.
     pub mode: Mode,
     /// The terms with their coefficients; a term may call another model (a hybrid model).
@@ -162,6 +169,8 @@ impl Default for Model {
             inputs: Vec::new(),
             requires: Vec::new(),
             kind: Kind::Fitted,
+            unit: Unit::SECONDS,
+            bound: None,
             mode: Mode::Relative,
             terms: Vec::new(),
             correction: None,

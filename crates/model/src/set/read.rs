@@ -10,10 +10,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Axis, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode, Model,
+    Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode, Model,
     ModelSet, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
-use crate::{Platform, SpecId, did_you_mean};
+use crate::{Platform, SpecId, Unit, did_you_mean};
 
 const KEY: &str = "strata-models";
 const VERDICTS: [Verdict; 5] =
@@ -80,6 +80,8 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
             (None, true) => Kind::Unmeasured,
             (None, false) => Kind::Fitted,
         },
+        unit: table.or_default("unit", unit)?,
+        bound: table.optional("upper", bound)?,
         mode: table.or_default("mode", |mode| mode.one_of(&[Mode::Relative, Mode::Absolute]))?,
         terms: table.list("terms", term)?,
         correction: table.optional("correction", correction)?,
@@ -129,6 +131,24 @@ fn contrast(value: &Value<'_>) -> Result<Contrast, SetError> {
     let deviation = table.required("deviation", Value::float)?;
     let reach = table.required("reach", Value::float)?;
     table.finish(Contrast { deviation, reach })
+}
+
+fn unit(value: &Value<'_>) -> Result<Unit, SetError> {
+    value.text()?.parse().map_err(|error| value.wrong(error))
+}
+
+fn bound(value: &Value<'_>) -> Result<Bound, SetError> {
+    let mut table = value.table()?;
+    let read = Bound {
+        share: table.required("share", Value::float)?,
+        confidence: table.required("confidence", Value::float)?,
+        samples: table.required("samples", Value::whole)?,
+        points: table.required("points", Value::whole)?,
+        covered: table.required("covered", Value::float)?,
+        fresh: table.required("fresh", Value::float)?,
+        above: table.required("above", Value::float)?,
+    };
+    table.finish(read)
 }
 
 fn quantiles(value: &Value<'_>) -> Result<Quantiles, SetError> {

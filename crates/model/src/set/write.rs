@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::codegen::toml_string;
 
 use super::{
-    Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret,
+    Bound, Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret,
     Step, Term, VERSION,
 };
 
@@ -91,6 +91,12 @@ impl Text {
             Kind::Fitted => {}
             Kind::Factored { expression } => self.entry("expression", &toml_string(expression)),
             Kind::Unmeasured => self.entry("unmeasured", "true"),
+        }
+        if !model.unit.is_seconds() {
+            self.entry("unit", &toml_string(model.unit.name()));
+        }
+        if let Some(bound) = &model.bound {
+            self.entry("upper", &self::bound(bound));
         }
         self.entry("mode", &toml_string(&model.mode.to_string()));
         self.list("terms", &model.terms, term);
@@ -180,6 +186,15 @@ fn regret(regret: &Regret) -> String {
     format!(
         "{{ inputs = {inputs}, mean = {mean}, low = {low}, high = {high}, worst = {worst}, worst_at = {}{constant} }}",
         toml_string(worst_at)
+    )
+}
+
+fn bound(bound: &Bound) -> String {
+    let Bound { share, confidence, samples, points, covered, fresh, above } = bound;
+    let [share, confidence, covered, fresh, above] = [*share, *confidence, *covered, *fresh, *above].map(float);
+    format!(
+        "{{ share = {share}, confidence = {confidence}, samples = {samples}, points = {points}, covered = {covered}, \
+         fresh = {fresh}, above = {above} }}"
     )
 }
 

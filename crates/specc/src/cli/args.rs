@@ -631,6 +631,10 @@ pub(super) struct How {
     /// Allow no negative coefficients: a cost cannot be negative.
     #[arg(long)]
     pub(super) nonnegative: bool,
+    /// Fit a bound from above: coefficients that are not negative and as small as can be, so that
+    /// this share of fresh samples lies below with 95 % confidence, for example `99%`. It takes held-out samples: 299 for 99 %.
+    #[arg(long, value_name = "SHARE", value_parser = percentage)]
+    pub(super) upper: Option<f64>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those
     /// that are fail), or `always`, which is also what the option alone means; `when-needed` where
     /// neither this nor the spec says.

@@ -81,6 +81,7 @@ impl From<&How> for Overrides {
             robust: args.robust,
             search: args.search,
             accept: args.accept,
+            upper: args.upper,
             ..Self::default()
         }
     }

@@ -24,6 +24,8 @@ pub struct Overrides {
     pub search: Option<Search>,
     /// The error of verification that is accepted, a fraction.
     pub accept: Option<f64>,
+    /// The share of samples that models are to lie above.
+    pub upper: Option<f64>,
     /// The column of the variances.
     pub variance: Option<String>,
     /// There are few samples: see [`Overrides::of_few`].
@@ -61,6 +63,7 @@ impl Overrides {
             nonnegative: own.nonnegative || self.nonnegative,
             search: self.search.unwrap_or(own.search),
             accept: self.accept.unwrap_or(own.accept),
+            upper: self.upper.or(own.upper),
             ..own
         }
     }
