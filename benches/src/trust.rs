@@ -304,7 +304,13 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
                 Sample { verify: i >= FITTED, values, line: i + 2, ..Sample::default() }
             };
             let rows = (0..FITTED + HELD_OUT).map(|i| row(i, rng)).collect();
-            ModelSamples { name: name.into(), columns, unit: strata_model::Unit::SECONDS, fit: String::new(), rows }
+            ModelSamples {
+                name: name.into(),
+                columns,
+                unit: strata_model::Unit::SECONDS,
+                fit: String::new(),
+                rows,
+            }
         })
         .collect();
     for _ in 0..SWEEPS {

@@ -157,6 +157,9 @@ fn roles(
         Some(time) => find(&time.name, Role::Time, "--time", problems),
         None => find(default_time(names, problems)?, Role::Time, "--time", problems),
     }
+    for other in &selection.also {
+        find(&other.name, Role::Unused, "--time", problems);
+    }
     if let Some(HoldOut::Column(name)) = &selection.hold_out {
         find(name, Role::HoldOut, "--hold-out", problems);
     }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strata_model::{Unit, did_you_mean};
 use strata_model::expr::{Function, RESERVED, is_name};
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
+use strata_model::{Unit, did_you_mean};
 
 use crate::Selection;
 use crate::place::Problems;
@@ -85,7 +85,8 @@ impl Experiment {
             return None;
         }
         let metric = self.metric(selection, problems)?;
-        let unit = selection.time.as_ref().map_or(1.0, |time| time.unit);
+        let scale = selection.time.as_ref().map_or(1.0, |time| time.scale);
+        let unit = selection.time.as_ref().map_or(Unit::SECONDS, |time| time.unit.clone());
         let named = self.metrics.text(metric).to_ascii_lowercase();
         if selection.time.is_none() && NO_TIMES.iter().any(|word| named.contains(word)) {
             notes.push(format!(
@@ -110,10 +111,10 @@ impl Experiment {
         let mut inputs: Vec<Vec<bool>> = Vec::new();
         for mut m in self.measurements.into_iter().filter(|m| m.metric == metric) {
             m.point.extend(selection.set.iter().map(|(_, value)| *value));
-            if m.value * unit > CENTURY {
+            if unit.is_seconds() && m.value * scale > CENTURY {
                 let message = format!(
                     "{} s are longer than a century: take the measurement out, or say its unit",
-                    m.value * unit
+                    m.value * scale
                 );
                 problems.push(m.at, message);
             }
@@ -125,7 +126,7 @@ impl Experiment {
                 models.push(ModelSamples {
                     name,
                     columns: columns.collect(),
-                    unit: Unit::SECONDS,
+                    unit: unit.clone(),
                     fit: String::new(),
                     rows: Vec::new(),
                 });
@@ -142,7 +143,7 @@ impl Experiment {
             m.point.retain(|value| !value.is_nan());
             models[place].rows.push(Sample {
                 verify: m.verify,
-                seconds: m.value * unit,
+                seconds: m.value * scale,
                 values: m.point,
                 line: m.line,
                 ..Sample::default()
@@ -182,6 +183,14 @@ impl Experiment {
             (None, []) => None,
         }
     }
+}
+
+/// The name of a model of a further measure: `copy` of the measure `cpu instructions` is
+/// `copy_cpu_instructions`, unless that is taken.
+pub(crate) fn measured_name(model: &str, measure: &str, others: &Samples) -> String {
+    let mut names = Names::default();
+    names.taken.extend(others.models.iter().map(|other| other.name.clone()));
+    names.claim(&format!("{model}_{measure}"))
 }
 
 /// Names of models or inputs, each used once.

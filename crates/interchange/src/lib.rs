@@ -188,7 +188,8 @@ pub struct Imported {
 /// Reads samples in any [`Format`]; `format` if it is known, otherwise the
 /// [detected](Format::detect) one.
 ///
-/// `file_name` names the file in messages, and its stem the model of a CSV file.
+/// `file_name` names the file in messages, and its stem the model of a CSV file. Of several measures
+/// each has models of its own.
 ///
 /// # Errors
 /// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS) kinds of them: text that
@@ -197,6 +198,28 @@ pub struct Imported {
 /// columns that could be the time or the model, if `selection` names none of them; and a selection
 /// that does not suit the file.
 pub fn read(
+    bytes: &[u8],
+    file_name: &str,
+    format: Option<Format>,
+    selection: &Selection,
+) -> Result<Imported, SamplesErrors> {
+    let mut all = read_measure(bytes, file_name, format, selection)?;
+    for measure in &selection.also {
+        let others = selection.time.iter().chain(&selection.also).filter(|other| *other != measure).cloned();
+        let own = Selection { time: Some(measure.clone()), also: others.collect(), ..selection.clone() };
+        let mut further = read_measure(bytes, file_name, format, &own)?;
+        for mut model in further.samples.models.drain(..) {
+            model.name = experiment::measured_name(&model.name, &measure.name, &all.samples);
+            all.samples.models.push(model);
+        }
+        all.notes
+            .extend(further.notes.into_iter().filter(|note| !all.notes.contains(note)).collect::<Vec<_>>());
+    }
+    Ok(all)
+}
+
+/// Reads one measure.
+fn read_measure(
     bytes: &[u8],
     file_name: &str,
     format: Option<Format>,
@@ -265,12 +288,12 @@ pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, 
 
 /// An option that does not apply to files of this format, and why.
 fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'static str)> {
-    let Selection { metric, time, hold_out, model_column, inputs, set } = selection;
+    let Selection { metric, time, also: _, hold_out, model_column, inputs, set } = selection;
     let of_columns = "it names a column of CSV";
     let is_extra_p = matches!(format, Format::ExtraPText | Format::ExtraPJson | Format::JsonLines);
     match format {
         Format::Strata if metric.is_some() => Some(("--metric", "there are no metrics")),
-        Format::Strata if time.is_some() => Some(("--time", "its times are in s")),
+        Format::Strata if time.is_some() => Some(("--time", "it says itself what its units are")),
         Format::Strata if !set.is_empty() => Some(("--set", "its models have their inputs")),
         Format::Csv if metric.is_some() => {
             Some(("--metric", "name the column of times with --time COLUMN:UNIT"))

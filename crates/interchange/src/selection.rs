@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use strata_model::samples::Samples;
-use strata_model::{Seconds, did_you_mean, sha256_hex};
+use strata_model::{Seconds, Unit, sha256_hex};
 
 /// The user's additions to the contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +12,9 @@ pub struct Selection {
     pub metric: Option<String>,
     /// The column of a CSV file that holds the times, or the metric, with its unit.
     pub time: Option<TimeColumn>,
+    /// Further measures of the same runs. Each makes models of its own, whose names end in that of
+    /// the measure.
+    pub also: Vec<TimeColumn>,
     /// Which samples are held out for verification; if `None`, as in the file.
     pub hold_out: Option<HoldOut>,
     /// The column of a CSV file whose cells name the model of their row.
@@ -23,30 +26,92 @@ pub struct Selection {
     pub set: Vec<(String, f64)>,
 }
 
-/// A column or metric of times, and its unit: `elapsed:ms`.
+/// A column or metric of times or other amounts, and its unit: `elapsed:ms`, `cost:gas`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeColumn {
-    /// The name in the file.
+    /// Its name.
     pub name: String,
-    /// The unit in s, above zero.
-    pub unit: f64,
+    /// The unit of what it becomes: seconds for all units of time.
+    pub unit: Unit,
+    /// How much of that one of the file's units is, above zero.
+    pub scale: f64,
 }
+
+/// Units of time, each in s.
+const TIMES: [(&str, f64); 8] = [
+    ("ps", 1e-12),
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    // The Greek letter, which looks the same.
+    ("μs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("min", 60.0),
+];
+
+/// Units of time as others write them, and those to write instead.
+const SPELT: [(&str, &str); 9] = [
+    ("picosec", "ps"),
+    ("nanosec", "ns"),
+    ("microsec", "us"),
+    ("millisec", "ms"),
+    ("psec", "ps"),
+    ("nsec", "ns"),
+    ("usec", "us"),
+    ("msec", "ms"),
+    ("minute", "min"),
+];
 
 impl FromStr for TimeColumn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const UNITS: [&str; 6] = ["ns", "us", "ms", "s", "m", "h"];
-        let wrong = |why: String| Err(format!("{why}; write COLUMN:UNIT with one of {}", UNITS.join(", ")));
+        let wrong = |why: String| {
+            let times = TIMES.map(|(name, _)| name).join(", ");
+            Err(format!(
+                "{why}; write COLUMN:UNIT with one of {times}, or any other word as a unit of its own"
+            ))
+        };
         let Some((name, unit)) = text.rsplit_once(':').filter(|(name, _)| !name.is_empty()) else {
             return wrong(format!("`{text}` does not say in which unit"));
         };
-        match format!("1{unit}").parse::<Seconds>() {
-            Ok(one) if !unit.is_empty() && !unit.contains(|c: char| c.is_ascii_digit() || c == '.') => {
-                Ok(Self { name: name.to_owned(), unit: one.get() })
-            }
-            _ => wrong(format!("`{unit}` is not a unit of time{}", did_you_mean(unit, UNITS))),
+        if let Some(scale) = seconds_of(unit) {
+            return Ok(Self { name: name.to_owned(), unit: Unit::SECONDS, scale });
         }
+        if let Some(meant) = meant(unit) {
+            return wrong(format!("`{unit}` is not a unit of time (did you mean `{meant}`?)"));
+        }
+        match unit.parse() {
+            Ok(unit) => Ok(Self { name: name.to_owned(), unit, scale: 1.0 }),
+            Err(_) => wrong(format!("`{unit}` is not a unit")),
+        }
+    }
+}
+
+/// A unit of time in s.
+fn seconds_of(unit: &str) -> Option<f64> {
+    let known = TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
+    // Hours, and `m` for minutes.
+    known.or_else(|| match unit {
+        "m" | "h" => format!("1{unit}").parse::<Seconds>().ok().map(Seconds::get),
+        _ => None,
+    })
+}
+
+/// The unit of time that a longer word means: it is none of its own.
+fn meant(unit: &str) -> Option<&'static str> {
+    let lower = unit.to_ascii_lowercase();
+    if let Some((_, short)) = SPELT.iter().find(|(long, _)| lower.starts_with(long)) {
+        return Some(short);
+    }
+    match () {
+        () if matches!(&*lower, "sec" | "secs" | "second" | "seconds") => Some("s"),
+        () if matches!(&*lower, "hour" | "hours" | "hr" | "hrs") => Some("h"),
+        () if lower.len() == 2 && lower != unit => {
+            TIMES.iter().map(|(name, _)| *name).find(|name| *name == lower)
+        }
+        () => None,
     }
 }
 
@@ -104,14 +169,27 @@ mod tests {
     #[test]
     fn a_time_has_a_unit() {
         let ms = |text: &str| text.parse::<TimeColumn>();
-        assert_eq!(ms("ms:ms"), Ok(TimeColumn { name: "ms".into(), unit: 1e-3 }));
-        assert_eq!(ms("std::time:us"), Ok(TimeColumn { name: "std::time".into(), unit: 1e-6 }));
+        let time = |name: &str, scale| TimeColumn { name: name.into(), unit: Unit::SECONDS, scale };
+        assert_eq!(ms("ms:ms"), Ok(time("ms", 1e-3)));
+        assert_eq!(ms("std::time:us"), Ok(time("std::time", 1e-6)));
+        assert_eq!(
+            (ms("a:µs"), ms("a:ps"), ms("a:h")),
+            (Ok(time("a", 1e-6)), Ok(time("a", 1e-12)), Ok(time("a", 3600.0)))
+        );
+        for unit in ["gas", "instructions", "bytes", "weight", "Gas", "ref_time", "count"] {
+            let unit: Unit = unit.parse().unwrap();
+            let other = TimeColumn { name: "c".into(), unit: unit.clone(), scale: 1.0 };
+            assert_eq!(ms(&format!("c:{unit}")), Ok(other));
+        }
         for (bad, say) in [
             ("ms", "does not say in which unit"),
             ("a:", "is not a unit"),
             (":ms", "does not say in which unit"),
             ("a:1", "is not a unit"),
             ("a:msec", "(did you mean `ms`?)"),
+            ("a:nanoseconds", "(did you mean `ns`?)"),
+            ("a:Seconds", "(did you mean `s`?)"),
+            ("a:MS", "(did you mean `ms`?)"),
         ] {
             assert!(ms(bad).unwrap_err().contains(say), "{bad}: {:?}", ms(bad));
         }

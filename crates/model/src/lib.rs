@@ -46,5 +46,5 @@ pub use plan::{Plan, Points};
 pub use platform::Platform;
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use set::{LibraryModels, ModelSet, Resolved};
-pub use unit::Unit;
 pub use strata_select::{Prediction, Seconds, closest};
+pub use unit::Unit;

@@ -33,6 +33,10 @@ struct RegretSummary<'a> {
 #[derive(Serialize)]
 struct ModelSummary<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upper: Option<BoundSummary>,
     mode: String,
     terms: Vec<TermSummary<'a>>,
     r2: f64,
@@ -49,6 +53,17 @@ struct ModelSummary<'a> {
     leverage_limit: Option<f64>,
     rank: usize,
     condition: f64,
+}
+
+#[derive(Serialize)]
+struct BoundSummary {
+    share: f64,
+    confidence: f64,
+    held_out: usize,
+    points: usize,
+    covered: f64,
+    fresh: f64,
+    above: f64,
 }
 
 #[derive(Serialize)]
@@ -78,7 +93,9 @@ struct QuantilesSummary {
 /// is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
 /// errors are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification
 /// samples inside their intervals (`coverage`) are `null` without such samples. Numbers are the
-/// shortest text that reads back equal (`null` for NaN and infinity).
+/// shortest text that reads back equal (`null` for NaN and infinity). A model whose unit is not s has
+/// `unit`; a bound from above has `upper`, with the shares that it covers of the held-out samples,
+/// and of those that did not set it (`fresh`).
 #[must_use]
 pub fn fit_json(set: &ModelSet) -> String {
     let models = set.models.iter().filter(|m| m.kind == Kind::Fitted).map(summary).collect();
@@ -109,6 +126,16 @@ fn library(library: &Library) -> LibrarySummary<'_> {
 fn summary(model: &Model) -> ModelSummary<'_> {
     ModelSummary {
         name: &model.name,
+        unit: (!model.unit.is_seconds()).then_some(model.unit.name()),
+        upper: model.bound.map(|bound| BoundSummary {
+            share: bound.share,
+            confidence: bound.confidence,
+            held_out: bound.samples,
+            points: bound.points,
+            covered: bound.covered,
+            fresh: bound.fresh,
+            above: bound.above,
+        }),
         mode: model.mode.to_string(),
         terms: model
             .terms

@@ -38,7 +38,11 @@ pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, p
             if !model.reason.is_empty() {
                 page.add(format_args!("<p>{}.</p>\n", Escaped(&capitalised(&model.reason))));
             }
-            page.add(format_args!("<p class=\"equation\"><code>{name} in s ="));
+            page.add(format_args!(
+                "<p class=\"equation\"><code>{name} in {} {}",
+                Escaped(model.unit.name()),
+                relation(model)
+            ));
             for summand in equation(model) {
                 page.add(format_args!(" <span>{}</span>", Escaped(&summand)));
             }
@@ -62,7 +66,12 @@ fn capitalised(text: &str) -> String {
     chars.next().map(char::to_uppercase).into_iter().flatten().chain(chars).collect()
 }
 
-/// The model as a sum of the terms kept, in seconds: the summands with their signs.
+/// How what was measured lies to the terms.
+fn relation(model: &Model) -> &'static str {
+    if model.bound.is_some() { "&lt;=" } else { "=" }
+}
+
+/// The model as a sum of the terms kept, in its unit: the summands with their signs.
 fn equation(model: &Model) -> Vec<String> {
     let mut summands = Vec::new();
     for (n, term) in model.terms.iter().filter(|t| t.coefficient != 0.0).enumerate() {
@@ -139,8 +148,9 @@ fn coefficients(page: &mut Page, model: &Model) {
     let share = confidence(model.t_quantile, model.samples.saturating_sub(model.rank));
     // The level is the one in the options; computing it back from the quantile leaves rounding.
     let level = share.map_or("Interval".into(), |c| format!("{} interval", percent((c * 1e4).round() / 1e4)));
+    let unit = if model.unit.is_seconds() { "seconds" } else { model.unit.name() };
     page.begin_table(
-        &format!("Coefficients of {}, in seconds per unit of the term", model.name),
+        &format!("Coefficients of {}, in {unit} per unit of the term", model.name),
         &["Term", "#Coefficient", &format!("#{level}")],
     );
     for t in &model.terms {

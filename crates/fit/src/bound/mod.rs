@@ -142,7 +142,9 @@ pub(crate) fn apply(
     (model.correction, model.contrast, model.coverage) = (None, None, None);
     let statement = bound.statement();
     match model.verdict {
-        Verdict::Failed => doubts.insert(0, format!("least squares by the same terms fails: {}", model.reason)),
+        Verdict::Failed => {
+            doubts.insert(0, format!("least squares by the same terms fails: {}", model.reason))
+        }
         _ => doubts.extend(std::mem::take(&mut model.doubts)),
     }
     model.reason = match &*doubts {
@@ -189,9 +191,8 @@ fn regress(fit: &Side<'_>, fitted: &Fitted, options: &FitOptions, share: f64) ->
     };
     let units: Vec<f64> = fit.measured.iter().map(unit).collect();
     let matrix = &fit.part.matrix;
-    let rows = DMatrix::from_fn(units.len(), matrix.ncols(), |i, j| {
-        matrix[(fit.measured[i].row, j)] / units[i]
-    });
+    let rows =
+        DMatrix::from_fn(units.len(), matrix.ncols(), |i, j| matrix[(fit.measured[i].row, j)] / units[i]);
     let values = DVector::from_fn(units.len(), |i, _| fit.measured[i].value / units[i]);
     quantile::nonnegative(&rows, &values, share)
 }
@@ -230,7 +231,8 @@ fn uneven(structure: &Structure, held_out: &Side<'_>, ratios: &[f64], share: f64
             let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
             let covered = part.iter().filter(|(_, ratio)| *ratio <= 1.0 + f64::EPSILON).count();
             let chance = tolerance::chance(covered, part.len(), share);
-            if first.0 < last.0 && chance < CHANCE && worst.as_ref().is_none_or(|(least, _)| chance < *least) {
+            if first.0 < last.0 && chance < CHANCE && worst.as_ref().is_none_or(|(least, _)| chance < *least)
+            {
                 let covered = percent(covered as f64 / part.len() as f64);
                 let at = format!(
                     "where {name} is {} to {}, it covers {covered} only: a term is missing there",

@@ -31,7 +31,8 @@ mod tests {
     #[test]
     fn ranks_agree_with_tables() {
         // 59 samples for 95 % with 95 %, 299 for 99 %: the usual tables of Wilks's formula.
-        for (share, confidence, least) in [(0.95, 0.95, 59), (0.99, 0.95, 299), (0.9, 0.95, 29), (0.95, 0.99, 90)]
+        for (share, confidence, least) in
+            [(0.95, 0.95, 59), (0.99, 0.95, 299), (0.9, 0.95, 29), (0.95, 0.99, 90)]
         {
             assert_eq!(least_samples(share, confidence), least);
             assert_eq!(rank(least, share, confidence), Some(least));

@@ -363,7 +363,13 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
             })
             .collect();
         let columns = ["n", "w"].map(Column::input).to_vec();
-        let samples = ModelSamples { name: "M".into(), columns, unit: strata_model::Unit::SECONDS, fit: String::new(), rows };
+        let samples = ModelSamples {
+            name: "M".into(),
+            columns,
+            unit: strata_model::Unit::SECONDS,
+            fit: String::new(),
+            rows,
+        };
         let structure = Structure {
             inputs: vec!["n".into(), "w".into()],
             terms: vec![parse("w").unwrap(), parse("n").unwrap()],
@@ -410,7 +416,13 @@ fn a_corner_that_verification_does_not_see_is_searched() {
     };
     let rows = (0..56).map(&mut row).collect();
     let columns = vec![Column::input("n"), Column::input("w")];
-    let samples = ModelSamples { name: "m".into(), columns, unit: strata_model::Unit::SECONDS, fit: String::new(), rows };
+    let samples = ModelSamples {
+        name: "m".into(),
+        columns,
+        unit: strata_model::Unit::SECONDS,
+        fit: String::new(),
+        rows,
+    };
     let structure = Structure {
         inputs: vec!["n".into(), "w".into()],
         terms: ["w*log2(n)", "w", "n"].map(|term| parse(term).unwrap()).to_vec(),

@@ -40,8 +40,8 @@ mod write;
 
 use std::collections::BTreeSet;
 
-use crate::{Platform, Unit};
 use crate::expr::{RESERVED, is_name};
+use crate::{Platform, Unit};
 
 pub use compare::{Comparison, Ratio};
 pub use parse::{MAX_ERRORS, Partial, SampleError, SamplesErrors, WORDS};

@@ -19,9 +19,10 @@ impl Model {
         let corrected = self.correction.as_ref().map_or(String::new(), |correction| {
             format!(", corrected by {}", count(correction.samples, "sample", "samples"))
         });
+        let unit = if self.unit.is_seconds() { String::new() } else { format!(", in {}", self.unit) };
         let bound = self.bound.map_or(String::new(), |bound| format!(", a bound: {}", bound.promise()));
         format!(
-            "{}{bound}, rank {} of {kept}{corrected}, condition {:.1e}; {error} ({} of {} samples)",
+            "{}{unit}{bound}, rank {} of {kept}{corrected}, condition {:.1e}; {error} ({} of {} samples)",
             self.verdict,
             self.rank,
             self.condition,

@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode, Model,
-    ModelSet, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
+    Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode,
+    Model, ModelSet, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
 use crate::{Platform, SpecId, Unit, did_you_mean};
 

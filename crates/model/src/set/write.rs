@@ -8,8 +8,8 @@ use std::fmt::Write;
 use crate::codegen::toml_string;
 
 use super::{
-    Bound, Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Regret,
-    Step, Term, VERSION,
+    Bound, Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange,
+    Regret, Step, Term, VERSION,
 };
 
 impl ModelSet {
@@ -191,7 +191,8 @@ fn regret(regret: &Regret) -> String {
 
 fn bound(bound: &Bound) -> String {
     let Bound { share, confidence, samples, points, covered, fresh, above } = bound;
-    let [share, confidence, covered, fresh, above] = [*share, *confidence, *covered, *fresh, *above].map(float);
+    let [share, confidence, covered, fresh, above] =
+        [*share, *confidence, *covered, *fresh, *above].map(float);
     format!(
         "{{ share = {share}, confidence = {confidence}, samples = {samples}, points = {points}, covered = {covered}, \
          fresh = {fresh}, above = {above} }}"

@@ -509,9 +509,11 @@ pub(super) struct Reading {
     #[arg(long, value_name = "NAME", conflicts_with = "time")]
     pub(super) metric: Option<String>,
     /// The column of CSV that holds the times, or the metric, with its unit: `elapsed:ms`. In CSV,
-    /// where it is left out, the column `time` or `seconds`, in s.
+    /// where it is left out, the column `time` or `seconds`, in s. A unit that is none of time
+    /// (`ps`, `ns`, `us`, `ms`, `s`, `min`) is kept as it is: `cost:gas`. Said several times, each
+    /// further column makes models of its own, `NAME_COLUMN`.
     #[arg(long, value_name = "COLUMN:UNIT")]
-    pub(super) time: Option<TimeColumn>,
+    pub(super) time: Vec<TimeColumn>,
     /// Which samples are held out for verification: a share of the points of each model, `20%`, or
     /// the rows of CSV in which this column is 1 (not 0). As the file says where it is left out.
     #[arg(long, value_name = "SHARE|COLUMN")]

@@ -103,10 +103,33 @@ pub(super) fn predict(
             told.join(", ")
         )));
     };
-    if as_json {
-        print(json_of(&prediction))?;
-    } else {
-        print(prediction)?;
+    let amount = prediction.seconds.get();
+    match (as_json, &model.bound) {
+        (true, bound) => {
+            let mut value = match model.unit.is_seconds() {
+                true => json_of(&prediction),
+                false => json!({
+                    "amount": amount, "unit": model.unit.name(), "half_width": prediction.half_width.get()
+                }),
+            };
+            if let Some(bound) = bound {
+                value["upper"] = json!({ "share": bound.share, "confidence": bound.confidence });
+            }
+            print(value)?;
+        }
+        (false, Some(bound)) => {
+            print(format_args!("at most {}: {}", model.unit.amount(amount), bound.promise()))?
+        }
+        (false, None) if model.unit.is_seconds() => print(prediction)?,
+        (false, None) => {
+            let half_width = prediction.half_width.get();
+            let interval = if half_width > 0.0 {
+                format!(" ± {}", model.unit.amount(half_width))
+            } else {
+                String::new()
+            };
+            print(format_args!("{}{interval}", model.unit.amount(amount)))?;
+        }
     }
     if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
         tell!("specc: `{name}` is {}: {}", model.verdict, model.reason);

@@ -20,7 +20,9 @@ use crate::thresholds;
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
     let Reading { metric, time, hold_out, model_column, inputs, set, .. } = reading.clone();
     let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
-    let selection = Selection { metric, time, hold_out, model_column, inputs, set };
+    let mut measures = time.into_iter();
+    let (time, also) = (measures.next(), measures.collect());
+    let selection = Selection { metric, time, also, hold_out, model_column, inputs, set };
     if path.is_dir() {
         let imported = strata_interchange::read_criterion(path, &selection).map_err(Failure::Fault)?;
         let text = imported.samples.to_text();
@@ -179,7 +181,7 @@ fn only_whole(args: &Export) -> Result<(), Failure> {
         ("--set", !set.is_empty()),
         ("--from", format.is_some()),
         ("--metric", metric.is_some()),
-        ("--time", time.is_some()),
+        ("--time", !time.is_empty()),
         ("--hold-out", hold_out.is_some()),
         ("--model-column", model_column.is_some()),
         ("--model", args.model.is_some()),

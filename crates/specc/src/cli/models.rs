@@ -61,15 +61,22 @@ pub(super) fn summary(set: &ModelSet, file: Option<&Path>) -> String {
 
 /// A line a model: its name, verdict, error on held-out samples, and number of samples.
 pub(super) fn lines(set: &ModelSet, width: usize) -> String {
+    // Of a bound it is no error that samples lie below.
+    let bounds = set.models.iter().any(|model| model.bound.is_some());
+    let held_out = if bounds { "held-out" } else { "held-out error" };
     let mut rows =
-        vec![["model".to_owned(), "verdict".to_owned(), "held-out error".to_owned(), "samples".to_owned()]];
+        vec![["model".to_owned(), "verdict".to_owned(), held_out.to_owned(), "samples".to_owned()]];
     let mut computed = Vec::new();
     for model in &set.models {
         match &model.kind {
             Kind::Fitted => rows.push([
                 model.name.clone(),
                 model.verdict.to_string(),
-                model.mre_verify.map_or("-".into(), |error| format!("{:.2} %", 100.0 * error)),
+                match (model.bound, model.mre_verify) {
+                    (Some(bound), _) => format!("{:.2} % below", 100.0 * bound.covered),
+                    (None, Some(error)) => format!("{:.2} %", 100.0 * error),
+                    (None, None) => "-".into(),
+                },
                 format!("{} + {}", model.samples, model.verify_samples),
             ]),
             Kind::Factored { expression } => computed.push((&model.name, format!("= {expression}"))),
@@ -110,7 +117,7 @@ pub(super) fn show(path: &Path, name: Option<&str>) -> Result<(), Failure> {
 /// A model as a sum, a line a term, and what is known about it.
 fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
     let inputs: Vec<&str> = model.inputs.iter().map(|input| input.name.as_str()).collect();
-    let mut text = wrapped(&format!("{}({}) =", model.name, inputs.join(", ")), width, "    ");
+    let mut text = wrapped(&head(model, &inputs.join(", ")), width, "    ");
     let mut add = |label: &str, what: &str| {
         let behind = " ".repeat(LABEL);
         let indent = if label.is_empty() { "    " } else { "" };
@@ -155,6 +162,13 @@ fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
     }
     add("domain", &resolved.validity(model));
     text
+}
+
+/// `Radix(keys, bits) =`, with the unit unless it is seconds; `≤` for a bound.
+fn head(model: &Model, inputs: &str) -> String {
+    let unit = if model.unit.is_seconds() { String::new() } else { format!(" in {}", model.unit) };
+    let relation = if model.bound.is_some() { "≤" } else { "=" };
+    format!("{}({inputs}){unit} {relation}", model.name)
 }
 
 /// The columns of the labels of [`all_about`].

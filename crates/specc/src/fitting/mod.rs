@@ -6,13 +6,14 @@ mod machine;
 mod overrides;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use strata_fit::{Callee, FitOptions, Fitted, Lookup, Structure, fit_columns, fit_model};
 use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
 };
-use strata_model::{Expr, Platform, Samples, did_you_mean, sha256_hex};
+use strata_model::{Expr, Platform, Samples, Unit, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
@@ -128,7 +129,10 @@ impl Fitting {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {
                 match expression.calls().iter().find(|name| self.set.model(name).is_none()) {
-                    None => self.set.models.push(factored(model, expression)),
+                    None => match self.unit_of(&expression.calls()) {
+                        Ok(unit) => self.set.models.push(Model { unit, ..factored(model, expression) }),
+                        Err(why) => self.failures.push(format!("model `{}`: {why}", model.name)),
+                    },
                     Some(_) if !matters(&model.name) => {}
                     Some(missing) => self.warnings.push(format!(
                         "model `{}` is left out: it calls `{missing}`, which has no fit",
@@ -247,6 +251,18 @@ impl Fitting {
             });
             let name = library.name.clone();
             self.set.libraries.push(Library { name, inputs, candidates, incumbent, regret: None });
+        }
+    }
+
+    /// The unit of a formula over these models, which are known.
+    fn unit_of(&self, models: &BTreeSet<String>) -> Result<Unit, String> {
+        let mut units = models.iter().filter_map(|name| Some((name, &self.set.model(name)?.unit)));
+        let Some((first, unit)) = units.next() else { return Ok(Unit::SECONDS) };
+        match units.find(|(_, other)| *other != unit) {
+            None => Ok(unit.clone()),
+            Some((second, other)) => {
+                Err(format!("it calls `{first}`, which is in {unit}, and `{second}`, which is in {other}"))
+            }
         }
     }
 
