@@ -90,7 +90,7 @@ impl FromStr for TimeColumn {
 }
 
 /// A unit of time in s.
-fn seconds_of(unit: &str) -> Option<f64> {
+pub(crate) fn seconds_of(unit: &str) -> Option<f64> {
     let known = TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
     // Hours, and `m` for minutes.
     known.or_else(|| match unit {

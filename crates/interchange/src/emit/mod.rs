@@ -1,4 +1,5 @@
-//! A model set in other languages: C, Python, LaTeX; its choices as [`thresholds`].
+//! A model set in other languages: C, Python, LaTeX; its choices as [`thresholds`], its models as
+//! [`prices`].
 //!
 //! Each text has the time of every model, half of the interval of a new measurement, and for each
 //! library a function that chooses, in one file that does not depend on Strata; LaTeX has the
@@ -13,6 +14,7 @@ mod interval;
 mod latex;
 mod library;
 mod plain;
+pub mod prices;
 mod python;
 pub mod thresholds;
 

@@ -4,4 +4,5 @@
 
 mod emitted_plain;
 mod interchange;
+mod prices;
 mod results;

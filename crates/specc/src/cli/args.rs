@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
-use super::values::prefix;
 pub(super) use super::values::{Binding, duration, node_count, percentage};
+use super::values::{PriceUnit, prefix};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -540,8 +540,11 @@ pub(super) struct Export {
     #[arg(required = true, value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
     /// What to write: models as `models` (the `models.rs` of `fit`, of several platforms), `rust`,
-    /// `rust-no-std`, `c` (a header), `python` or `latex`; samples as `samples` (ours) or
-    /// `json-lines` (Extra-P's).
+    /// `rust-no-std`, `c` (a header), `python`, `latex`, `csv` (a row a term), or through a
+    /// `template` of yours; samples as `samples` (ours) or `json-lines` (Extra-P's).
+    ///
+    /// A template is in Handlebars, and gets what `template-data` prints: `models` as rows, and
+    /// `benchmarks` as the templates of Substrate's `benchmark pallet` take them.
     ///
     /// Programs get the time of each model, half of its interval, and for each library a function
     /// that chooses; outside what was measured it ranks the candidates at the nearest point that
@@ -565,6 +568,18 @@ pub(super) struct Export {
     /// several sets; `strata` where it is left out.
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub(super) prefix: Option<String>,
+    /// Write whole numbers that are never below the model: each coefficient rounded up, sums that stay
+    /// at the greatest number. With `--to rust`, `c`, `csv`, `template` and `template-data`.
+    #[arg(long, value_name = "HOW")]
+    pub(super) round: Option<Round>,
+    /// The unit of these numbers: one of time, as `ns` (`ps` where it is left out and times are
+    /// rounded), or any other with how many of it one of the model's own unit is (of times a
+    /// second): `gas=2.5e9`.
+    #[arg(long, value_name = "UNIT[=FACTOR]")]
+    pub(super) unit: Option<PriceUnit>,
+    /// With `--to template`: the template, in Handlebars.
+    #[arg(long, value_name = "FILE", required_if_eq("to", "template"))]
+    pub(super) template: Option<PathBuf>,
     /// The model whose samples are written; all of them where it is left out.
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
@@ -573,6 +588,13 @@ pub(super) struct Export {
     /// The file to write; standard output where it is left out.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+}
+
+/// How coefficients are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Round {
+    /// To the next greater whole number.
+    Up,
 }
 
 /// What models or samples are written as.
@@ -596,6 +618,12 @@ pub(super) enum Form {
     ThresholdsJson,
     /// Equations for `amsmath`.
     Latex,
+    /// A row a term.
+    Csv,
+    /// Whatever a template makes of the models.
+    Template,
+    /// What a template gets, as JSON.
+    TemplateData,
     /// Strata's samples.
     Samples,
     /// Extra-P's JSON lines.

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use strata_fit::emit as rust;
 use strata_interchange::emit;
+use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
 use strata_model::{ModelSet, Samples, percent, write_atomically};
 use strata_screen::{Failure, print, tell};
 
-use super::args::{Export, Form, Reading};
-use super::values::Binding;
+use super::args::{Export, Form, Reading, Round};
+use super::values::{Binding, PriceUnit};
 use super::{choosing, crossovers};
 use crate::thresholds;
 
@@ -51,9 +52,24 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     if !is_thresholds && (args.library.is_some() || !args.at.is_empty()) {
         return Err(Failure::Usage("`--library` and `--at` are for `--to thresholds`".into()));
     }
+    let is_priced = match args.to {
+        Form::Csv | Form::Template | Form::TemplateData => true,
+        Form::Rust | Form::C => args.round.is_some(),
+        _ => false,
+    };
+    if !is_priced && (args.round.is_some() || args.unit.is_some()) {
+        return Err(Failure::Usage(
+            "`--round` and `--unit` are for `--to csv`, `template` and `template-data`, and for whole numbers in \
+             `rust` and `c` (`--round up`)"
+                .into(),
+        ));
+    }
+    if args.template.is_some() && args.to != Form::Template {
+        return Err(Failure::Usage("`--template` is for `--to template`".into()));
+    }
     let source = match (&args.sources[..], args.to) {
         ([source], _) => source,
-        ([source, ..], Form::Models | Form::Rust | Form::RustNoStd) => source,
+        ([source, ..], Form::Models | Form::Rust | Form::RustNoStd) if !is_priced => source,
         ([source, ..], Form::Thresholds | Form::ThresholdsJson) => source,
         _ => {
             return Err(Failure::Usage(
@@ -68,6 +84,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     };
     let all = |emitter: SetsEmitter<'_>| models_text(args, &args.sources, emitter);
     let text = match args.to {
+        _ if is_priced => prices_text(args, source)?,
         Form::Models => all(&rust::rust)?,
         Form::Rust => all(&|sets| rust::standalone(sets, true))?,
         Form::RustNoStd => all(&|sets| rust::standalone(sets, false))?,
@@ -79,11 +96,36 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson => thresholds_text(args)?,
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,
+        // Priced, above.
+        Form::Csv | Form::Template | Form::TemplateData => String::new(),
     };
     match &args.output {
         None => print(text.trim_end()),
         Some(path) => write_atomically(path, |out| out.write_all(text.as_bytes()))
             .map_err(|e| Failure::Machine(e.to_string())),
+    }
+}
+
+/// The models as prices.
+fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
+    only_whole(args)?;
+    let fault = |why: String| Failure::Fault(format!("{}: {why}", source.display()));
+    let unit = args.unit.clone().map(|PriceUnit { unit, factor }| (unit, factor));
+    let pricing = Pricing { unit, round_up: args.round == Some(Round::Up) };
+    let prices = Prices::new(&choosing::read(source)?, &pricing).map_err(fault)?;
+    for warning in prices.left_out.iter().chain(&prices.warnings) {
+        tell!("warning: {warning}");
+    }
+    match (args.to, &args.template) {
+        (Form::Template, Some(path)) => {
+            let template = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
+            prices::render(&prices, &template)
+                .map_err(|why| Failure::Fault(format!("{}: {why}", path.display())))
+        }
+        (Form::Csv, _) => prices::csv(&prices).map_err(fault),
+        (Form::Rust, _) => prices::rust(&prices).map_err(fault),
+        (Form::C, _) => prices::c(&prices, args.prefix.as_deref().unwrap_or("strata")).map_err(fault),
+        _ => Ok(prices::data(&prices)),
     }
 }
 

@@ -30,7 +30,8 @@ specc calibrate sort.spec --resume --budget 2m -o here",
         "fit",
         "specc fit measured/samples.txt --spec sort.spec -o fitted
 specc fit runs.csv --time elapsed:ms --hold-out 20% -o fitted
-specc fit target/criterion --inputs n,width",
+specc fit target/criterion --inputs n,width
+specc fit runs.csv --time elapsed:ns --time cost:gas --hold-out 50% --upper 99%",
     ),
     ("regret", "specc regret sort.spec --models here/models.toml --budget 60s -o judged"),
     (
@@ -57,7 +58,9 @@ specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
         "export",
         "specc export here/models.toml --to c --prefix sort -o sort.h
 specc export threads/models.toml mpi/models.toml --to models -o models.rs
-specc export models.toml --to thresholds --at width=32 -o thresholds.rs",
+specc export models.toml --to thresholds --at width=32 -o thresholds.rs
+specc export models.toml --to rust --round up --unit gas=2.5e9 -o gas.rs
+specc export models.toml --to template --template weights.hbs --round up",
     ),
     ("platform", "specc platform list\nspecc platform show cm5 --nodes 32"),
     ("completions", "specc completions bash > ~/.local/share/bash-completion/completions/specc"),

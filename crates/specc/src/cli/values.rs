@@ -3,8 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use strata_model::Seconds;
 use strata_model::expr::is_name;
+use strata_model::{Seconds, Unit};
 
 /// An input and its value, `keys=1000`.
 #[derive(Clone, Debug)]
@@ -66,6 +66,32 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     match number {
         Some(number) if number > 0.0 && number <= 100.0 => Ok(number / 100.0),
         _ => Err("a percentage above 0% and up to 100%, for example `0.2%`".into()),
+    }
+}
+
+/// The unit of prices: a unit of time, which is that much of a second, or any other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriceUnit {
+    /// Its name.
+    pub unit: Unit,
+    /// How many of it one of the model's own unit is.
+    pub factor: f64,
+}
+
+impl FromStr for PriceUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((unit, factor)) = text.split_once('=') {
+            let factor = factor.parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 0.0);
+            let factor = factor.ok_or("a unit's factor is a number above zero, as in `gas=2.5e9`")?;
+            return Ok(Self { unit: unit.parse()?, factor });
+        }
+        let times = [("ps", 1e12), ("ns", 1e9), ("us", 1e6), ("µs", 1e6), ("ms", 1e3), ("s", 1.0)];
+        match times.iter().find(|(name, _)| *name == text) {
+            Some((_, factor)) => Ok(Self { unit: text.parse()?, factor: *factor }),
+            None => Err(format!("say how many of it one of the model's own unit is: `{text}=2.5e9`")),
+        }
     }
 }
 

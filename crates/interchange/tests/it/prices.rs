@@ -1,0 +1,222 @@
+//! Prices: whole numbers never below the model, and the files of others.
+
+use std::process::Command;
+
+use strata_interchange::emit::prices::{self, Prices, Pricing};
+use strata_model::set::{Bound, Input, Model, ModelSet, Term};
+use strata_model::{Program, expr::parse};
+
+fn model(name: &str, unit: &str, inputs: &[&str], terms: &[(&str, f64)]) -> Model {
+    let input = |name: &&str| Input { name: (*name).to_owned(), min: 0.0, max: 1000.0, integer: true };
+    let term = |(text, coefficient): &(&str, f64)| Term {
+        term: (*text).to_owned(),
+        coefficient: *coefficient,
+        std_error: 0.0,
+        half_width: 0.0,
+        relevant: true,
+    };
+    let bound = Bound {
+        share: 0.99,
+        confidence: 0.95,
+        samples: 600,
+        points: 60,
+        covered: 0.995,
+        fresh: 0.99,
+        above: 1.1,
+    };
+    Model {
+        name: name.into(),
+        unit: unit.parse().unwrap(),
+        inputs: inputs.iter().map(input).collect(),
+        terms: terms.iter().map(term).collect(),
+        bound: Some(bound),
+        ..Model::default()
+    }
+}
+
+fn set() -> ModelSet {
+    let models = vec![
+        model("noop", "s", &["n"], &[("1", 104.0e-9)]),
+        model("noop_memory", "bytes", &["n"], &[("1", 4.0)]),
+        model("hash", "s", &["n"], &[("1", 900.4e-9), ("n", 3.1004e-9)]),
+        model("hash_memory", "bytes", &["n"], &[("1", 32.0)]),
+        model("hash_proof_size", "bytes", &["n"], &[("1", 1000.0), ("n", 1.5)]),
+        model("verify", "s", &["n", "m"], &[("1", 4e-6), ("n", 50e-9), ("m", 20e-9), ("n*m", 2e-9)]),
+        model("verify_memory", "bytes", &["n", "m"], &[("n", 8.0)]),
+        model("sort", "s", &["n"], &[("1", 3e-6), ("n", 20.7e-9), ("n*n", 0.0501e-9)]),
+        model("sort_memory", "bytes", &["n"], &[("1", 4.0), ("n", 8.0)]),
+        model(
+            "lookup",
+            "s",
+            &["n"],
+            &[("1", 0.3e-6), ("n", 2e-9), ("min(n,299.5)", 6e-9), ("max(0,n-400.5)", 1e-9)],
+        ),
+        model("tree", "s", &["n"], &[("1", 1e-7), ("n*log2(n)", 1.2e-9), ("n/3", 5e-9)]),
+    ];
+    ModelSet { models, ..ModelSet::default() }
+}
+
+fn whole() -> Prices {
+    Prices::new(&set(), &Pricing { unit: None, round_up: true }).unwrap()
+}
+
+/// The true sums in the unit of the prices, at some inputs.
+fn truths() -> Vec<(String, Vec<u64>, f64)> {
+    let mut all = Vec::new();
+    for model in &set().models {
+        let names: Vec<&str> = model.inputs.iter().map(|input| &*input.name).collect();
+        let factor = if model.unit.is_seconds() { 1e12 } else { 1.0 };
+        for at in [[1_u64, 1], [2, 7], [299, 300], [300, 3], [401, 0], [1000, 1000]] {
+            let values: Vec<f64> = at.iter().take(names.len()).map(|v| *v as f64).collect();
+            let value = |term: &Term| {
+                term.coefficient
+                    * Program::compile(&parse(&term.term).unwrap(), &names).unwrap().eval(&values)
+            };
+            let sum: f64 = model.terms.iter().map(value).sum();
+            all.push((model.name.clone(), at[..names.len()].to_vec(), factor * sum));
+        }
+    }
+    all
+}
+
+/// Compiles and runs a program that prints a price a line; `None` where there is no compiler.
+fn run(compiler: &str, name: &str, program: &str) -> Option<Vec<u64>> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, binary) = (folder.path().join(name), folder.path().join("prices"));
+    std::fs::write(&source, program).unwrap();
+    let built = Command::new(compiler).arg(&source).arg("-o").arg(&binary).output().ok()?;
+    assert!(built.status.success(), "{}\n{program}", String::from_utf8_lossy(&built.stderr));
+    let ran = Command::new(&binary).output().unwrap();
+    assert!(ran.status.success());
+    Some(String::from_utf8(ran.stdout).unwrap().lines().map(|line| line.parse().unwrap()).collect())
+}
+
+/// Prices are at least the sums, and above them by little: rounding adds less than one for each
+/// coefficient, times its term.
+fn check(found: &[u64]) {
+    let truths = truths();
+    assert_eq!(found.len(), truths.len() + 1);
+    for ((name, at, truth), found) in truths.iter().zip(found) {
+        let found = *found as f64;
+        assert!(found >= truth * (1.0 - 1e-15), "{name} {at:?}: {found} below {truth}");
+        // The logarithm and the places of hinges are rounded up too.
+        let most = if name == "tree" { 1.6 } else { 1.02 };
+        assert!(found <= truth * most + 4000.0, "{name} {at:?}: {found} far above {truth}");
+    }
+    assert_eq!(*found.last().unwrap(), u64::MAX, "what is too great stays there");
+}
+
+#[test]
+fn rust_never_prices_too_little() {
+    let mut program = prices::rust(&whole()).unwrap();
+    let call = |(name, at, _): &(String, Vec<u64>, f64)| {
+        let at: Vec<String> = at.iter().map(u64::to_string).collect();
+        format!("    println!(\"{{}}\", {name}({}));\n", at.join(", "))
+    };
+    let calls: String = truths().iter().map(call).collect();
+    program += &format!("\nfn main() {{\n{calls}    println!(\"{{}}\", verify(u64::MAX / 3, 5));\n}}\n");
+    check(&run("rustc", "prices.rs", &program).unwrap());
+}
+
+#[test]
+fn c_never_prices_too_little() {
+    let mut program = prices::c(&whole(), "gas").unwrap() + "#include <stdio.h>\n";
+    let call = |(name, at, _): &(String, Vec<u64>, f64)| {
+        let at: Vec<String> = at.iter().map(|at| format!("UINT64_C({at})")).collect();
+        format!("    printf(\"%llu\\n\", (unsigned long long)gas_{name}({}));\n", at.join(", "))
+    };
+    let calls: String = truths().iter().map(call).collect();
+    let last = "    printf(\"%llu\\n\", (unsigned long long)gas_verify(UINT64_MAX / 3, 5));\n";
+    program += &format!("int main(void) {{\n{calls}{last}    return 0;\n}}\n");
+    match run("cc", "prices.c", &program) {
+        Some(found) => check(&found),
+        None => println!("skipped: there is no cc"),
+    }
+}
+
+#[test]
+fn a_small_price_says_what_rounding_costs() {
+    // 0.004 gas a unit is 1 for the whole unit, and 4 in a unit of a thousandth.
+    let set = ModelSet {
+        models: vec![model("load", "gas", &["n"], &[("1", 20.0), ("n", 0.004)])],
+        ..ModelSet::default()
+    };
+    let prices = Prices::new(&set, &Pricing { unit: None, round_up: true }).unwrap();
+    assert_eq!(prices.rows[0].terms[0].coefficient, 1.0);
+    assert!(prices.warnings[0].contains("makes `n` 250.0 times as dear"), "{:?}", prices.warnings);
+    let unit = Some(("milligas".parse().unwrap(), 1000.0));
+    let prices = Prices::new(&set, &Pricing { unit, round_up: true }).unwrap();
+    assert_eq!((prices.rows[0].base, prices.rows[0].terms[0].coefficient), (20_000.0, 4.0));
+    assert!(prices.warnings.is_empty());
+}
+
+#[test]
+fn what_is_no_whole_number_is_told() {
+    let wrong = |terms: &[(&str, f64)]| {
+        let set = ModelSet { models: vec![model("f", "s", &["n"], terms)], ..ModelSet::default() };
+        let prices = Prices::new(&set, &Pricing { unit: None, round_up: true });
+        prices.and_then(|prices| prices::rust(&prices)).unwrap_err()
+    };
+    for (terms, say) in [
+        (&[("n", -1e-9)][..], "the coefficient of `n` is negative"),
+        (&[("n", 1e9)], "too great for a whole number"),
+        (&[("sqrt(n)", 1e-9)], "the term `sqrt(n)` is not computed in whole numbers"),
+        (&[("n*0.3", 1e-9)], "would be rounded before it multiplies"),
+        (&[("n*P", 1e-9)], "`P` is no input"),
+    ] {
+        assert!(wrong(terms).contains(say), "{}", wrong(terms));
+    }
+}
+
+#[test]
+fn a_table_has_a_row_a_term() {
+    let csv = prices::csv(&whole()).unwrap();
+    let begins = "model,term,coefficient,unit,upper,confidence,covered,verdict\n\
+                  noop,1,104000,ps,0.99,0.95,0.995,unverified\n";
+    assert!(csv.starts_with(begins), "{csv}");
+    assert!(csv.contains("\nhash,n,3101,ps,") && csv.contains("\nhash_memory,1,32,bytes,"), "{csv}");
+}
+
+/// The data of a template that was written for others.
+#[test]
+fn cardano_takes_its_shapes() {
+    let mut prices = whole();
+    // What has no shape there is left out by its user.
+    prices.rows.retain(|row| !["lookup", "tree"].contains(&&*row.name));
+    let text = prices::render(&prices, include_str!("../../../../docs/templates/cardano.hbs")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    let expected = serde_json::json!({
+        "noop": {"cpu": {"type": "constant_cost", "arguments": 104_000}, "memory": {"type": "constant_cost", "arguments": 4}},
+        "hash": {"cpu": {"type": "linear_in_x", "arguments": {"intercept": 900_400, "slope": 3101}},
+                 "memory": {"type": "constant_cost", "arguments": 32}},
+        "verify": {"cpu": {"type": "with_interaction_in_x_and_y",
+                           "arguments": {"c00": 4_000_000, "c10": 50_000, "c01": 20_000, "c11": 2000}},
+                   "memory": {"type": "linear_in_x", "arguments": {"intercept": 0, "slope": 8}}},
+        "sort": {"cpu": {"type": "quadratic_in_x", "arguments": {"c0": 3_000_000, "c1": 20_700, "c2": 51}},
+                 "memory": {"type": "linear_in_x", "arguments": {"intercept": 4, "slope": 8}}},
+    });
+    assert_eq!(json, expected);
+}
+
+#[test]
+fn substrate_takes_its_data() {
+    let text = prices::render(&whole(), include_str!("../../../../docs/templates/weights.hbs")).unwrap();
+    insta::assert_snapshot!("weights", text);
+    let data: serde_json::Value = serde_json::from_str(&prices::data(&whole())).unwrap();
+    let hash = &data["benchmarks"][1];
+    assert_eq!((&hash["name"], &hash["base_weight"]), (&"hash".into(), &"900400".into()));
+    assert_eq!(hash["component_weight"][0], serde_json::json!({"name": "n", "slope": "3101", "error": "0"}));
+    assert_eq!(hash["base_calculated_proof_size"], "1000");
+    // Products and curves are no slopes.
+    let names: Vec<&str> =
+        data["benchmarks"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["noop", "hash"]);
+}
+
+#[test]
+fn a_template_with_a_wrong_name_is_refused() {
+    let error = prices::render(&whole(), "{{#each models}}{{nmae}}{{/each}}").unwrap_err();
+    assert!(error.contains("nmae"), "{error}");
+    let error = prices::render(&whole(), "{{#each models}}").unwrap_err();
+    assert!(error.contains("1:17"), "{error}");
+}
