@@ -144,7 +144,8 @@ fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
             add("R²", &format!("{:.4}", model.r2));
             add("MRE fit", &format!("{} of {}", percentage(model.mre_fit), samples(model.samples)));
             add("MRE verify", &verification(model));
-            if let Some(noise) = model.noise {
+            // What a bound is off from the mean is no error of it.
+            if let Some(noise) = model.noise.filter(|_| model.bound.is_none()) {
                 let own = percentage(model.own_error);
                 add(
                     "noise",
