@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use strata_model::set::{
-    Axis, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode,
-    Model, ModelSet, Nodes, ParameterRange, Quantiles, Regret, Step, Term, Verdict,
+    Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate,
+    MAX_CHAIN, Mode, Model, ModelSet, Nodes, ParameterRange, Quantiles, Regret, Step, Term, Verdict,
 };
-use strata_model::{Platform, SpecId};
+use strata_model::{Platform, SpecId, Unit};
 use strata_select::Source as _;
 
 fn term(term: &str, coefficient: f64) -> Term {
@@ -518,6 +518,16 @@ proptest! {
             inputs: vec![Input { name: "x".into(), min: numbers[0], max: numbers[1], integer: verified }],
             requires: vec![reason.clone()],
             kind: if verified { Kind::Factored { expression: reason.clone() } } else { Kind::Fitted },
+            unit: if verified { "gas".parse().unwrap() } else { Unit::SECONDS },
+            bound: verified.then_some(Bound {
+                share: numbers[0],
+                confidence: numbers[1],
+                samples: counts[0] as usize,
+                points: counts[1] as usize,
+                covered: numbers[2],
+                fresh: numbers[3],
+                above: numbers[4],
+            }),
             mode: if verified { Mode::Absolute } else { Mode::Relative },
             terms: vec![Term { term: "x".into(), coefficient: numbers[2], std_error: numbers[3], half_width: numbers[4], relevant: verified }],
             correction: (!verified).then(|| Correction {

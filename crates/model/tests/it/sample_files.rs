@@ -215,7 +215,7 @@ fn how_to_fit_is_said_once_and_a_model_may_be_called_fit() {
 #[test]
 fn a_model_may_be_called_like_any_word_of_the_format() {
     let names: Vec<&str> = WORDS.into_iter().filter(|word| is_name(word)).collect();
-    assert_eq!(names, ["platform", "spec", "busy", "model", "fit"]);
+    assert_eq!(names, ["platform", "spec", "busy", "model", "fit", "unit"]);
     let platform = "platform threads nodes=2 cores=2 cpu=x cache=\"\" os=linux arch=x";
     for name in names {
         // As a run writes it; the platform again, as in files of several numbers of nodes.
@@ -265,7 +265,9 @@ fn any_samples() -> impl Strategy<Value = Samples> {
                 .into_iter()
                 .zip(texts)
                 .map(|(candidate, text)| Column { text: text.into(), candidate });
-            ModelSamples { name, columns: columns.collect(), fit: fit.into(), rows }
+            // A model may be called `unit`, too.
+            let unit = if rows.len() % 2 == 0 { "s" } else { "gas" }.parse().unwrap();
+            ModelSamples { name, columns: columns.collect(), unit, fit: fit.into(), rows }
         });
         Samples { platform, spec: None, busy, models: models.collect() }
     })
@@ -280,7 +282,7 @@ proptest! {
         prop_assert_eq!(&back.platform, &samples.platform);
         for (ours, theirs) in samples.models.iter().zip(&back.models) {
             prop_assert_eq!((&ours.name, &ours.columns), (&theirs.name, &theirs.columns));
-            prop_assert_eq!(&ours.fit, &theirs.fit);
+            prop_assert_eq!((&ours.fit, &ours.unit), (&theirs.fit, &theirs.unit));
             prop_assert_eq!(ours.rows.len(), theirs.rows.len());
             for (a, b) in ours.rows.iter().zip(&theirs.rows) {
                 let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
@@ -373,4 +375,25 @@ fn samples_of_several_numbers_of_nodes_stand_below_their_platforms() {
     let bare = Samples::parse("A n logP\nA 1 1 1\n", "e").unwrap();
     assert!(all.join(bare).unwrap_err().contains("where it was measured"));
     assert_eq!(all.to_text(), text, "nothing of what was refused was added");
+}
+
+#[test]
+fn a_unit_is_that_of_its_model() {
+    let text = "strata-samples 1\nmodel A n\nunit A gas\nA 3e2 1\nmodel B n\nB 1e-6 1\n";
+    let samples = Samples::parse(text, "f").unwrap();
+    assert_eq!(samples.models.iter().map(|model| model.unit.name()).collect::<Vec<_>>(), ["gas", "s"]);
+    assert_eq!(samples.to_text(), text);
+    for (line, say) in [
+        ("unit A", "expected `unit MODEL UNIT`"),
+        ("unit A two words", "expected `unit MODEL UNIT`"),
+        ("unit A 'x'", "a unit is one word"),
+        ("unit A 3", "is a number"),
+        ("A 1 1\nunit A gas", "must be named above its samples"),
+    ] {
+        let error = Samples::parse(&format!("model A n\n{line}\nA 3e2 1\n"), "f").unwrap_err().to_string();
+        assert!(error.contains(say), "{error}");
+    }
+    let mut samples = Samples::parse("model A n\nunit A gas\nA 3e2 1\n", "f").unwrap();
+    let other = Samples::parse("model A n\nA 3e2 1\n", "f").unwrap();
+    assert_eq!(samples.join(other), Err("the units of model `A` differ".into()));
 }
