@@ -80,7 +80,7 @@ mod tests {
     fn samples(rows: &[(f64, f64)]) -> ModelSamples {
         let row = |(x, y): &(f64, f64)| Sample { seconds: *y, values: vec![*x, x * x], ..Sample::default() };
         ModelSamples {
-            unit: model.unit.clone(),
+            unit: strata_model::Unit::SECONDS,
             name: "M".into(),
             columns: vec![Column::term("x"), Column::term("x^2")],
             fit: String::new(),

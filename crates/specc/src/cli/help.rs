@@ -31,7 +31,7 @@ specc calibrate sort.spec --resume --budget 2m -o here",
         "specc fit measured/samples.txt --spec sort.spec -o fitted
 specc fit runs.csv --time elapsed:ms --hold-out 20% -o fitted
 specc fit target/criterion --inputs n,width
-specc fit runs.csv --time elapsed:ns --time cost:gas --hold-out 50% --upper 99%",
+specc fit runs.csv --time t:ns --time cost:gas --hold-out 50% --upper 99%",
     ),
     ("regret", "specc regret sort.spec --models here/models.toml --budget 60s -o judged"),
     (

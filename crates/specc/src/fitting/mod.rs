@@ -243,6 +243,16 @@ impl Fitting {
                     requires: requires.iter().map(Expr::to_string).collect(),
                 });
             }
+            let models: BTreeSet<String> =
+                candidates.iter().map(|candidate| candidate.model.clone()).collect();
+            match self.unit_of(&models) {
+                Ok(unit) if unit.is_seconds() => {}
+                Ok(unit) => self.warnings.push(format!(
+                    "library `{}` chooses by {unit}: where a choice is shown, amounts of it stand as if they were s",
+                    library.name
+                )),
+                Err(why) => self.failures.push(format!("library `{}` compares what cannot be: {why}", library.name)),
+            }
             let inputs = library.inputs.clone();
             let incumbent = library.incumbent.as_ref().and_then(|(candidate, parameters)| {
                 let candidate = library.candidates[*candidate].name.clone();
@@ -254,15 +264,13 @@ impl Fitting {
         }
     }
 
-    /// The unit of a formula over these models, which are known.
+    /// The unit of what is computed of these models; unknown ones have none.
     fn unit_of(&self, models: &BTreeSet<String>) -> Result<Unit, String> {
-        let mut units = models.iter().filter_map(|name| Some((name, &self.set.model(name)?.unit)));
+        let mut units = models.iter().filter_map(|name| Some((name, &self.set.known(name)?.unit)));
         let Some((first, unit)) = units.next() else { return Ok(Unit::SECONDS) };
         match units.find(|(_, other)| *other != unit) {
             None => Ok(unit.clone()),
-            Some((second, other)) => {
-                Err(format!("it calls `{first}`, which is in {unit}, and `{second}`, which is in {other}"))
-            }
+            Some((second, other)) => Err(format!("`{first}` is in {unit}, and `{second}` in {other}")),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The command line as a user meets it: outputs, files and exit statuses. Nothing is measured here;
 //! the samples are made up from known formulas, so that what must come out is known.
 
+mod bounds;
 mod busy;
 mod fitting;
 mod foreign;
