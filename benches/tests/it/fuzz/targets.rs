@@ -357,7 +357,10 @@ fn imports(input: &[u8]) -> bool {
         Selection::default(),
         Selection { hold_out: Some(HoldOut::Share(0.2)), ..Selection::default() },
         Selection { model_column: Some("model".to_owned()), ..Selection::default() },
-        Selection { time: Some(TimeColumn { name: "t".to_owned(), unit: 1e-3 }), ..Selection::default() },
+        Selection {
+            time: Some(TimeColumn { name: "t".to_owned(), unit: strata_model::Unit::SECONDS, scale: 1e-3 }),
+            ..Selection::default()
+        },
     ];
     let detected = ["runs.csv", "runs.txt", "runs.json", "runs.jsonl", "platform.csv"];
     let named = Format::ALL.into_iter().map(|format| ("runs", Some(format)));
@@ -569,7 +572,7 @@ fn options(input: &[u8]) -> bool {
         accepted |= text.parse::<Machine>().is_ok();
     }
     accepted |= text.parse::<Seconds>().is_ok_and(|seconds| seconds.to_string().parse::<Seconds>().is_ok());
-    accepted |= text.parse::<TimeColumn>().is_ok_and(|column| column.unit > 0.0);
+    accepted |= text.parse::<TimeColumn>().is_ok_and(|column| column.scale > 0.0);
     accepted |= text.parse::<strata_select::Step>().is_ok();
     accepted |= Mode::parse(text).is_ok();
     let _ = (text.parse::<HoldOut>(), text.parse::<Format>(), text.parse::<Weights>());

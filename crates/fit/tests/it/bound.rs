@@ -304,8 +304,8 @@ fn the_base_is_not_counted_twice() {
 
 #[test]
 fn a_negative_intercept_is_none() {
-    // 377, 3770, 7020 at 0, 1, 2: least squares has a base that is not negative here, but a curve
-    // that bends up has none; the bound is above the samples all the same.
+    // A curve that bends up, fitted by a line: least squares has a negative base. The bound is above
+    // the samples all the same, and doubtful.
     let mut random = Random(3);
     let row = |i: usize| {
         let n = (i % 40) as f64;
