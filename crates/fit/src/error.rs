@@ -53,7 +53,7 @@ pub enum FitError {
     /// Too few samples were held out for an upper bound.
     #[error(
         "model `{model}` has {} held out, but to lie above {} of all with {} confidence takes {needed}: hold out more \
-         (`--hold-out 50%`), measure more often, or ask for a smaller share",
+         (`--hold-out 50%`, in a spec `verify 100`), measure more often, or ask for a smaller share",
         count(*held_out, "sample", "samples"),
         percent(*share),
         percent(*confidence),

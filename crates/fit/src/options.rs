@@ -36,7 +36,8 @@ pub struct FitOptions {
     /// When terms are searched for besides the named ones.
     pub search: Search,
     /// The share of samples that the model is to lie above, 0.99 for 99 %; `None`: it predicts the
-    /// expected time. Held-out samples must be enough to tell with [`confidence`](Self::confidence).
+    /// expected time. Held-out samples must be enough to tell with
+    /// [`confidence`](Self::confidence).
     pub upper: Option<f64>,
 }
 

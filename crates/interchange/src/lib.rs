@@ -188,8 +188,8 @@ pub struct Imported {
 /// Reads samples in any [`Format`]; `format` if it is known, otherwise the
 /// [detected](Format::detect) one.
 ///
-/// `file_name` names the file in messages, and its stem the model of a CSV file. Of several measures
-/// each has models of its own.
+/// `file_name` names the file in messages, and its stem the model of a CSV file. Of several
+/// measures each has models of its own.
 ///
 /// # Errors
 /// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS) kinds of them: text that

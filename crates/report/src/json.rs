@@ -90,10 +90,10 @@ struct QuantilesSummary {
 ///
 /// `std_error` is the ordinary one: every sample counts as independent. `clustered_std_error` and
 /// `half_width` allow for samples of one point, which are not (`null` without a covariance). A term
-/// is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
-/// errors are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification
-/// samples inside their intervals (`coverage`) are `null` without such samples. Numbers are the
-/// shortest text that reads back equal (`null` for NaN and infinity). A model whose unit is not s has
+/// is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative errors
+/// are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification samples
+/// inside their intervals (`coverage`) are `null` without such samples. Numbers are the shortest
+/// text that reads back equal (`null` for NaN and infinity). A model whose unit is not s has
 /// `unit`; a bound from above has `upper`, with the shares that it covers of the held-out samples,
 /// and of those that did not set it (`fresh`).
 #[must_use]

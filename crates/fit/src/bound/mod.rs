@@ -158,7 +158,8 @@ pub(crate) fn apply(
 }
 
 /// The kept terms besides the constant. A hinge that bends a curve down, whose coefficient is
-/// negative, becomes a rise that ends at its place: `a·x − b·max(0, x−k)` is `(a−b)·x + b·min(x, k)`.
+/// negative, becomes a rise that ends at its place: `a·x − b·max(0, x−k)` is `(a−b)·x + b·min(x,
+/// k)`.
 fn terms(model: &Model) -> Vec<Expr> {
     let mut terms: Vec<Expr> = Vec::new();
     for term in model.terms.iter().filter(|term| term.coefficient != 0.0 && term.term != CONSTANT) {

@@ -1,8 +1,8 @@
 //! Limits that a share of a distribution does not exceed, whatever the distribution is.
 //!
-//! Source: Wilks, *Determination of sample sizes for setting tolerance limits* (1941). As a bound of
-//! predictions: Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World* (2005); Romano,
-//! Patterson and Candès, *Conformalized quantile regression* (2019).
+//! Source: Wilks, *Determination of sample sizes for setting tolerance limits* (1941). As a bound
+//! of predictions: Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World* (2005);
+//! Romano, Patterson and Candès, *Conformalized quantile regression* (2019).
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

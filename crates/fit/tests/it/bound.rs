@@ -205,8 +205,8 @@ fn quantile(noise: Noise, random: &mut Random) -> f64 {
     noises[(SHARE * noises.len() as f64) as usize]
 }
 
-/// Bounds the chain, whose functions have these noises in turn, by samples, and checks the bounds by
-/// fresh ones; the summary.
+/// Bounds the chain, whose functions have these noises in turn, by samples, and checks the bounds
+/// by fresh ones; the summary.
 fn chain(noises: &[Noise], fitted: usize, held_out: usize, fresh_each: usize) -> String {
     let mut random = Random(1);
     let noises: Vec<(Noise, f64)> =
@@ -304,8 +304,8 @@ fn the_base_is_not_counted_twice() {
 
 #[test]
 fn a_negative_intercept_is_none() {
-    // A curve that bends up, fitted by a line: least squares has a negative base. The bound is above
-    // the samples all the same, and doubtful.
+    // A curve that bends up, fitted by a line: least squares has a negative base. The bound is
+    // above the samples all the same, and doubtful.
     let mut random = Random(3);
     let row = |i: usize| {
         let n = (i % 40) as f64;

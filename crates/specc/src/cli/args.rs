@@ -568,8 +568,8 @@ pub(super) struct Export {
     /// several sets; `strata` where it is left out.
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub(super) prefix: Option<String>,
-    /// Write whole numbers that are never below the model: each coefficient rounded up, sums that stay
-    /// at the greatest number. With `--to rust`, `c`, `csv`, `template` and `template-data`.
+    /// Write whole numbers that are never below the model: each coefficient rounded up, sums that
+    /// stay at the greatest number. With `--to rust`, `c`, `csv`, `template` and `template-data`.
     #[arg(long, value_name = "HOW")]
     pub(super) round: Option<Round>,
     /// The unit of these numbers: one of time, as `ns` (`ps` where it is left out and times are
@@ -661,8 +661,9 @@ pub(super) struct How {
     /// Allow no negative coefficients: a cost cannot be negative.
     #[arg(long)]
     pub(super) nonnegative: bool,
-    /// Fit a bound from above: coefficients that are not negative and as small as can be, so that
-    /// this share of fresh samples lies below with 95 % confidence, for example `99%`. It takes held-out samples: 299 for 99 %.
+    /// Fit a bound from above, for example `99%`: coefficients that are not negative and as small
+    /// as can be, so that this share of fresh samples lies below with 95 % confidence. It takes
+    /// samples that are held out, 299 for 99 %.
     #[arg(long, value_name = "SHARE", value_parser = percentage)]
     pub(super) upper: Option<f64>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those

@@ -20,7 +20,7 @@ fn bounds_say_what_they_promise_everywhere() {
     let fit = ["fit", "hash.csv", "--time", "elapsed:ns", "--time", "cost:gas", "--hold-out"];
     let (_, err) = expect(1, &[&fit[..], &["20%", "--upper", "99%"]].concat(), at);
     assert!(err.contains("has 160 samples held out, but to lie above 99 % of all with 95 %"), "{err}");
-    assert!(err.contains("takes 299: hold out more (`--hold-out 50%`)"), "{err}");
+    assert!(err.contains("takes 299: hold out more (`--hold-out 50%`, in a spec"), "{err}");
     let (out, _) = expect(0, &[&fit[..], &["50%", "--upper", "99%", "-o", "fitted"]].concat(), at);
     assert!(out.contains("hash       verified") && out.contains("hash_cost  verified"), "{out}");
     assert!(out.contains("100.00 % below"), "{out}");

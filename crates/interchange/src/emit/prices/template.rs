@@ -233,8 +233,8 @@ fn text(value: f64) -> String {
     format!("{:.0}", value.ceil())
 }
 
-/// A model of time as Substrate's template knows it, with its further measures `reads`, `writes` and
-/// `proof_size`; `None` if it is not a base with slopes.
+/// A model of time as Substrate's template knows it, with its further measures `reads`, `writes`
+/// and `proof_size`; `None` if it is not a base with slopes.
 fn benchmark(price: &Price, prices: &Prices) -> Option<Value> {
     let second = price.second?;
     if prices.rows.iter().any(|of| measure(of, price).is_some()) {
