@@ -1,0 +1,273 @@
+//! A library's models on a node: from options, a named file, the user's cache or its own tables.
+
+use std::any::type_name;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Mutex, Once, PoisonError};
+
+use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
+use strata_select::{Library, Models, Note, Pin, Pins, Question, Table, say};
+
+use super::{Known, Options, SelectError};
+use crate::Node;
+
+/// The models of a library in a file. Each process reads a file once and caches its models. If an
+/// `installed` file cannot be read, the error is cached: all nodes of a process must decide alike.
+fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static FileModels, SelectError> {
+    type Read = Result<&'static FileModels, SelectError>;
+    static READ: Mutex<BTreeMap<(PathBuf, &str), Read>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    // Types with the same library name may have different candidates.
+    let key = (path.to_owned(), type_name::<L>());
+    if let Some(known) = read.get(&key).filter(|known| known.is_ok() || installed) {
+        return known.clone();
+    }
+    let fail = |reason| SelectError::Models { path: path.to_owned(), reason, spec: L::TABLE.spec };
+    let file = FileModels::read(L::TABLE, path).map(|file| &*Box::leak(Box::new(file))).map_err(fail);
+    if file.is_ok() || installed {
+        read.insert(key, file.clone());
+    }
+    file
+}
+
+/// The first 64 bits of a hash in hexadecimal digits; other texts are hashed by FNV-1a.
+fn hash_of(text: &str) -> u64 {
+    let start = text.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    start.unwrap_or_else(|| {
+        text.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3))
+    })
+}
+
+/// A node's view of the installed models.
+#[derive(Default)]
+struct Installed {
+    use_of: Use,
+    /// The files that this node could not use, each with the reason.
+    unusable: Vec<(PathBuf, String)>,
+}
+
+/// Whether installed models may be used; equal on all nodes.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Use {
+    #[default]
+    Allowed,
+    /// The fingerprints differed, and the nodes compare once more without installed models.
+    Doubted,
+    /// The hosts of the job have different installed models.
+    Forbidden,
+}
+
+/// Reports an installed file that is not used; once a process.
+fn tell_unusable(path: &Path, reason: &str) {
+    static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+        say!("strata: {}: {reason}", path.display());
+    }
+}
+
+/// The inputs of a library's choice besides the problem.
+#[derive(Clone)]
+pub struct Selector {
+    options: Options,
+    pub(super) models: Models<'static>,
+    pin: Option<String>,
+    /// True if nodes are processes.
+    processes: bool,
+    /// So many cores are reckoned with; see [`Question::cores`].
+    cores: usize,
+    pub(super) explain: bool,
+    pub(super) word: u64,
+    /// True if installed models were not read.
+    without_installed: bool,
+}
+
+impl Selector {
+    /// A fingerprint that is equal on all nodes with equal models and pins, and never 0.
+    #[must_use]
+    pub fn word(&self) -> u64 {
+        self.word
+    }
+
+    /// True if a pin decides, or models that were measured on this machine, for a problem `like`
+    /// the measured ones. Otherwise a library may prefer its default.
+    #[must_use]
+    pub fn decides(&self, like: bool) -> bool {
+        self.pin.is_some() || like && self.models.note.is_none()
+    }
+
+    /// The models, with a note if they are of another machine.
+    #[must_use]
+    pub fn models(&self) -> Models<'static> {
+        self.models
+    }
+
+    /// The query for a problem on `nodes` of the nodes, with the pin.
+    #[must_use]
+    pub fn question<'a>(&'a self, nodes: usize, inputs: &'a [f64]) -> Question<'a, 'a> {
+        let pin = self.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
+        Question { pin, processes: self.processes, cores: self.cores, ..Question::new(nodes, inputs) }
+    }
+
+    fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
+        let without_installed = node.local::<Installed>().use_of != Use::Allowed;
+        let here = node.platform();
+        let all = L::TABLES.iter().copied();
+        let table = Table::fitting(all, &here.transport, here.nodes).unwrap_or(L::TABLE);
+        let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
+        let pinned = options.pin.as_ref().filter(|pin| !options.inner || own(pin));
+        let pin = match (pinned, node.setting("STRATA_PIN")) {
+            (Some(pin), _) => Some(pin.clone()),
+            (None, Some(text)) => {
+                let pins = Pins::parse(text).map_err(|error| SelectError::Pin(error.to_string()))?;
+                pins.meant_for(table.library).map(|pin| pin.to_string())
+            }
+            (None, None) => None,
+        };
+        let named = options.models.as_deref().or_else(|| node.setting("STRATA_MODELS").map(Path::new));
+        let named = named.filter(|path| !options.inner || is_for(path, table.library));
+        let mut unusable = None;
+        let mut installed = |path: PathBuf| match read_once::<L>(&path, true) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                let reason = match error {
+                    SelectError::Models { reason, .. } => reason,
+                    other => other.to_string(),
+                };
+                let reason = format!(
+                    "{}; `{}` is chosen by the models that are compiled in: remove the file, or install \
+                     others with `specc calibrate {} --install`",
+                    in_one_line(&reason),
+                    table.library,
+                    table.spec
+                );
+                unusable = Some((path, reason));
+                None
+            }
+        };
+        let file = match named {
+            Some(path) => {
+                let file = read_once::<L>(path, false)?;
+                if let Some(difference) = file.difference(&here) {
+                    let (path, transport) = (path.to_owned(), here.transport.clone());
+                    let (nodes, spec) = (here.nodes, L::TABLE.spec);
+                    return Err(SelectError::OtherMachine { path, difference, transport, nodes, spec });
+                }
+                Some(file)
+            }
+            None if here.is_simulated() || without_installed => None,
+            None => installed_models(&here, table.library).and_then(&mut installed),
+        };
+        let (models, platform, hash) = match file {
+            Some(file) => {
+                let models = Models { source: file, file: Some(&file.file), note: None };
+                (models, file.platform.clone(), hash_of(&file.digest))
+            }
+            None => (
+                Models { source: table, file: None, note: None },
+                table.platform.parse().ok(),
+                hash_of(table.digest),
+            ),
+        };
+        let elsewhere = platform.is_some_and(|platform| Platform { nodes: here.nodes, ..platform } != here);
+        let note = elsewhere.then_some(Note::OtherMachine { spec: table.spec });
+        // The lowest bit is set, so that the fingerprint of a node without an error never equals
+        // that of one with an error.
+        let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
+        let explain = node.is_on("STRATA_EXPLAIN");
+        if let Some((path, reason)) = unusable {
+            if node.rank() == 0 {
+                tell_unusable(&path, &reason);
+            }
+            node.local::<Installed>().unusable.push((path, reason));
+        }
+        Ok(Self {
+            options: options.clone(),
+            models: Models { note, ..models },
+            pin,
+            processes: here.has_processes(),
+            // Hosts of other transports may differ, and their nodes must choose the same.
+            cores: if here.transport == "threads" { here.cores } else { usize::MAX },
+            explain,
+            word,
+            without_installed,
+        })
+    }
+}
+
+impl Node {
+    /// The selector of `L`, to be compared by the team before [`choose_by`](Self::choose_by).
+    ///
+    /// # Participation
+    /// Local, with equal options; settings are node 0's.
+    ///
+    /// # Errors
+    /// If a setting or a file is invalid.
+    pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector>, SelectError> {
+        let without_installed = self.local::<Installed>().use_of != Use::Allowed;
+        if let Some(selector) = &self.local::<Known<L>>().selector
+            && selector.options == *options
+            && selector.without_installed == without_installed
+        {
+            return Ok(Rc::clone(selector));
+        }
+        self.asks(L::TABLE.library);
+        let selector = Rc::new(Selector::read::<L>(self, options)?);
+        self.local::<Known<L>>().selector = Some(Rc::clone(&selector));
+        Ok(selector)
+    }
+
+    /// True if the nodes must take new selectors and compare once more. To be called after the
+    /// nodes have compared the [`word`](Selector::word)s of their [`selector`](Self::selector)s;
+    /// `alike` is true if these are equal. If the hosts have different models in their caches, all
+    /// nodes then choose by the compiled-in models.
+    ///
+    /// ```
+    /// # use strata_runtime::{patterns::Schedule, prelude::*, select::{Options, SelectError}};
+    /// # Machine::threads(2)?.run(|node| {
+    /// let (selector, alike) = loop {
+    ///     let selector = node.selector::<Schedule>(&Options::default());
+    ///     // Even if this node fails, or the others would wait forever.
+    ///     let word = selector.as_ref().map_or(0, |selector| selector.word());
+    ///     let alike = node.all_gather(&[word]).iter().all(|other| *other == word);
+    ///     if !node.must_compare_again(alike) {
+    ///         break (selector?, alike);
+    ///     }
+    /// };
+    /// assert!(alike && selector.word() != 0);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Local; equal on all nodes if `alike` is.
+    pub fn must_compare_again(&mut self, alike: bool) -> bool {
+        let node_0 = self.rank() == 0;
+        let installed = self.local::<Installed>();
+        match (installed.use_of, alike) {
+            (Use::Allowed, false) => {
+                installed.use_of = Use::Doubted;
+                return true;
+            }
+            // Pins or options differ, so the installed models are not the cause.
+            (Use::Doubted, false) => installed.use_of = Use::Allowed,
+            (Use::Doubted, true) => {
+                installed.use_of = Use::Forbidden;
+                if node_0 {
+                    // Printed once, although a process may run several jobs.
+                    static TOLD: Once = Once::new();
+                    TOLD.call_once(|| {
+                        say!(
+                            "strata: the hosts of the nodes have different models in their cache folders, so the \
+                             models that are compiled in are used: install the same on every host, or name a file \
+                             in STRATA_MODELS"
+                        );
+                    });
+                }
+                installed.unusable.iter().for_each(|(path, reason)| tell_unusable(path, reason));
+            }
+            (Use::Allowed, true) | (Use::Forbidden, _) => {}
+        }
+        false
+    }
+}
