@@ -8,7 +8,8 @@
 //! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (pure error);
 //! Künsch (1989) for blocks.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use strata_model::samples::{Notes, Sample, Timing};
 
@@ -65,25 +66,50 @@ pub(crate) fn moments_are_unknown(rows: &[&Sample]) -> bool {
 /// The relative standard deviation among the samples of each sample's point on the same number of
 /// nodes, wider for few of them as Student's intervals are; infinite for a single one.
 fn of_copies(rows: &[&Sample]) -> Vec<f64> {
-    let place = |row: &Sample| {
-        let values = row.values.iter().map(|value| value.to_bits());
-        values.chain(row.notes.at.iter().map(|v| *v as u64)).chain([row.notes.nodes as u64]).collect()
-    };
-    let places: Vec<Vec<u64>> = rows.iter().map(|row| place(row)).collect();
-    let mut points: BTreeMap<&[u64], Vec<f64>> = BTreeMap::new();
-    for (row, place) in rows.iter().zip(&places) {
-        points.entry(place).or_default().push(row.seconds);
-    }
-    let noise = |times: &Vec<f64>| {
+    let mut all = vec![f64::INFINITY; rows.len()];
+    for group in copies(rows, |row| row.values.iter().copied()) {
+        let times: Vec<f64> = group.iter().map(|row| rows[*row].seconds).collect();
         let freedom = times.len() - 1;
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         let square: f64 = times.iter().map(|t| (t / mean - 1.0).powi(2)).sum();
-        let wider = t_quantile(0.95, freedom)? / HALF_WIDTH;
-        Some((wider * (square / freedom as f64).sqrt()).max(LEAST_OF_COPIES))
-    };
-    let noise: BTreeMap<&[u64], Option<f64>> =
-        points.iter().map(|(place, times)| (*place, noise(times))).collect();
-    places.iter().map(|place| noise[place.as_slice()].unwrap_or(f64::INFINITY)).collect()
+        let Some(quantile) = t_quantile(0.95, freedom) else { continue };
+        let noise = (quantile / HALF_WIDTH * (square / freedom as f64).sqrt()).max(LEAST_OF_COPIES);
+        group.iter().for_each(|row| all[*row] = noise);
+    }
+    all
+}
+
+/// The rows of each point that was sampled more than once on the same number of nodes, in the order
+/// of the points' values.
+fn copies<'a, V: Iterator<Item = f64>>(
+    rows: &[&'a Sample],
+    values: impl Fn(&'a Sample) -> V,
+) -> Vec<Vec<usize>> {
+    let mut words = Vec::new();
+    let ends: Vec<usize> = rows
+        .iter()
+        .map(|row| {
+            words.extend(values(row).map(f64::to_bits));
+            words.extend(row.notes.at.iter().map(|v| *v as u64));
+            words.push(row.notes.nodes as u64);
+            words.len()
+        })
+        .collect();
+    let place = |row: usize| &words[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]];
+    // Most points of many are sampled once: only the others get a list.
+    let mut first: HashMap<&[u64], usize> = HashMap::with_capacity(rows.len());
+    let mut groups: BTreeMap<&[u64], Vec<usize>> = BTreeMap::new();
+    for row in 0..rows.len() {
+        match first.entry(place(row)) {
+            Entry::Vacant(entry) => {
+                entry.insert(row);
+            }
+            Entry::Occupied(entry) => {
+                groups.entry(place(row)).or_insert_with(|| vec![*entry.get()]).push(row);
+            }
+        }
+    }
+    groups.into_values().collect()
 }
 
 /// The noise from the notes of one sample.
@@ -121,17 +147,17 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// The pooled relative standard deviation among samples of the same point on the same number of
 /// nodes; zero if too few were repeated.
 fn of_repeated(rows: &[Sample], inputs: &[usize]) -> f64 {
-    let mut groups: BTreeMap<Vec<u64>, Vec<f64>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.seconds > 0.0) {
-        let point = inputs.iter().filter_map(|c| row.values.get(*c)).map(|v| v.to_bits());
-        let place = row.notes.at.iter().map(|v| *v as u64).chain([row.notes.nodes as u64]);
-        groups.entry(point.chain(place).collect()).or_default().push(row.seconds);
-    }
+    let timed: Vec<&Sample> = rows.iter().filter(|row| row.seconds > 0.0).collect();
+    let point = |row| {
+        let Sample { values, .. }: &Sample = row;
+        inputs.iter().filter_map(|column| values.get(*column)).copied()
+    };
     let (mut square, mut freedom) = (0.0, 0);
-    for times in groups.values().filter(|times| times.len() > 1) {
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        square += times.iter().map(|t| (t / mean - 1.0).powi(2)).sum::<f64>();
-        freedom += times.len() - 1;
+    for group in copies(&timed, point) {
+        let times = || group.iter().map(|row| timed[*row].seconds);
+        let mean = times().sum::<f64>() / group.len() as f64;
+        square += times().map(|t| (t / mean - 1.0).powi(2)).sum::<f64>();
+        freedom += group.len() - 1;
     }
     if freedom < LEAST_REPEATED { 0.0 } else { (square / freedom as f64).sqrt() }
 }

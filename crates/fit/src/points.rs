@@ -5,12 +5,12 @@
 //! of fit); Cook and Weisberg, *Residuals and Influence in Regression* (1982), §3.6 (deleting
 //! groups of samples).
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// A number for each row, the same for equal rows, counted from 0 in the order in which they first
 /// occur.
 pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
-    let mut known: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
+    let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
     let key = |row: &[f64]| row.iter().map(|v| v.to_bits()).collect();
     let mut number = |row| {
         let next = known.len();

@@ -257,9 +257,11 @@ fn thin(points: &[Point], most: usize) -> Vec<Point> {
         return points.to_vec();
     }
     let mut worst: Vec<usize> = (0..points.len()).collect();
-    worst.sort_by(|a, b| points[*b].error.abs().total_cmp(&points[*a].error.abs()).then(a.cmp(b)));
     let mut keep = vec![false; points.len()];
-    worst.iter().take(most / 4).for_each(|i| keep[*i] = true);
+    let (greatest, ..) = worst.select_nth_unstable_by(most / 4, |a, b| {
+        points[*b].error.abs().total_cmp(&points[*a].error.abs()).then(a.cmp(b))
+    });
+    greatest.iter().for_each(|i| keep[*i] = true);
     let rest = most - most / 4;
     // A point may be in both, so there may be fewer.
     (0..rest).for_each(|k| keep[k * points.len() / rest] = true);
