@@ -8,11 +8,11 @@
 //! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (pure error);
 //! Künsch (1989) for blocks.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use strata_model::samples::{Notes, Sample, Timing};
 
+use crate::points;
 use crate::stats::t_quantile;
 
 /// The most blocks of time into which timings are divided.
@@ -96,18 +96,13 @@ fn copies<'a, V: Iterator<Item = f64>>(
         })
         .collect();
     let place = |row: usize| &words[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]];
-    // Most points of many are sampled once: only the others get a list.
-    let mut first: HashMap<&[u64], usize> = HashMap::with_capacity(rows.len());
+    let numbers = points::numbered((0..rows.len()).map(place));
+    let mut count = vec![0_usize; numbers.iter().max().map_or(0, |most| most + 1)];
+    numbers.iter().for_each(|number| count[*number] += 1);
     let mut groups: BTreeMap<&[u64], Vec<usize>> = BTreeMap::new();
-    for row in 0..rows.len() {
-        match first.entry(place(row)) {
-            Entry::Vacant(entry) => {
-                entry.insert(row);
-            }
-            Entry::Occupied(entry) => {
-                groups.entry(place(row)).or_insert_with(|| vec![*entry.get()]).push(row);
-            }
-        }
+    // Most points of many are sampled once: only the others get a list.
+    for (row, _) in numbers.iter().enumerate().filter(|(_, number)| count[**number] > 1) {
+        groups.entry(place(row)).or_default().push(row);
     }
     groups.into_values().collect()
 }

@@ -5,18 +5,24 @@
 //! of fit); Cook and Weisberg, *Residuals and Influence in Regression* (1982), §3.6 (deleting
 //! groups of samples).
 
-use std::collections::HashMap;
+use std::hash::Hash;
 
 /// A number for each row, the same for equal rows, counted from 0 in the order in which they first
 /// occur.
 pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
-    let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
-    let key = |row: &[f64]| row.iter().map(|v| v.to_bits()).collect();
-    let mut number = |row| {
+    numbered(rows.map(|row| row.iter().map(|v| v.to_bits()).collect::<Vec<_>>()))
+}
+
+/// A number for each key, the same for equal keys, counted from 0 in the order in which they first
+/// occur.
+#[expect(clippy::disallowed_types, reason = "keys are looked up only, so that no order reaches a result")]
+pub(crate) fn numbered<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> Vec<usize> {
+    let mut known = std::collections::HashMap::new();
+    let number = |key| {
         let next = known.len();
-        *known.entry(key(row)).or_insert(next)
+        *known.entry(key).or_insert(next)
     };
-    rows.map(&mut number).collect()
+    keys.map(number).collect()
 }
 
 /// The factor by which the variance of a fit of such samples exceeds that of as many independent

@@ -18,6 +18,8 @@ pub fn number_text(value: f64) -> String {
 #[must_use]
 pub fn percent(fraction: f64) -> String {
     let value = fraction * 100.0;
+    // What rounds to zero has no sign.
+    let value = if value.abs() < 0.05 { value.abs() } else { value };
     if value.abs() >= 9.95 || value == value.round() {
         format!("{value:.0} %")
     } else {

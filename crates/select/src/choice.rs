@@ -81,16 +81,20 @@ pub enum Note {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (by, spec) = match self {
+        let (by, spec, nodes) = match self {
             Self::Nearest => {
                 return f.write_str("outside what was measured: ranked at the nearest point that was");
             }
             Self::Other(text) => return f.write_str(text),
-            Self::OtherNodes { spec } => ("another number of nodes", spec),
-            Self::OtherMachine { spec } => ("another machine", spec),
+            Self::OtherNodes { spec } => ("another number of nodes", spec, " --nodes N"),
+            Self::OtherMachine { spec } => ("another machine", spec, ""),
         };
         write!(f, "outside what was measured: ranked by models of {by}")?;
-        if spec.is_empty() { Ok(()) } else { write!(f, "; calibrate with `specc calibrate {spec}`") }
+        if spec.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; calibrate with `specc calibrate {spec}{nodes} -o DIR`")
+        }
     }
 }
 

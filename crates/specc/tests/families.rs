@@ -103,3 +103,37 @@ fn the_specs_of_this_repository_mean_what_they_mean_written_out() {
         }
     }
 }
+
+#[test]
+fn where_the_nodes_count_is_seen() {
+    let uses = |code: &str, terms: &str| {
+        let text = format!(
+            "model A(n) {{ for e in 0..=9 let n = pow(2, e) task {{ {code} }} terms {terms} }}\n\
+             library a(n) {{ candidate a = A(n) }}\n"
+        );
+        let spec =
+            load("any.spec", &text).unwrap_or_else(|errors| panic!("{text}\n{}", errors.render(false)));
+        (spec.uses_nodes(), spec.uses_project())
+    };
+    assert_eq!(uses("work(n, the_node, nodes);", "n"), (false, false));
+    assert_eq!(uses("work(n, node);", "n"), (true, false));
+    assert_eq!(uses("work(n);", "n/P"), (true, false));
+    assert_eq!(uses("strata_sort::sort(n);", "n"), (false, true));
+}
+
+#[test]
+fn values_of_a_parameter_are_counted_by_its_step() {
+    let loads = |range: &str| {
+        let text = format!(
+            "model A(n, g) {{ for n in 1..=9 for g in 1..=9 task {{ work(n, g); }} terms n, g }}\n\
+             library a(n) {{ candidate a = A(n, g) for g in {range} }}\n"
+        );
+        load("any.spec", &text).map_err(|errors| errors.render(false))
+    };
+    for range in ["1024..=1048576 step *4", "1..=10000000 step +1000", "1..=1000000 step <<1"] {
+        assert!(loads(range).is_ok(), "{range}: {:?}", loads(range).err());
+    }
+    for range in ["1..=1000001", "1..=2000001 step +2"] {
+        assert!(loads(range).is_err_and(|why| why.contains("more than 1000000 values")), "{range}");
+    }
+}

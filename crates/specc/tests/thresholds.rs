@@ -159,8 +159,9 @@ fn what_is_not_there_is_named() {
         "no library has an input `m`",
     );
     refused(&["export", "models.toml", "--to", "rust", "--at", "n=1"], 2, "are for `--to thresholds`");
+    refused(&["export", "models.toml", "--to", "thresholds", "--at", "n=20"], 2, "every input is held");
     fs::write(folder.path().join("models.toml"), set(&[model("Few", N, &[("n", 1.0)])])).unwrap();
-    refused(&["crossovers", "models.toml"], 2, "has no library");
+    refused(&["crossovers", "models.toml"], 2, "models become candidates by a spec");
     let empty = set(&[library("none", &["n"], &[])]);
     fs::write(folder.path().join("models.toml"), empty).unwrap();
     refused(&["crossovers", "models.toml"], 2, "has no library");
@@ -271,7 +272,7 @@ fn one_sample_gives_no_interval_and_no_panic() {
 fn thresholds_of(models: &str, fixed: &[(String, f64)]) -> (ModelSet, LibraryThresholds) {
     let set = ModelSet::read(models).unwrap();
     let competition = Competition::new(&set, &set.libraries[0].name).unwrap();
-    let found = thresholds::of(&set, &competition, fixed, &Evidence::default()).unwrap();
+    let (found, _) = thresholds::of(&set, &competition, fixed, &Evidence::default()).unwrap();
     (set, found)
 }
 

@@ -339,8 +339,8 @@ pub struct Target {
     /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`.
     #[arg(long, default_value = "threads")]
     pub on: String,
-    /// The number of nodes, or several, `1,2,4`, that are fitted together; the number of cores
-    /// where it is left out.
+    /// The number of nodes, or several, `1,2,4`, that are fitted together. Where it is left out,
+    /// the number of cores, but 1 where the spec names neither `node` nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = node_count())]
     pub nodes: Vec<u32>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come

@@ -140,6 +140,16 @@ pub(super) fn predict(
     Ok(())
 }
 
+/// A set by which nothing is chosen, and the way to one.
+pub(super) fn no_library(path: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{} has no library, so that nothing is chosen by it; models become candidates by a spec: `specc fit … --spec \
+         FILE`, where FILE holds `model a(n) ~ n`, `model b(n) ~ n` and `library either(n) {{ candidate a = a(n); \
+         candidate b = b(n) }}`",
+        path.display()
+    ))
+}
+
 /// The models of one library of a set, competing.
 pub(super) fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Result<Competition, Failure> {
     let all = || set.libraries.iter().map(|l| l.name.as_str());
@@ -147,7 +157,7 @@ pub(super) fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Re
         (Some(name), _) => set.library(name).ok_or_else(|| no_such(path, "library", name, all()))?,
         (None, [only]) => only,
         (None, []) => {
-            return Err(Failure::Usage(format!("{} has no library to choose from", path.display())));
+            return Err(no_library(path));
         }
         (None, _) => return Err(Failure::Usage(format!("say which library: {}", list(all())))),
     };

@@ -9,7 +9,7 @@ use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
-use super::choosing::{competition, known, read};
+use super::choosing::{competition, known, no_library, read};
 use super::measuring::DECISIONS;
 use crate::competition::Competition;
 use crate::crossings::Crossings;
@@ -49,10 +49,7 @@ pub(super) fn named<'a>(
     };
     let libraries: Vec<&Library> = set.libraries.iter().filter(is_meant).collect();
     if libraries.is_empty() {
-        return Err(Failure::Usage(format!(
-            "{} has no library, so that nothing is chosen by it",
-            path.display()
-        )));
+        return Err(no_library(path));
     }
     Ok(libraries)
 }
@@ -162,7 +159,6 @@ fn nowhere(crossings: &Crossings, chain: &Chain) -> String {
 fn facts(crossover: &Crossover) -> Vec<(&'static str, String)> {
     let Crossover { at, is_root, interval, off_by_two, flat, tuneup, kept_for, .. } = crossover;
     let interval = match interval {
-        Some((None, None)) => "not known within the measured range".to_owned(),
         Some(interval) => ends(*interval),
         None if !is_root => "no interval: both never take equally long, one alone applies".to_owned(),
         None => "no interval: the models do not say how uncertain they are".to_owned(),

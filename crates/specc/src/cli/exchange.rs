@@ -9,7 +9,7 @@ use strata_interchange::emit;
 use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
-use strata_model::{ModelSet, Samples, percent, write_atomically};
+use strata_model::{ModelSet, Samples, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
@@ -177,18 +177,9 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
                     *fits = true;
                 }
             }
-            let one = thresholds::of(&set, &competition, &fixed, &evidence).map_err(Failure::Usage)?;
-            if let emit::thresholds::Rule::Table(table) = &one.rule
-                && table.loss > thresholds::LOSS
-            {
-                tell!(
-                    "warning: the table of `{}` loses {} on average with {} questions; hold an input with `--at`, or \
-                     export the models",
-                    library.name,
-                    percent(table.loss),
-                    table.splits.len()
-                );
-            }
+            let (one, warnings) =
+                thresholds::of(&set, &competition, &fixed, &evidence).map_err(Failure::Usage)?;
+            warnings.iter().for_each(|warning| tell!("warning: {warning}"));
             libraries.push(one);
         }
         sets.push(emit::thresholds::Thresholds {

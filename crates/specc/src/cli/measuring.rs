@@ -33,6 +33,27 @@ pub struct Campaign<'a> {
     options: drive::RunOptions,
 }
 
+/// On how many nodes a spec is measured where nobody says: one, unless its work or its choices
+/// depend on the nodes.
+pub(super) fn nodes_of(spec: &CheckedSpec) -> usize {
+    if spec.uses_nodes() { machine::cores() } else { 1 }
+}
+
+impl Target {
+    /// The target with the number of nodes of these models, where none was named.
+    pub(super) fn like(&self, set: &ModelSet) -> Self {
+        let on = self.on.split([':', ',']).next();
+        let known = set
+            .platform
+            .as_ref()
+            .filter(|platform| self.nodes.is_empty() && platform.transport.split([':', ',']).next() == on);
+        match known.and_then(|platform| u32::try_from(platform.nodes).ok()) {
+            Some(nodes) => Self { nodes: vec![nodes], ..self.clone() },
+            None => self.clone(),
+        }
+    }
+}
+
 impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
     ///
@@ -41,7 +62,7 @@ impl<'a> Campaign<'a> {
     pub fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
         let options = drive::RunOptions {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
-            nodes: target.nodes.first().map_or_else(machine::cores, |nodes| *nodes as usize),
+            nodes: target.nodes.first().map_or_else(|| nodes_of(spec), |nodes| *nodes as usize),
             budget: Some(target.budget.as_secs_f64()),
             precision: target.precision,
             most: target.most,

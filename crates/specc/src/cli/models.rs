@@ -33,13 +33,6 @@ pub(super) fn summary(set: &ModelSet, file: Option<&Path>) -> String {
             n => counts.push(format!("{n} {name}")),
         }
     }
-    let of = |known: fn(&Kind) -> bool| set.models.iter().filter(|model| known(&model.kind)).count();
-    let others = [
-        (of(|kind| matches!(kind, Kind::Factored { .. })), "computed from others"),
-        (of(|kind| *kind == Kind::Unmeasured), "not measured"),
-    ];
-    counts.extend(others.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")));
-    let mut text = format!("{}: {}", count(set.models.len(), "model", "models"), counts.join(", "));
     let rank = |model: &Model| VERDICTS.iter().position(|(verdict, _)| *verdict == model.verdict);
     let mut doubted: Vec<&Model> = fitted().filter(|model| model.verdict != Verdict::Verified).collect();
     doubted.sort_by_key(|model| std::cmp::Reverse(rank(model)));
@@ -54,9 +47,17 @@ pub(super) fn summary(set: &ModelSet, file: Option<&Path>) -> String {
         }
         let why =
             file.map_or(String::new(), |file| format!("; why: specc show {} {}", file.display(), worst.name));
-        text += &format!(" ({}{why})", parts.join(", "));
+        if let Some(last) = counts.last_mut() {
+            *last += &format!(" ({}{why})", parts.join(", "));
+        }
     }
-    text
+    let of = |known: fn(&Kind) -> bool| set.models.iter().filter(|model| known(&model.kind)).count();
+    let others = [
+        (of(|kind| matches!(kind, Kind::Factored { .. })), "computed from others"),
+        (of(|kind| *kind == Kind::Unmeasured), "not measured"),
+    ];
+    counts.extend(others.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")));
+    format!("{}: {}", count(set.models.len(), "model", "models"), counts.join(", "))
 }
 
 /// A line a model: its name, verdict, error on held-out samples, and number of samples.

@@ -8,8 +8,8 @@ use strata_screen::{columns_of, wrapped};
 use crate::competition::Competition;
 
 /// The next steps with the models in `folder`: a line each, or several where that would be too
-/// wide.
-pub(super) fn steps(set: &ModelSet, folder: &Path, width: usize) -> String {
+/// wide. `read_at_start`: whether programs read them when they start; others compile them in.
+pub(super) fn steps(set: &ModelSet, folder: &Path, read_at_start: bool, width: usize) -> String {
     let folder = nearest(folder);
     let models = folder.join("models.toml");
     let models = models.display();
@@ -20,7 +20,13 @@ pub(super) fn steps(set: &ModelSet, folder: &Path, width: usize) -> String {
             let inputs = middle(&competition);
             let name = competition.name();
             steps.push(("ask it", format!("specc choose {models} {name}{inputs}")));
-            steps.push(("use it", format!("STRATA_MODELS={models} PROGRAM")));
+            steps.push((
+                "use it",
+                match read_at_start {
+                    true => format!("STRATA_MODELS={models} PROGRAM"),
+                    false => format!("cp {} src/", folder.join("models.rs").display()),
+                },
+            ));
         }
         None => {
             let name = set.models.first().map_or("MODEL", |model| model.name.as_str());

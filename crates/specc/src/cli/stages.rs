@@ -15,7 +15,7 @@ use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
 use super::measuring::Campaign;
-use super::{choosing, machine, measuring, models, next, page, refining, specs, winners};
+use super::{choosing, measuring, models, next, page, refining, specs, winners};
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
@@ -46,7 +46,7 @@ pub(super) fn emit(specs: &Specs, nodes: &[u32], features: &[String], output: &P
     let emitted = emit::emit(&spec, output, features)?;
     let mut numbers: BTreeSet<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
     if numbers.is_empty() {
-        numbers.insert(machine::cores());
+        numbers.insert(measuring::nodes_of(&spec));
     }
     let sites = numbers.into_iter().map(|nodes| On::Threads.platform(nodes).into());
     let plan = measuring::plan(&spec, &emitted, sites, 1, &Points::default())?;
@@ -187,11 +187,12 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
         return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
     }
     if set.libraries.is_empty() {
-        return fault("it has no library, so that nothing is chosen by it");
+        return Err(choosing::no_library(models));
     }
     set.libraries.iter_mut().for_each(|library| library.regret = None);
     let _lock = Lock::take(&output.output)?;
-    let campaign = Campaign::new(&spec, target, &output.output)?;
+    let target = target.like(&set);
+    let campaign = Campaign::new(&spec, &target, &output.output)?;
     campaign.decide(&mut set, target.budget.as_secs_f64(), false)?;
     if set.libraries.iter().all(|library| library.regret.is_none()) {
         return fault(
@@ -255,6 +256,8 @@ fn finish(
     let took = start.elapsed();
     // The models are there, whatever becomes of their judgement.
     let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
+    // Where nothing was fitted, earlier models stay.
+    let output = output.filter(|_| !fitting.set.models.is_empty() || fitting.failures.is_empty());
     if let Some(folder) = output {
         let judged = decided.as_ref().map_or(&[][..], Vec::as_slice);
         page::write_models(folder, &fitting, &samples, (spec, judged))?;
@@ -284,7 +287,8 @@ fn finish(
             folder.display()
         );
         if screen != Screen::Json && !fitting.set.models.is_empty() {
-            say!("{}", next::steps(&fitting.set, folder, screen::width_of_stderr()));
+            let read_at_start = spec.is_some_and(|spec| spec.uses_nodes() || spec.uses_project());
+            say!("{}", next::steps(&fitting.set, folder, read_at_start, screen::width_of_stderr()));
         }
     }
     decided?;

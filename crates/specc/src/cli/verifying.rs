@@ -33,12 +33,12 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
         return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
     }
     if set.libraries.is_empty() {
-        let why = format!("{}: it has no library, so that nothing is chosen by it", models.display());
-        return Err(Failure::Fault(why));
+        return Err(choosing::no_library(models));
     }
     let subject = Subject::of(holding, &set, models)?;
     let _lock = Lock::take(&output.output)?;
     // Other inputs than those at which the calibration has decided.
+    let target = target.like(&set);
     let fresh = Target { seed: target.seed.wrapping_add(FRESH), ..target.clone() };
     let campaign = Campaign::new(&spec, &fresh, &output.output)?;
     let taken = |competition: &Competition, inputs: &[f64]| subject.held(competition, inputs);

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use strata_model::expr::Expr;
+use strata_model::expr::{Expr, RESERVED};
 
 use super::ast::{Code, Step};
 use super::code::block;
@@ -26,6 +26,23 @@ impl CheckedSpec {
     /// however it is written.
     pub(crate) fn meaning(&self) -> String {
         self.text(false)
+    }
+
+    /// Whether what is measured or chosen depends on the nodes: Rust code names `node`, or an
+    /// expression P.
+    #[must_use]
+    pub fn uses_nodes(&self) -> bool {
+        self.names(|word| word == "node" || RESERVED.contains(&word))
+    }
+
+    /// Whether what is measured comes from a crate of the project.
+    #[must_use]
+    pub fn uses_project(&self) -> bool {
+        self.names(|word| word.starts_with("strata_"))
+    }
+
+    fn names(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.meaning().split(|c: char| !(c.is_alphanumeric() || c == '_')).any(is_meant)
     }
 
     fn text(&self, with_docs: bool) -> String {

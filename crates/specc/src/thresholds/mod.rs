@@ -6,7 +6,7 @@ mod grow;
 use strata_interchange::emit::thresholds::{
     LibraryThresholds, Rule, Threshold, ThresholdInput, ThresholdWay,
 };
-use strata_model::ModelSet;
+use strata_model::{ModelSet, percent};
 
 use crate::competition::Competition;
 use crate::crossings;
@@ -15,7 +15,8 @@ use crate::crossovers::{self, Evidence};
 pub use grow::{LOSS, POINTS};
 
 /// The thresholds of a library with the inputs in `fixed` held; a table where several inputs are
-/// left, and constants where one is. Inputs without a range in the models are an error.
+/// left, and constants where one is; and what to warn of, in words. Inputs without a range in the
+/// models are an error.
 ///
 /// # Errors
 /// What stands in the way, in words.
@@ -24,7 +25,7 @@ pub fn of(
     competition: &Competition,
     fixed: &[(String, f64)],
     evidence: &Evidence,
-) -> Result<LibraryThresholds, String> {
+) -> Result<(LibraryThresholds, Vec<String>), String> {
     let names = competition.inputs();
     let free: Vec<usize> =
         (0..names.len()).filter(|input| fixed.iter().all(|(name, _)| *name != names[*input])).collect();
@@ -34,10 +35,22 @@ pub fn of(
         let (low, high) = (scale.low, scale.high);
         inputs.push(ThresholdInput { name: names[*input].clone(), whole: scale.whole, low, high });
     }
+    let mut warnings = Vec::new();
     let (ways, rule) = match free.as_slice() {
-        [_] => line(set, competition, fixed, evidence)?,
+        [] => return Err(format!("`{}`: every input is held; leave one to choose by", competition.name())),
+        [_] => line(set, competition, fixed, evidence, &mut warnings)?,
         several => grow::table(competition, fixed, several)?,
     };
+    if let Rule::Table(table) = &rule
+        && table.loss > LOSS
+    {
+        warnings.push(format!(
+            "the table of `{}` loses {} on average with {} questions; hold an input with `--at`, or export the models",
+            competition.name(),
+            percent(table.loss),
+            table.splits.len()
+        ));
+    }
     let way = |(candidate, parameters): &(usize, Vec<i64>)| {
         let names = competition.declared(*candidate).map_or(&[][..], |declared| &declared.parameters);
         let names = names.iter().map(|parameter| parameter.name.clone());
@@ -46,14 +59,15 @@ pub fn of(
             parameters: names.zip(parameters.iter().copied()).collect(),
         }
     };
-    Ok(LibraryThresholds {
+    let thresholds = LibraryThresholds {
         library: competition.name().to_owned(),
         nodes: competition.nodes(),
         inputs,
         held: fixed.to_vec(),
         ways: ways.iter().map(way).collect(),
         rule,
-    })
+    };
+    Ok((thresholds, warnings))
 }
 
 /// A candidate with its parameters.
@@ -73,6 +87,7 @@ fn line(
     competition: &Competition,
     fixed: &[(String, f64)],
     evidence: &Evidence,
+    warnings: &mut Vec<String>,
 ) -> Result<(Vec<Taken>, Rule), String> {
     let found = crossovers::compute(set, competition, fixed, None, evidence)?;
     let Some(chain) = found.lines.first() else { return Err("nothing is chosen".to_owned()) };
@@ -93,6 +108,17 @@ fn line(
             flat: known.and_then(|one| one.flat),
             off_by_two: known.map_or([None; 2], |one| one.off_by_two),
         });
+    }
+    let name = competition.name();
+    if chain.lost > 0.0 {
+        let lost = percent(chain.lost);
+        warnings.push(format!("`{name}`: what wins by little is left out; it would save up to {lost} there"));
+    }
+    if steps.iter().any(|step| step.interval == Some((None, None))) {
+        warnings.push(format!(
+            "`{name}`: a threshold is not known within the measured range; `specc crossovers` says which, \
+             `specc show` whether a model failed"
+        ));
     }
     // Where no model covers a side the same may be taken on both.
     let mut before = first.unwrap_or(0);

@@ -93,7 +93,9 @@ fn whole(expr: &Expr, side: Side, known: &dyn Fn(&str) -> Option<String>) -> Res
             ExprKind::Number(by) if by >= 1.0 && by.fract() == 0.0 && by < 9e15 => {
                 Ok(of(Operation::DivideUp, inner(a)?, Whole::Number(by as u64)))
             }
-            _ => Err(format!("`{b}` is no whole number to divide by")),
+            _ => Err(format!(
+                "`{b}` is no constant whole number to divide by: name other terms in a spec, `specc fit … --spec FILE`"
+            )),
         },
         ExprKind::Binary(BinaryOp::Power, a, b) => match b.kind {
             ExprKind::Number(by) if (1.0..=8.0).contains(&by) && by.fract() == 0.0 => {

@@ -278,6 +278,9 @@ impl Threshold {
 /// `1,020 to 1,390`: both ends with three digits, outwards.
 #[must_use]
 pub fn ends((low, high): (Option<f64>, Option<f64>)) -> String {
+    if (low, high) == (None, None) {
+        return "not known within the measured range".to_owned();
+    }
     let end = |value: Option<f64>, sign: f64| {
         value.map_or("beyond the range".to_owned(), |value| grouped(rounded_to(value, sign), ','))
     };

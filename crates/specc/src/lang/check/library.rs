@@ -291,7 +291,7 @@ fn range_of(parameter: &ast::Loop, known: &Ranges, most: (f64, f64), errors: &mu
     if low > high {
         let label = format!("from {low} to {high}");
         wrong(format!("the parameter `{name}` has no value"), label, None);
-    } else if constant_start && constant_stop && high - low >= MAX_VALUES as f64 {
+    } else if constant_start && constant_stop && many(parameter.step, high - low) {
         let label = format!("from {low} to {high}");
         wrong(format!("the parameter `{name}` has more than {MAX_VALUES} values"), label, None);
     }
@@ -299,6 +299,16 @@ fn range_of(parameter: &ast::Loop, known: &Ranges, most: (f64, f64), errors: &mu
         values: Range::new(low, high, true),
         first: (!constant_start).then(|| parameter.start.clone()),
         last: (!constant_stop).then_some(stop),
+    }
+}
+
+/// Whether so many steps make more values than are searched.
+fn many(step: Option<ast::Step>, span: f64) -> bool {
+    match step.map(|step| (step.operator, step.by)) {
+        None => span >= MAX_VALUES as f64,
+        Some((StepOperator::Add, by)) => span / by.max(1) as f64 >= MAX_VALUES as f64,
+        // By factors of two at least.
+        Some((StepOperator::Multiply | StepOperator::ShiftLeft, _)) => false,
     }
 }
 
