@@ -63,7 +63,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     assert!(told.trim_end().ends_with("models.rs src/") && told.contains("next: see it"), "{told}");
     let (status, out, _) = strata(&package, &["show"]);
     assert!(
-        status == Some(0) && ["Sorted", "Tree", "Hashed"].iter().all(|model| out.contains(model)),
+        status == Some(0) && ["Pairs", "Sorted", "Marked"].iter().all(|model| out.contains(model)),
         "{out}"
     );
     let made = target().join("strata/count-them");
@@ -95,8 +95,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         .lines()
         .map(|line| line.strip_prefix("// ").unwrap_or(line))
         .fold("mod models;\n".to_owned(), |text, line| text + line + "\n");
-    let check =
-        "#[test]\nfn it_chooses() { assert_eq!(distinct(&list(100, 1)), Ok(sorted(&list(100, 1)))); }\n";
+    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&numbers(100, 1)), Ok(sorted(&numbers(100, 1)))); }\n";
     fs::write(package.join("src/lib.rs"), format!("{before}\n{shown}\n{check}\n{tests}")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let (status, out, told) = command(&package, &cargo, &["test", "--lib"]);
