@@ -10,12 +10,12 @@ use super::args::Cli;
 /// All commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
-    ("Ask models", &["show", "map", "crossovers", "choose", "predict"]),
+    ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict"]),
     ("Exchange", &["export", "platform"]),
 ];
 
 /// How each command is called, in lines.
-const EXAMPLES: [(&str, &str); 18] = [
+const EXAMPLES: [(&str, &str); 19] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
@@ -47,6 +47,11 @@ specc verify sort.spec --models m.toml --constant sort=quick:64 -o verify",
         "crossovers",
         "specc crossovers here/models.toml sort
 specc crossovers here/models.toml sort --by keys --at width=32",
+    ),
+    (
+        "compare",
+        "specc compare old/ new/
+specc compare old/samples.txt new/samples.txt --fail-above 3%",
     ),
     (
         "choose",
@@ -131,7 +136,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 17);
+        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 18);
     }
 
     #[test]
