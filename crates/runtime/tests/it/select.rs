@@ -101,7 +101,12 @@ fn choose(nodes: usize, n: f64, options: &Options) -> Result<(Idle, Choice<[Row;
 #[test]
 fn models_of_another_machine_only_rank() {
     for (nodes, n, candidate, why) in [
-        (3, 15.0, Idle::Spin { turns: 64 }, "another machine; calibrate with `specc calibrate specs/idle`"),
+        (
+            3,
+            15.0,
+            Idle::Spin { turns: 64 },
+            "another machine, the nearest: Abacus, 1 core (another processor); calibrate with `specc calibrate specs/idle`",
+        ),
         (3, 1000.0, Idle::Spin { turns: 64 }, "another machine"),
         (2, 1.0, Idle::Spin { turns: 64 }, "another number of nodes"),
         (1, 1e9, Idle::Spin { turns: 64 }, "another number of nodes"),

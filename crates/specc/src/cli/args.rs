@@ -420,9 +420,21 @@ pub(super) struct Calibrate {
     /// simulated machines read no cache.
     #[arg(long)]
     pub(super) install: bool,
+    #[command(flatten)]
+    pub(super) add: Add,
     /// Print the fit as JSON instead of tables.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// Where the tables of several machines lie.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Add {
+    /// Also put the models into this file of models in Rust, such as `src/models.rs`, or the
+    /// `models.rs` of this folder, beside those of other machines. Those of this machine, transport
+    /// and number of nodes are replaced. Programs take the models of the nearest machine.
+    #[arg(long = "add", value_name = "FILE|DIR")]
+    pub(super) to: Option<PathBuf>,
 }
 
 /// What `regret` takes.

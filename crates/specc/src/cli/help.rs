@@ -20,7 +20,8 @@ const EXAMPLES: [(&str, &str); 19] = [
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
 specc calibrate sort.spec --on mpi --nodes 2,4,8 --budget 5m -o here
-specc calibrate sort.spec --resume --budget 2m -o here",
+specc calibrate sort.spec --resume --budget 2m -o here
+specc calibrate sort.spec --nodes 1 --add src/models.rs -o here",
     ),
     ("check", "specc check specs"),
     ("fmt", "specc fmt specs\nspecc fmt --check specs"),

@@ -1,5 +1,6 @@
 //! The command lines of `specc` and `cargo strata`.
 
+mod adding;
 mod args;
 mod choosing;
 mod comparing;
