@@ -94,11 +94,13 @@ impl fmt::Display for Note {
             Self::OtherMachine { spec, .. } => ("another machine", spec),
         };
         write!(f, "outside what was measured: ranked by models of {by}")?;
-        if let Self::OtherMachine { platform, differs, .. } = self
-            && let Some((cores, cpu)) = machine(platform)
-        {
-            let cores = (cores, if cores == "1" { "core" } else { "cores" });
-            write!(f, ", the nearest: {cpu}, {} {} ({differs})", cores.0, cores.1)?;
+        let other = match self {
+            Self::OtherMachine { platform, differs, .. } => machine(platform).zip(Some(differs)),
+            _ => None,
+        };
+        if let Some(((cores, cpu), differs)) = other {
+            let unit = if cores == "1" { "core" } else { "cores" };
+            write!(f, ", the nearest: {cpu}, {cores} {unit} ({differs})")?;
         }
         if spec.is_empty() { Ok(()) } else { write!(f, "; calibrate with `specc calibrate {spec}`") }
     }

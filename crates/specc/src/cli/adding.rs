@@ -29,6 +29,10 @@ impl Tables {
             return Err(Failure::Usage(why.to_owned()));
         }
         let path = if named.is_dir() { named.join("models.rs") } else { named.clone() };
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            let why = format!("--add: {} is neither a folder nor a file of Rust, `*.rs`", path.display());
+            return Err(Failure::Usage(why));
+        }
         let text = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,

@@ -203,7 +203,7 @@ impl Compared {
         let mut lines: Vec<(String, usize)> = Vec::new();
         let mut line =
             |indent: usize, text: &str| lines.push((format!("{}{text}", " ".repeat(indent)), indent));
-        line(0, &format!("{} after {}", runs[1].name, runs[0].name));
+        line(0, &format!("{} compared with {}", runs[1].name, runs[0].name));
         if let Some(code) = self.code.text() {
             line(0, &code);
         }

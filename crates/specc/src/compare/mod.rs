@@ -26,6 +26,9 @@ pub use ratios::By;
 /// With which probability noise alone makes a change of one of all models.
 const LEVEL: f64 = 0.05;
 
+/// So many models are named where none is shared.
+const NAMED: usize = 4;
+
 /// A run: what was measured, and the models that were fitted to it, as far as they are there.
 #[derive(Debug, Default)]
 pub struct Run {
@@ -107,7 +110,13 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
     let [old, new] = [before.models(), after.models()];
     let shared: Vec<&str> = old.iter().copied().filter(|name| new.contains(name)).collect();
     if shared.is_empty() {
-        let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let list = |names: &[&str]| match names {
+            [] => "none".to_owned(),
+            [few @ .., _] if few.len() >= NAMED => {
+                format!("{} and {} others", names[..NAMED].join(", "), names.len() - NAMED)
+            }
+            names => names.join(", "),
+        };
         let meant = old.first().map_or(String::new(), |name| did_you_mean(name, new.iter().copied()));
         return Err(format!(
             "the runs have no model in common: {} has {}, {} has {}{meant}; name two runs of one spec",
