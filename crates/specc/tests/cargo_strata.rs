@@ -65,7 +65,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         "{out}"
     );
     assert!(lines.iter().any(|line| line.starts_with("by n ")) && out.contains("3 models: "), "{out}");
-    assert!(told.trim_end().ends_with("PROGRAM") && told.contains("next: see it"), "{told}");
+    assert!(told.contains("PROGRAM\nwrote src/models.rs") && told.contains("next: see it"), "{told}");
     let (status, out, _) = strata(&package, &["show"]);
     assert!(
         status == Some(0) && ["Sorted", "Tree", "Hashed"].iter().all(|model| out.contains(model)),

@@ -83,7 +83,6 @@ fn what_is_slower_in_half_of_its_range_is_found_there() {
             assert_eq!(low.to.map(|to| 2.0 * to), high.from);
         }
     }
-    println!("{found} {held} {near}");
     assert!(found >= 75, "{found} of {trials}");
     assert!(10 * held >= 9 * found && 10 * near >= 9 * found, "{held} and {near} of {found}");
 }
@@ -95,7 +94,6 @@ fn without_a_change_none_is_told() {
         compared(&samples(1000 + 2 * seed, same), &samples(1001 + 2 * seed, same)).is_changed()
     });
     let told = told.count();
-    println!("{told} of {trials}");
     assert!(told <= 10, "{told} of {trials}");
 }
 
@@ -109,7 +107,6 @@ fn intervals_hold_what_is_true() {
         low <= 1.02 && 1.02 <= high
     });
     let held = held.count();
-    println!("{held}");
     assert!(held >= 184, "{held} of {trials}");
 }
 
