@@ -70,10 +70,14 @@ pub enum Note {
         /// Its path.
         spec: &'static str,
     },
-    /// Models of another machine; their spec.
+    /// Models of another machine, the nearest of those that were measured.
     OtherMachine {
-        /// Its path.
+        /// The path of their spec.
         spec: &'static str,
+        /// Its platform, as in a [`Table`](crate::Table); empty if unknown.
+        platform: &'static str,
+        /// In what it differs from this one; empty if unknown.
+        differs: &'static str,
     },
     /// A reason that only the library knows.
     Other(&'static str),
@@ -87,15 +91,30 @@ impl fmt::Display for Note {
             }
             Self::Other(text) => return f.write_str(text),
             Self::OtherNodes { spec } => ("another number of nodes", spec, " --nodes N"),
-            Self::OtherMachine { spec } => ("another machine", spec, ""),
+            Self::OtherMachine { spec, .. } => ("another machine", spec, ""),
         };
         write!(f, "outside what was measured: ranked by models of {by}")?;
+        let other = match self {
+            Self::OtherMachine { platform, differs, .. } => machine(platform).zip(Some(differs)),
+            _ => None,
+        };
+        if let Some(((cores, cpu), differs)) = other {
+            let unit = if cores == "1" { "core" } else { "cores" };
+            write!(f, ", the nearest: {cpu}, {cores} {unit} ({differs})")?;
+        }
         if spec.is_empty() {
             Ok(())
         } else {
             write!(f, "; calibrate with `specc calibrate {spec}{nodes} -o DIR`")
         }
     }
+}
+
+/// The number of cores and the processor in a platform.
+fn machine(platform: &str) -> Option<(&str, &str)> {
+    let (_, rest) = platform.split_once(" cores=")?;
+    let (cores, rest) = rest.split_once(" cpu=\"")?;
+    Some((cores, rest.split_once("\" cache=")?.0))
 }
 
 /// The chosen candidate and the reasons; `Display` prints the explanation.

@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(chosen(&[here(&GOOD), here(&BAD)]), None);
         assert_eq!(chosen(&[here(&BAD)]).or(chosen(&[])), None);
         let mut elsewhere = here(&GOOD);
-        elsewhere.models.note = Some(Note::OtherMachine { spec: "" });
+        elsewhere.models.note = Some(Note::OtherMachine { spec: "", platform: "", differs: "" });
         assert_eq!(chosen(&[elsewhere]), None, "by models of another machine twice as fast is not sure");
     }
 }

@@ -62,6 +62,8 @@ mod local;
 pub mod machine;
 mod math;
 mod model;
+#[cfg(feature = "std")]
+mod nearest;
 #[cfg(any(feature = "std", feature = "libm"))]
 mod odds;
 pub mod optimise;

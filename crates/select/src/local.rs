@@ -69,13 +69,15 @@ impl std::error::Error for AlreadyChosen {}
 
 impl Models<'static> {
     /// The compiled-in models: of the library's tables the one that fits the transport and the
-    /// number of nodes.
+    /// number of nodes, and of several machines that of the [nearest](Table::nearest).
     #[must_use]
     pub fn compiled<L: Library>(transport: &str, nodes: usize) -> Self {
-        let table = Table::fitting(L::TABLES.iter().copied(), transport, nodes).unwrap_or(L::TABLE);
+        let here = Machine::here();
+        let table = Table::nearest(L::TABLES.iter().copied(), transport, nodes, here).unwrap_or(L::TABLE);
+        let Table { platform, spec, .. } = *table;
         // A table written by hand names no machine.
-        let elsewhere = !table.platform.is_empty() && !Machine::here().is_of(table.platform);
-        let note = elsewhere.then_some(Note::OtherMachine { spec: table.spec });
+        let differs = here.differs(platform).filter(|_| !platform.is_empty());
+        let note = differs.map(|differs| Note::OtherMachine { spec, platform, differs });
         Self { source: table, file: None, note }
     }
 
@@ -117,7 +119,9 @@ impl Models<'_> {
     /// The explanation of a choice by these models for a problem: the candidate and why, which
     /// models, and how sure the choice is.
     pub fn explain<R: AsRef<[Row]>>(&self, choice: &Choice<R>, nodes: usize, inputs: &[f64]) -> String {
-        let by = self.file.map_or_else(|| "that are compiled in".into(), |file| format!("in {file}"));
+        let here = self.note.is_none() && Machine::here().is_of(self.source.platform());
+        let of = if here { ", of this machine" } else { "" };
+        let by = self.file.map_or_else(|| format!("that are compiled in{of}"), |file| format!("in {file}"));
         let odds = choice.odds(self.source, nodes, inputs);
         let tied = choice.tied(self.source, nodes, inputs).unwrap_or_default();
         let tied = choice.ties_text(&tied).map_or(String::new(), |ties| format!("\n  {ties}"));

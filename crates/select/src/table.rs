@@ -198,6 +198,11 @@ pub trait Source {
     /// Where the models were measured.
     fn domain(&self) -> Domain<'_>;
 
+    /// The measured platform, as in a [`Table`]; empty if unknown.
+    fn platform(&self) -> &str {
+        ""
+    }
+
     /// The time of a candidate in seconds; `None` outside what was measured or required. Must be
     /// fast and must not allocate: it is called for every value of the parameters.
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>;
@@ -277,11 +282,15 @@ impl Table {
         transport: &str,
         nodes: usize,
     ) -> Option<&'t Self> {
-        tables.into_iter().min_by_key(|table| {
-            let (least, greatest) = table.domain.nodes;
-            let outside = least.saturating_sub(nodes).max(nodes.saturating_sub(greatest));
-            (table.platform.split(' ').next() != Some(transport), outside, greatest.saturating_sub(least))
-        })
+        tables.into_iter().min_by_key(|table| table.apart(transport, nodes))
+    }
+
+    /// How far the table is from a transport and a number of nodes: whether it is of another
+    /// transport, how far the number lies outside its range, and how wide that is.
+    pub(crate) fn apart(&self, transport: &str, nodes: usize) -> (bool, usize, usize) {
+        let (least, greatest) = self.domain.nodes;
+        let outside = least.saturating_sub(nodes).max(nodes.saturating_sub(greatest));
+        (self.platform.split(' ').next() != Some(transport), outside, greatest.saturating_sub(least))
     }
 
     /// A candidate's model, if the number of inputs is right.
@@ -294,6 +303,10 @@ impl Table {
 impl Source for Table {
     fn domain(&self) -> Domain<'_> {
         self.domain
+    }
+
+    fn platform(&self) -> &str {
+        self.platform
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {

@@ -51,7 +51,12 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     let (status, _, told) = strata(&package, &["map"]);
     assert!(status == Some(2) && told.contains("`cargo strata calibrate` writes it"), "{told}");
 
-    let (status, out, told) = strata(&package, &["calibrate", "--budget", "3s"]);
+    let calibrate = ["calibrate", "--budget", "3s", "--add", "src"];
+    fs::write(package.join("src/models.rs"), "pub enum Mine {}\n").unwrap();
+    let (status, _, told) = strata(&package, &calibrate);
+    assert!(status == Some(2) && told.contains("--to models"), "{told}");
+    fs::remove_file(package.join("src/models.rs")).unwrap();
+    let (status, out, told) = strata(&package, &calibrate);
     assert_eq!(status, Some(0), "{out}\n{told}");
     // What choices lose comes first, and a fit of the same samples keeps it.
     let lines: Vec<&str> = out.lines().map(str::trim_start).collect();
@@ -60,7 +65,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         "{out}"
     );
     assert!(lines.iter().any(|line| line.starts_with("by n ")) && out.contains("3 models: "), "{out}");
-    assert!(told.trim_end().ends_with("models.rs src/") && told.contains("next: see it"), "{told}");
+    assert!(told.contains("models.rs src/\nwrote src/models.rs") && told.contains("next: see it"), "{told}");
     let (status, out, _) = strata(&package, &["show"]);
     assert!(
         status == Some(0) && ["Pairs", "Sorted", "Marked"].iter().all(|model| out.contains(model)),
@@ -87,7 +92,26 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     assert!(status == Some(0) && page.is_file(), "{out}");
 
     // What its library says comes next.
-    fs::copy(page.with_file_name("models.rs"), package.join("src/models.rs")).unwrap();
+    // A committed file of another machine gets the models of this one, too.
+    let models = package.join("src/models.rs");
+    let text = fs::read_to_string(&models).unwrap();
+    assert_eq!(text, fs::read_to_string(page.with_file_name("models.rs")).unwrap());
+    let elsewhere: String = text
+        .split_inclusive('\n')
+        .map(|line| {
+            if line.contains(" cpu=") {
+                line.replacen("nodes=1 cores=", "nodes=1 cores=9", 1)
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect();
+    assert_ne!(elsewhere, text);
+    fs::write(&models, &elsewhere).unwrap();
+    let (status, _, told) = strata(&package, &calibrate);
+    assert!(status == Some(0) && told.contains("which has those of 2 platforms"), "{told}");
+    let both = fs::read_to_string(&models).unwrap();
+    assert_eq!(both.matches("pub static DISTINCT: Table").count(), 2);
     let library = fs::read_to_string(package.join("src/lib.rs")).unwrap();
     let (before, hidden) = library.split_once("//\n// mod models;").unwrap();
     let (hidden, tests) = hidden.split_once("\n\n").unwrap();
@@ -95,7 +119,8 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         .lines()
         .map(|line| line.strip_prefix("// ").unwrap_or(line))
         .fold("mod models;\n".to_owned(), |text, line| text + line + "\n");
-    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&numbers(100, 1)), Ok(sorted(&numbers(100, 1)))); }\n";
+    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&numbers(100, 1)), Ok(sorted(&numbers(100, 1))));\n    \
+         let (_, why) = Distinct::choose(1, 100.0).unwrap(); assert_eq!(why.note, None, \"{why}\"); }\n";
     fs::write(package.join("src/lib.rs"), format!("{before}\n{shown}\n{check}\n{tests}")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let (status, out, told) = command(&package, &cargo, &["test", "--lib"]);

@@ -87,7 +87,7 @@ fn only_what_is_significantly_better_replaces_memcpy() {
 #[test]
 fn by_models_of_another_machine_memcpy_stays_but_for_great_gains() {
     let elsewhere = |table: &'static Table| {
-        let note = Some(Note::OtherMachine { spec: "specs/copy" });
+        let note = Some(Note::OtherMachine { spec: "specs/copy", platform: "", differs: "" });
         Situation { table, models: Models { source: table, file: None, note } }
     };
     assert_eq!(chosen(|_| elsewhere(table!(0.5, 0.9, 0.02)), Hint::default()), "memcpy");

@@ -8,13 +8,14 @@
 //! digits.
 //!
 //! Sets of several platforms have a module each, and share the enums. [`rust`] writes a module for
-//! programs with the crate `strata-select`; [`standalone()`] appends the evaluator, for programs
-//! without Strata.
+//! programs with the crate `strata-select`, [`add`] puts a further set into its text;
+//! [`standalone()`] appends the evaluator, for programs without Strata.
 //!
 //! The text is a function of the sets alone: no date, no absolute path, in the order of the sets,
 //! numbers in the shortest form that reads back equal. rustfmt skips it, so its version does not
 //! matter.
 
+mod add;
 mod factor;
 mod function;
 mod header;
@@ -28,6 +29,7 @@ use strata_model::{ModelSet, Platform};
 
 use function::Functions;
 
+pub use add::{AddError, Added, add, is_generated};
 pub use standalone::standalone;
 
 /// Model sets of one spec, measured on several platforms, as the text of one Rust module, which can
@@ -38,12 +40,7 @@ pub use standalone::standalone;
 /// inputs in a library than a set before it.
 pub fn rust(sets: &[ModelSet]) -> Result<String, SetError> {
     let mut scope = Scope::default();
-    let platform = |platform: &Platform| snake(&format!("{} {}", platform.transport, platform.nodes));
-    let named = |set: &ModelSet| {
-        let wanted = set.platform.as_ref().map_or("measured".to_owned(), platform);
-        scope.claim(&wanted, &[""])
-    };
-    let names: Vec<String> = sets.iter().map(named).collect();
+    let names: Vec<String> = sets.iter().map(|set| scope.claim(&module_name(set), &[""])).collect();
     let enums = typed::libraries(sets, &names)?;
     let mut text = header::header(&enums);
     text += &enums;
@@ -52,6 +49,12 @@ pub fn rust(sets: &[ModelSet]) -> Result<String, SetError> {
     }
     text.truncate(text.trim_end().len());
     Ok(text + header::FOOTER)
+}
+
+/// What the module of a set is called, unless another has the name.
+fn module_name(set: &ModelSet) -> String {
+    let platform = |platform: &Platform| snake(&format!("{} {}", platform.transport, platform.nodes));
+    set.platform.as_ref().map_or("measured".to_owned(), platform)
 }
 
 /// The models and tables of a set.

@@ -505,3 +505,57 @@ fn compiles_and_agrees(evaluator: Evaluator, name: &str, models: &str) {
     }
     assert!(predicted > 100, "only {predicted} points are inside");
 }
+
+/// The set as another machine, or another number of nodes, would have it.
+fn on(nodes: usize, cpu: &str, coefficient: f64) -> ModelSet {
+    let mut set = set();
+    let platform = set.platform.take().unwrap();
+    set.platform = Some(Platform { nodes, cpu: cpu.into(), ..platform });
+    let combine = set.models.iter_mut().find(|model| model.name == "CombineVector").unwrap();
+    combine.terms[1].coefficient = coefficient;
+    set
+}
+
+#[test]
+fn a_set_goes_beside_those_of_other_machines_or_replaces_its_own() {
+    let (one, other, more) = (on(4, "Abacus", 1e-6), on(4, "Soroban", 2e-6), on(8, "Abacus", 3e-6));
+    let text =
+        |sets: &[&ModelSet]| emit::rust(&sets.iter().map(|set| (*set).clone()).collect::<Vec<_>>()).unwrap();
+    let first = text(&[&one]);
+    assert!(emit::is_generated(&first));
+    let both = emit::add(&first, &other).unwrap();
+    assert_eq!((both.text.as_str(), both.platforms), (text(&[&one, &other]).as_str(), 2));
+    assert!(!both.replaced && !both.other_spec);
+    let all = emit::add(&both.text, &more).unwrap();
+    assert_eq!(all.text, text(&[&one, &other, &more]));
+    // Measured again, each takes the place of its own.
+    for again in [on(4, "Abacus", 4e-6), on(4, "Soroban", 5e-6)] {
+        let changed = emit::add(&both.text, &again).unwrap();
+        assert!(changed.replaced && changed.platforms == 2 && changed.text.contains("e-6"));
+        let expected = if again.platform == one.platform { [&again, &other] } else { [&one, &again] };
+        assert_eq!(changed.text, text(&expected));
+        assert_eq!(emit::add(&changed.text, &again).unwrap().text, changed.text);
+    }
+    let mut newer = more.clone();
+    newer.spec.as_mut().unwrap().sha256 = "f".repeat(64);
+    assert!(emit::add(&both.text, &newer).unwrap().other_spec);
+}
+
+#[test]
+fn what_others_wrote_is_refused() {
+    let (one, mut other) = (on(4, "Abacus", 1e-6), on(4, "Soroban", 2e-6));
+    let text = emit::rust(std::slice::from_ref(&one)).unwrap();
+    for foreign in
+        ["", "// mine\npub mod models {}\n", &text[2..], &text[..text.len() / 2], &format!("{text}\n")]
+    {
+        assert_eq!(emit::add(foreign, &other), Err(emit::AddError::Foreign));
+        assert!(!emit::is_generated(foreign));
+    }
+    let standalone = emit::standalone(std::slice::from_ref(&one), true).unwrap();
+    assert_eq!(emit::add(&standalone, &other), Err(emit::AddError::Foreign));
+    other.libraries[0].candidates[0].name = "another".into();
+    let Err(emit::AddError::Unlike(why)) = emit::add(&text, &other) else { panic!("it is unlike") };
+    assert!(why.contains("another"), "{why}");
+    let nowhere = ModelSet { platform: None, ..one };
+    assert_eq!(emit::add(&text, &nowhere), Err(emit::AddError::Nowhere));
+}

@@ -4,7 +4,7 @@
 //! [`Options`], the file named by `STRATA_MODELS`, the user's cache folder, where
 //! `specc calibrate --install` puts them, and the compiled-in [`TABLES`](Library::TABLES) of the
 //! [`Library`], of which the one that [fits](Table::fitting) the transport and the number of nodes
-//! is used. A named file must be of this machine and cover this number of nodes; other models of
+//! is used, of several machines that of the [nearest](Table::nearest). A named file must be of this machine and cover this number of nodes; other models of
 //! another machine only rank the candidates, and the choice reports that. A simulated machine reads
 //! no cache: its results depend only on the program's inputs.
 //!

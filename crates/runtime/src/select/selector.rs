@@ -113,7 +113,7 @@ impl Selector {
         let without_installed = node.local::<Installed>().use_of != Use::Allowed;
         let here = node.platform();
         let all = L::TABLES.iter().copied();
-        let table = Table::fitting(all, &here.transport, here.nodes).unwrap_or(L::TABLE);
+        let table = Table::nearest(all, &here.transport, here.nodes, &here.host()).unwrap_or(L::TABLE);
         let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
         let pinned = options.pin.as_ref().filter(|pin| !options.inner || own(pin));
         let pin = match (pinned, node.setting("STRATA_PIN")) {
@@ -169,8 +169,13 @@ impl Selector {
                 hash_of(table.digest),
             ),
         };
-        let elsewhere = platform.is_some_and(|platform| Platform { nodes: here.nodes, ..platform } != here);
-        let note = elsewhere.then_some(Note::OtherMachine { spec: table.spec });
+        let other = platform.filter(|other| Platform { nodes: here.nodes, ..other.clone() } != here);
+        let note = other.map(|other| {
+            let (platform, spec) = (if file.is_none() { table.platform } else { "" }, table.spec);
+            let transport = (other.transport != here.transport).then_some("another transport");
+            let differs = transport.or_else(|| here.host().differs(platform)).unwrap_or_default();
+            Note::OtherMachine { spec, platform, differs }
+        });
         // The lowest bit is set, so that the fingerprint of a node without an error never equals
         // that of one with an error.
         let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;

@@ -105,7 +105,7 @@ fn models_of_another_machine_only_rank() {
             3,
             15.0,
             Idle::Spin { turns: 64 },
-            "another machine; calibrate with `specc calibrate specs/idle -o DIR`",
+            "another machine, the nearest: Abacus, 1 core (another processor); calibrate with `specc calibrate specs/idle -o DIR`",
         ),
         (3, 1000.0, Idle::Spin { turns: 64 }, "another machine"),
         (2, 1.0, Idle::Spin { turns: 64 }, "another number of nodes"),

@@ -175,6 +175,21 @@ pub(super) enum Command {
         #[command(flatten)]
         crossovers: CrossoversOf,
     },
+    /// Compare two runs: what got slower or faster, where, and which choices moved.
+    ///
+    /// At the points that both have measured the times are compared; the interval of the ratio (95
+    /// %) comes from a bootstrap over the points. Where they share too few points, the models of
+    /// one predict the times at the points of the other. What is called slower or faster is so at a
+    /// level that noise reaches for one of all models once in twenty comparisons. Exit status: 0
+    /// compared; 1 slower than `--fail-above` allows; 2 the runs cannot be compared.
+    Compare {
+        /// The run before: a folder of `calibrate`, samples (as `fit` reads them), or a model set.
+        before: PathBuf,
+        /// The run after.
+        after: PathBuf,
+        #[command(flatten)]
+        how: CompareHow,
+    },
     /// Look at simulated machines, built in or described by files.
     Platform {
         #[command(subcommand)]
@@ -307,6 +322,18 @@ pub(super) struct CrossoversOf {
     pub(super) json: bool,
 }
 
+/// How runs are compared.
+#[derive(Debug, Args)]
+pub(super) struct CompareHow {
+    /// Fail if a model, or a part of its inputs that is told apart, got slower by more than this
+    /// with confidence: the lower end of the interval lies above it.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(super) fail_above: Option<f64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 /// The specs to read.
 #[derive(Debug, Args)]
 pub(super) struct Specs {
@@ -393,9 +420,21 @@ pub(super) struct Calibrate {
     /// simulated machines read no cache.
     #[arg(long)]
     pub(super) install: bool,
+    #[command(flatten)]
+    pub(super) add: Add,
     /// Print the fit as JSON instead of tables.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// Where the tables of several machines lie.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Add {
+    /// Also put the models into this file of models in Rust, such as `src/models.rs`, or the
+    /// `models.rs` of this folder, beside those of other machines. Those of this machine, transport
+    /// and number of nodes are replaced. Programs take the models of the nearest machine.
+    #[arg(long = "add", value_name = "FILE|DIR")]
+    pub(super) to: Option<PathBuf>,
 }
 
 /// What `regret` takes.

@@ -10,17 +10,18 @@ use super::args::Cli;
 /// All commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
-    ("Ask models", &["show", "map", "crossovers", "choose", "predict"]),
+    ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict"]),
     ("Exchange", &["export", "platform"]),
 ];
 
 /// How each command is called, in lines.
-const EXAMPLES: [(&str, &str); 18] = [
+const EXAMPLES: [(&str, &str); 19] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
 specc calibrate sort.spec --on mpi --nodes 2,4,8 --budget 5m -o here
-specc calibrate sort.spec --resume --budget 2m -o here",
+specc calibrate sort.spec --resume --budget 2m -o here
+specc calibrate sort.spec --nodes 1 --add src/models.rs -o here",
     ),
     ("check", "specc check specs"),
     ("fmt", "specc fmt specs\nspecc fmt --check specs"),
@@ -47,6 +48,11 @@ specc verify sort.spec --models m.toml --constant sort=quick:64 -o verify",
         "crossovers",
         "specc crossovers here/models.toml sort
 specc crossovers here/models.toml sort --by keys --at width=32",
+    ),
+    (
+        "compare",
+        "specc compare old/ new/
+specc compare old/samples.txt new/samples.txt --fail-above 3%",
     ),
     (
         "choose",
@@ -131,7 +137,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 17);
+        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 18);
     }
 
     #[test]

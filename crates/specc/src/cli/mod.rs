@@ -1,7 +1,9 @@
 //! The command lines of `specc` and `cargo strata`.
 
+mod adding;
 mod args;
 mod choosing;
+mod comparing;
 mod crossovers;
 mod exchange;
 pub mod folder;
@@ -63,6 +65,7 @@ pub fn run() -> ExitCode {
         Command::Show { models, model } => models::show(&models, model.as_deref()),
         Command::Map { models, map } => mapping::map(&models, &map),
         Command::Crossovers { models, crossovers } => crossovers::crossovers(&models, &crossovers),
+        Command::Compare { before, after, how } => comparing::compare(&before, &after, &how),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Check { files } => platforms::check(&files),

@@ -89,6 +89,8 @@ pub(super) struct Calibrate {
     /// Also put the models into this user's cache folder, see `specc calibrate --help`.
     #[arg(long)]
     install: bool,
+    #[command(flatten)]
+    add: args::Add,
     /// Print the fit as JSON instead of tables.
     #[arg(long)]
     json: bool,
@@ -116,11 +118,11 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
     match command {
         Command::New(new) => make(&new),
         Command::Calibrate(given) => {
-            let Calibrate { specs, target, refining, how, output, install, json } = *given;
+            let Calibrate { specs, target, refining, how, output, install, add, json } = *given;
             let specs = if specs.is_empty() { vec![own_specs()?] } else { specs };
             let output = Output { output: output.map_or_else(folder, Ok)? };
             let specs = Specs { specs };
-            stages::calibrate(&args::Calibrate { specs, target, refining, how, output, install, json })
+            stages::calibrate(&args::Calibrate { specs, target, refining, how, output, install, add, json })
         }
         Command::Verify(given) => {
             let Verify { specs, models, holding, target, output } = *given;

@@ -11,6 +11,7 @@ use strata_report::{Judged, fit_json};
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
+use super::adding::Tables;
 use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
@@ -109,7 +110,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
 
 /// `specc calibrate`.
 pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
-    let Calibrate { specs, target, refining, how, output, install, json } = args;
+    let Calibrate { specs, target, refining, how, output, install, add, json } = args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
     if *install {
@@ -123,6 +124,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         }
         can_install().map_err(|error| Failure::Machine(error.to_string()))?;
     }
+    let added = Tables::at(add, &spec)?;
     let _lock = Lock::take(output)?;
     let budget = target.budget.as_secs_f64();
     let for_samples = if is_choosing(&spec) { budget * (1.0 - DECIDING) } else { budget };
@@ -158,7 +160,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             tell!("installed {}", file.display());
         }
     }
-    Ok(())
+    added.map_or(Ok(()), |tables| tables.add(&set))
 }
 
 /// The share of the budget that is kept for timing what choices lose.

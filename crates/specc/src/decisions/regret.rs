@@ -1,7 +1,5 @@
 //! Regret: by how much longer a choice takes than the fastest way that was tried.
 
-use chacha20::ChaCha8Rng;
-use rand::{RngExt as _, SeedableRng as _};
 use strata_model::samples::Sample;
 use strata_model::set::{Constant, Regret};
 use strata_model::{Samples, number_text};
@@ -9,6 +7,7 @@ use strata_report::Judged;
 
 use super::Taken;
 use super::ways::Way;
+use crate::bootstrap::{interval_of_mean, mean};
 use crate::competition::Competition;
 
 /// Timings of a way that suffice to judge it.
@@ -20,9 +19,6 @@ const GAINS: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0];
 /// A rule must lower the mean loss by this much, and be found from so many inputs.
 const LEAST_USE: f64 = 0.003;
 const LEAST_INPUTS: usize = 8;
-
-/// Inputs that are drawn anew for the interval of the mean.
-const BOOTSTRAPS: usize = 2000;
 
 /// The timings of one way in two halves, each in the lower quartile.
 pub(super) type Halves = [f64; 2];
@@ -162,7 +158,7 @@ pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> O
     Some(Regret {
         inputs: losses.len(),
         mean: mean(&losses),
-        interval: interval(&losses),
+        interval: interval_of_mean(&losses),
         worst: losses[worst],
         worst_at: timed[worst].at.clone(),
         before: default
@@ -209,24 +205,11 @@ fn standard_error(values: &[f64]) -> f64 {
     (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt()
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Of the mean, with 95 %: the quantiles of the means of as many inputs, drawn with replacement
-/// (Efron 1979).
-fn interval(values: &[f64]) -> (f64, f64) {
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut drawn = || values[random.random_range(0..values.len())];
-    let mut means: Vec<f64> = (0..BOOTSTRAPS)
-        .map(|_| (0..values.len()).map(|_| drawn()).sum::<f64>() / values.len() as f64)
-        .collect();
-    means.sort_by(f64::total_cmp);
-    (means[BOOTSTRAPS / 40], means[BOOTSTRAPS - 1 - BOOTSTRAPS / 40])
-}
-
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
+    use rand::{RngExt as _, SeedableRng as _};
+
     use super::*;
     use proptest::prelude::*;
 
@@ -294,12 +277,6 @@ mod tests {
             let chosen = chosen % all.len();
             let least = times.iter().copied().fold(f64::INFINITY, f64::min);
             prop_assert!((regret(&all, chosen) - (times[chosen] / least - 1.0)).abs() < 1e-12);
-        }
-
-        #[test]
-        fn the_interval_holds_the_mean(values in prop::collection::vec(0.0..1.0_f64, 1..40)) {
-            let (low, high) = interval(&values);
-            prop_assert!(low <= mean(&values) + 1e-12 && mean(&values) <= high + 1e-12);
         }
     }
 }

@@ -1,0 +1,90 @@
+//! `calibrate --add`: the models of this machine beside those of others, in the Rust that a program
+//! compiles in.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use strata_fit::emit::{self, AddError};
+use strata_model::{ModelSet, count};
+use strata_screen::{Failure, tell};
+
+use super::args::Add;
+use super::measuring;
+use crate::lang::CheckedSpec;
+
+/// A file that holds the models of several machines.
+pub(super) struct Tables {
+    path: PathBuf,
+    /// What it holds; `None` where it is not there yet.
+    text: Option<String>,
+}
+
+impl Tables {
+    /// The file that is named, if one is. What would be refused after the measuring is refused here.
+    pub(super) fn at(add: &Add, spec: &CheckedSpec) -> Result<Option<Self>, Failure> {
+        let Some(named) = &add.to else { return Ok(None) };
+        if spec.libraries.is_empty() {
+            let why = "--add: the spec has no library, so that no program chooses by its models";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        let path = if named.is_dir() { named.join("models.rs") } else { named.clone() };
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            let why = format!("--add: {} is neither a folder nor a file of Rust, `*.rs`", path.display());
+            return Err(Failure::Usage(why));
+        }
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(Failure::file(&path, error)),
+        };
+        let tables = Self { path, text };
+        match &tables.text {
+            Some(text) if !emit::is_generated(text) => Err(tables.refused(&AddError::Foreign)),
+            _ => Ok(Some(tables)),
+        }
+    }
+
+    /// Puts a set into the file.
+    pub(super) fn add(&self, set: &ModelSet) -> Result<(), Failure> {
+        let shown = self.path.display();
+        let Some(text) = &self.text else {
+            let text = emit::rust(std::slice::from_ref(set)).map_err(|e| self.refused(&AddError::Set(e)))?;
+            measuring::write(&self.path, &text)?;
+            tell!("wrote {shown}, with the models of this machine");
+            return Ok(());
+        };
+        let added = emit::add(text, set).map_err(|error| self.refused(&error))?;
+        measuring::write(&self.path, &added.text)?;
+        let done = if added.replaced {
+            "replaced this machine's models in"
+        } else {
+            "added this machine's models to"
+        };
+        let platforms = count(added.platforms, "platform", "platforms");
+        tell!("{done} {shown}, which has those of {platforms}");
+        if added.other_spec {
+            tell!(
+                "warning: some models in {shown} were measured by another text of the spec: calibrate with `--add` on \
+                 their machines, too"
+            );
+        }
+        Ok(())
+    }
+
+    /// Why the file stays as it is, with the way out.
+    fn refused(&self, error: &AddError) -> Failure {
+        let shown = self.path.display();
+        let way = match error {
+            AddError::Foreign => {
+                "name another file, or write one of the model sets of all machines: `specc export a/models.toml \
+                 b/models.toml --to models`"
+            }
+            AddError::Unlike(_) => {
+                "move the file away, and calibrate with `--add` on each machine by the same spec and `specc`"
+            }
+            AddError::Nowhere | AddError::Set(_) => "calibrate again",
+        };
+        Failure::Usage(format!("--add: {shown}: {error}; {way}"))
+    }
+}

@@ -1,0 +1,422 @@
+//! `specc compare`: what has changed between two runs.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use strata_model::{ModelSet, Platform, SpecId, count, grouped, percent, rounded, sha256_hex};
+use strata_screen::{Failure, print, tell, width, wrapped};
+
+use super::args::{CompareHow, Reading};
+use super::{choosing, crossovers, exchange};
+use crate::compare::{self, By, Change, LibraryChange, LineChange, ModelChange, Models, Part, Run, Verdict};
+use crate::crossovers::Crossover;
+
+const SAMPLES: &str = "samples.txt";
+const MODELS: &str = "models.toml";
+
+/// More than so many times as long is no percentage.
+const MANY: f64 = 2.0;
+
+/// `specc compare`.
+pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(), Failure> {
+    runs(&load(before)?, &load(after)?, how)
+}
+
+/// Compares two runs, prints what has changed, and fails if it is more than is allowed.
+pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
+    let compared = Compared {
+        models: compare::models(before, after).map_err(Failure::Usage)?,
+        libraries: compare::libraries(before, after).map_err(Failure::Usage)?,
+        code: Code::of(before, after),
+        warnings: warnings(before, after),
+    };
+    let too_slow = how.fail_above.map_or(Vec::new(), |share| compared.slower(share));
+    if how.json {
+        let mut value = compared.json();
+        value["fails"] = json!(!too_slow.is_empty());
+        print(value)?;
+    } else {
+        compared.warnings.iter().for_each(|warning| tell!("warning: {warning}"));
+        print(compared.screen([before, after], width()))?;
+    }
+    match (too_slow.is_empty(), how.fail_above) {
+        (false, Some(share)) => {
+            Err(Failure::Fault(format!("slower by more than {}: {}", percent(share), too_slow.join("; "))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A run from what is named: a folder with samples or models, or such a file. What lies beside it
+/// counts if it belongs to it.
+///
+/// What cannot be read is wrong usage here: exit status 1 is for times that got worse.
+fn load(path: &Path) -> Result<Run, Failure> {
+    read(path).map_err(|failure| match failure {
+        Failure::Fault(why) => Failure::Usage(why),
+        other => other,
+    })
+}
+
+fn read(path: &Path) -> Result<Run, Failure> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        let there = |file: &str| Some(path.join(file)).filter(|file| file.is_file());
+        let (samples, models) = (there(SAMPLES), there(MODELS));
+        if samples.is_none() && models.is_none() {
+            return Err(Failure::Usage(format!(
+                "{name} has neither {SAMPLES} nor {MODELS}: name a folder that `specc calibrate` wrote, or a file"
+            )));
+        }
+        return load_files(name, samples, models);
+    }
+    let is_set =
+        std::fs::read(path).map_err(|error| Failure::file(path, error))?.starts_with(b"strata-models");
+    if is_set {
+        return load_files(name, None, Some(path.to_owned()));
+    }
+    let models = path.with_file_name(MODELS);
+    let mut run = load_files(name, Some(path.to_owned()), None)?;
+    let digest = std::fs::read(path).map(|bytes| sha256_hex(&bytes));
+    if let (Ok(set), Ok(digest)) = (choosing::read(&models), digest)
+        && set.samples_sha256 == digest
+    {
+        run.evidence = crossovers::evidence(&models, &set, Some(path))?;
+        run.set = Some(set);
+    }
+    Ok(run)
+}
+
+fn load_files(name: String, samples: Option<PathBuf>, models: Option<PathBuf>) -> Result<Run, Failure> {
+    let mut run = Run { name, ..Run::default() };
+    if let Some(models) = models {
+        let set = choosing::read(&models)?;
+        run.evidence = crossovers::evidence(&models, &set, None)?;
+        run.samples.clone_from(&run.evidence.samples);
+        run.set = Some(set);
+    }
+    if let Some(samples) = samples {
+        let (imported, _) = exchange::samples(&samples, &Reading::default())?;
+        imported.notes.iter().for_each(|note| tell!("warning: {note}"));
+        run.samples = Some(imported.samples);
+    }
+    Ok(run)
+}
+
+/// In what the runs differ besides their times, in words.
+fn warnings(before: &Run, after: &Run) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let [old, new] = [before, after].map(platform);
+    if let Some(difference) = old.zip(new).and_then(|(old, new)| old.difference(new)) {
+        warnings.push(format!("the runs are of different machines or settings: {difference}"));
+    }
+    let [old, new] = [before, after].map(spec);
+    if let Some((old, new)) = old.zip(new)
+        && old.sha256 != new.sha256
+    {
+        warnings.push(format!(
+            "the specs differ, {} in {} and {} in {}: what is measured may be another thing",
+            old.path, before.name, new.path, after.name
+        ));
+    }
+    for run in [before, after] {
+        let busy = run.samples.as_ref().map_or(0.0, |samples| samples.busy);
+        let busy = busy.max(run.set.as_ref().map_or(0.0, |set| set.busy));
+        if busy > 0.0 {
+            warnings
+                .push(format!("other programs kept {busy:.1} cores busy while {} was measured", run.name));
+        }
+    }
+    warnings
+}
+
+fn platform(run: &Run) -> Option<&Platform> {
+    let measured = run.samples.as_ref().and_then(|samples| samples.platform.as_ref());
+    measured.or_else(|| run.set.as_ref()?.platform.as_ref())
+}
+
+fn spec(run: &Run) -> Option<&SpecId> {
+    let measured = run.samples.as_ref().and_then(|samples| samples.spec.as_ref());
+    measured.or_else(|| run.set.as_ref()?.spec.as_ref())
+}
+
+/// Whether the measured sources are those of the other run.
+enum Code {
+    Same(String),
+    Differs([String; 2]),
+    Unknown,
+}
+
+impl Code {
+    fn of(before: &Run, after: &Run) -> Self {
+        let known = |run: &Run| {
+            let hash = run.set.as_ref().map(|set: &ModelSet| set.code_sha256.clone()).unwrap_or_default();
+            (!hash.is_empty()).then(|| hash.get(..8).unwrap_or(&hash).to_owned())
+        };
+        match [before, after].map(known) {
+            [Some(old), Some(new)] if old == new => Self::Same(old),
+            [Some(old), Some(new)] => Self::Differs([old, new]),
+            _ => Self::Unknown,
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::Same(hash) => Some(format!("the code measured is the same ({hash})")),
+            Self::Differs([old, new]) => {
+                Some(format!("the code measured differs: {old} before, {new} after"))
+            }
+            Self::Unknown => None,
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::Same(_) => json!("same"),
+            Self::Differs(_) => json!("differs"),
+            Self::Unknown => Value::Null,
+        }
+    }
+}
+
+/// All that was found.
+struct Compared {
+    models: Models,
+    libraries: Vec<LibraryChange>,
+    code: Code,
+    warnings: Vec<String>,
+}
+
+impl Compared {
+    /// What is slower by more than this, in words.
+    fn slower(&self, share: f64) -> Vec<String> {
+        let all = self.models.changes.iter().flat_map(|model| {
+            model.changes().filter(|(_, change)| change.exceeds(share)).map(|(part, change)| {
+                let part = part.map_or(String::new(), |part| format!(" {}", where_text(part)));
+                format!("`{}` is {}{part}", model.model, change_text(change))
+            })
+        });
+        all.collect()
+    }
+
+    fn screen(&self, runs: [&Run; 2], width: usize) -> String {
+        let mut lines: Vec<(String, usize)> = Vec::new();
+        let mut line =
+            |indent: usize, text: &str| lines.push((format!("{}{text}", " ".repeat(indent)), indent));
+        line(0, &format!("{} compared with {}", runs[1].name, runs[0].name));
+        if let Some(code) = self.code.text() {
+            line(0, &code);
+        }
+        let names =
+            self.models.changes.iter().map(|one| one.model.chars().count()).max().unwrap_or(0).min(24);
+        for one in &self.models.changes {
+            let ModelChange { model, by, whole, parts } = one;
+            line(2, &format!("{model:names$}  {}, {}", change_text(whole), by_text(*by, whole.points)));
+            for part in parts.iter().flatten() {
+                line(names + 4, &format!("{} {}", change_text(&part.change), where_text(part)));
+            }
+        }
+        for left_out in &self.models.left_out {
+            line(2, &format!("not compared: {left_out}"));
+        }
+        if let Some(common) = self.common() {
+            line(
+                2,
+                &format!(
+                    "all alike, {common}: the machine may be, or how it was built, rather than one change of the code"
+                ),
+            );
+        }
+        for library in &self.libraries {
+            let nodes = count(library.nodes, "node", "nodes");
+            line(0, &format!("{} by {} on {nodes}", library.library, library.by));
+            for one in &library.lines {
+                library_lines(library, one).iter().for_each(|(indent, text)| line(*indent, text));
+            }
+        }
+        let sets = runs.iter().filter(|run| run.set.is_some()).count();
+        if sets == 1 {
+            let without = if runs[0].set.is_none() { runs[0] } else { runs[1] };
+            line(0, &format!("choices are not compared: there are no models of {}", without.name));
+        }
+        let fold = |(text, indent): &(String, usize)| wrapped(text, width, &" ".repeat(indent + 4));
+        lines.iter().map(fold).collect::<Vec<_>>().join("\n")
+    }
+
+    /// By how much all models changed alike, if they did.
+    fn common(&self) -> Option<String> {
+        let all: Vec<&Change> = self.models.changes.iter().map(|one| &one.whole).collect();
+        let first = all.first().map(|change| change.verdict)?;
+        let changed = matches!(first, Verdict::Slower | Verdict::Faster);
+        let mut ratios: Vec<f64> = all.iter().map(|change| change.ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let middle = ratios.get(ratios.len() / 2).copied()?;
+        let holds = |change: &&Change| {
+            change.verdict == first
+                && change.interval.is_some_and(|(low, high)| low <= middle && middle <= high)
+        };
+        (changed && all.len() >= 3 && all.iter().all(holds)).then(|| amount(middle))
+    }
+
+    fn json(&self) -> Value {
+        let models = self.models.changes.iter().map(|one| {
+            let parts = one.parts.iter().flatten().map(|part| {
+                let mut value = change_json(&part.change);
+                value["input"] = json!(part.input);
+                value["from"] = json!(part.from);
+                value["to"] = json!(part.to);
+                value
+            });
+            let parts: Vec<Value> = parts.collect();
+            let mut value = change_json(&one.whole);
+            value["model"] = json!(one.model);
+            value["changed"] = json!(one.is_changed());
+            value["by"] = json!(match one.by {
+                By::Samples => "samples",
+                By::Predictions => "predictions",
+                By::Models => "models",
+            });
+            value["parts"] = json!(parts);
+            value
+        });
+        json!({
+            "code": self.code.json(),
+            "warnings": self.warnings,
+            "models": models.collect::<Vec<_>>(),
+            "not_compared": self.models.left_out,
+            "libraries": self.libraries.iter().map(library_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// `3.1 % slower`.
+fn amount(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio > MANY => format!("{} times as long", rounded(ratio, 2)),
+        ratio if ratio >= 1.0 => format!("{} slower", share(ratio - 1.0)),
+        ratio => format!("{} faster", share(1.0 - ratio)),
+    }
+}
+
+/// `3.1 % slower (2.2 % to 4 %)`.
+fn change_text(change: &Change) -> String {
+    let Change { ratio, interval, verdict, .. } = change;
+    let Some((low, high)) = *interval else { return format!("{}, too few points to tell", amount(*ratio)) };
+    let [low, high] = match verdict {
+        Verdict::Slower if *ratio > MANY => [low, high].map(|end| rounded(end, 2).to_string()),
+        Verdict::Faster => [1.0 - high, 1.0 - low].map(share),
+        _ => [low - 1.0, high - 1.0].map(share),
+    };
+    match verdict {
+        Verdict::Same | Verdict::Unknown => format!("no change ({low} to {high})"),
+        _ => format!("{} ({low} to {high})", amount(*ratio)),
+    }
+}
+
+/// A share in percent; nothing that is not seen in it.
+fn share(value: f64) -> String {
+    percent((value * 1e4).round() / 1e4 + 0.0)
+}
+
+fn by_text(by: By, points: usize) -> String {
+    let points = count(points, "point", "points");
+    match by {
+        By::Samples => format!("at {points} of both"),
+        By::Predictions => format!("at {points}, one of the times predicted"),
+        By::Models => format!("at {points}, both times predicted"),
+    }
+}
+
+/// `where n >= 4,096`.
+fn where_text(part: &Part) -> String {
+    let (sign, value) = match (part.from, part.to) {
+        (Some(from), _) => (">=", from),
+        (None, to) => ("<=", to.unwrap_or_default()),
+    };
+    format!("where {} {sign} {}", part.input, number(value))
+}
+
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { grouped(value, ',') } else { grouped(rounded(value, 5), ',') }
+}
+
+/// `few < 401 < some`.
+fn chain(ways: &[String], crossovers: &[Crossover]) -> String {
+    if crossovers.len() + 1 != ways.len() {
+        return ways.join(", ");
+    }
+    let mut text = ways.first().cloned().unwrap_or_default();
+    for (way, crossover) in ways.iter().skip(1).zip(crossovers) {
+        text += &format!(" < {} < {way}", number(crossover.at));
+    }
+    text
+}
+
+/// The lines about choices along a line, each with its indentation.
+fn library_lines(library: &LibraryChange, one: &LineChange) -> Vec<(usize, String)> {
+    let held: Vec<String> =
+        one.at.iter().map(|(name, value)| format!("{name} = {}", number(*value))).collect();
+    let at = if held.is_empty() { String::new() } else { format!("{}: ", held.join(", ")) };
+    let now = chain(&one.after.0, &one.after.1);
+    if !one.is_changed() {
+        return vec![(2, format!("{at}as before, {now}"))];
+    }
+    let mut lines =
+        vec![(2, format!("{at}{now}")), (4, format!("before {}", chain(&one.before.0, &one.before.1)))];
+    if let Some((mean, most, at)) = one.kept {
+        lines.push((
+            4,
+            format!(
+                "the choices before lose {} on average, up to {} at {} = {}",
+                percent(mean),
+                percent(most),
+                library.by,
+                number(at)
+            ),
+        ));
+    }
+    lines
+}
+
+fn change_json(change: &Change) -> Value {
+    json!({
+        "ratio": change.ratio,
+        "interval": change.interval.map(|(low, high)| [low, high]),
+        "points": change.points,
+        "verdict": match change.verdict {
+            Verdict::Slower => "slower",
+            Verdict::Faster => "faster",
+            Verdict::Same => "same",
+            Verdict::Unknown => "too few points",
+        },
+    })
+}
+
+fn library_json(library: &LibraryChange) -> Value {
+    let side = |(ways, crossovers): &(Vec<String>, Vec<Crossover>)| {
+        let one = |crossover: &Crossover| json!({ "at": crossover.at, "interval": crossover.interval.map(|(low, high)| [low, high]) });
+        json!({ "ways": ways, "crossovers": crossovers.iter().map(one).collect::<Vec<_>>() })
+    };
+    let line = |one: &LineChange| {
+        let held: serde_json::Map<String, Value> =
+            one.at.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let moved = one.crossovers.iter().map(|moved| {
+            let [from, to] = &moved.between;
+            json!({ "from": from, "to": to, "before": moved.at[0], "after": moved.at[1], "moved": moved.moved })
+        });
+        json!({
+            "at": held,
+            "changed": one.is_changed(),
+            "before": side(&one.before),
+            "after": side(&one.after),
+            "crossovers": moved.collect::<Vec<_>>(),
+            "kept_loses": one.kept.map(|(mean, most, at)| json!({ "mean": mean, "most": most, "at": at })),
+        })
+    };
+    json!({
+        "library": library.library,
+        "by": library.by,
+        "nodes": library.nodes,
+        "lines": library.lines.iter().map(line).collect::<Vec<_>>(),
+    })
+}
