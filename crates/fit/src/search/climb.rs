@@ -35,6 +35,9 @@ pub(super) struct Pool {
     pub(super) grown: BTreeSet<String>,
 }
 
+/// The least price of a set, the places of the terms that stay, and a new term with its column.
+type Step = (f64, Vec<usize>, Option<(Candidate, Vec<f64>)>);
+
 impl Problem<'_> {
     /// The new ends of steps from the best of the sets, which rise by price, and from the best ones
     /// of each short length.
@@ -71,7 +74,7 @@ impl Problem<'_> {
         let (_, own) = evaluate(set.candidates.clone(), self.inputs, &self.points);
         let (_, own) = self.weighted(set.candidates.clone(), &own);
         let n = self.points.len() as f64;
-        let mut steps: Vec<(f64, Vec<usize>, Option<(Candidate, Vec<f64>)>)> = Vec::new();
+        let mut steps: Vec<Step> = Vec::new();
         // Place `count`: a term more.
         for place in 0..=count {
             let rest: Vec<usize> = (0..count).filter(|i| *i != place).collect();
