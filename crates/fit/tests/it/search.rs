@@ -151,7 +151,7 @@ impl Case {
         }
         let mut others: Vec<(usize, String)> =
             others.into_iter().map(|(found, count)| (count, found)).collect();
-        others.sort_by(|a, b| b.0.cmp(&a.0));
+        others.sort_by_key(|other| std::cmp::Reverse(other.0));
         others
     }
 }
