@@ -20,11 +20,11 @@ const ROUNDS: usize = 4;
 pub(super) const LEAST_LEFT: f64 = 1e-9;
 
 /// A set of terms during the search.
-struct Set {
+pub(super) struct Set {
     terms: Vec<usize>,
     /// The residual of the times.
     residual: DVector<f64>,
-    error: f64,
+    pub(super) error: f64,
     basis: Vec<DVector<f64>>,
 }
 
@@ -103,7 +103,7 @@ fn extend(parent: &Set, columns: &DMatrix<f64>, term: usize, terms: Vec<usize>) 
 }
 
 /// The squared error of a set with each further independent term.
-fn with_each(set: &Set, columns: &DMatrix<f64>, times: &DVector<f64>) -> Vec<(usize, f64)> {
+pub(super) fn with_each(set: &Set, columns: &DMatrix<f64>, times: &DVector<f64>) -> Vec<(usize, f64)> {
     let gains = columns.tr_mul(&set.residual);
     let mut left = DVector::from_element(columns.ncols(), 1.0);
     for q in &set.basis {
@@ -116,7 +116,7 @@ fn with_each(set: &Set, columns: &DMatrix<f64>, times: &DVector<f64>) -> Vec<(us
 }
 
 /// A set of given terms.
-fn build(terms: &[usize], columns: &DMatrix<f64>, times: &DVector<f64>) -> Set {
+pub(super) fn build(terms: &[usize], columns: &DMatrix<f64>, times: &DVector<f64>) -> Set {
     let empty =
         Set { terms: Vec::new(), error: times.norm_squared(), residual: times.clone(), basis: Vec::new() };
     let mut set = empty;

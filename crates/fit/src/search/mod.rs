@@ -3,7 +3,9 @@
 //!
 //! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from
 //! all others. Every term costs more the more candidates of its complexity there are, so that a
-//! plain truth is found where a complicated sum is hardly better. Errors are relative to the
+//! plain truth is found where a complicated sum is hardly better. A beam finds sets by their error;
+//! the best of them are improved by their price, term by term, where products also grow: a grown
+//! one costs as one of all that could have been grown. Errors are relative to the
 //! predictions of the best set of a first search, unless measured times are requested as weights.
 //! Samples that the found terms exclude as outliers are left out, and the search is repeated. The
 //! fit treats found terms like named ones.
@@ -12,7 +14,10 @@
 //! prices by complexity.
 
 mod beam;
+mod climb;
 mod pool;
+
+use std::collections::BTreeSet;
 
 use nalgebra::{DMatrix, DVector};
 use strata_model::expr::{Expr, RESERVED};
@@ -25,6 +30,7 @@ use crate::noise;
 use crate::points::{self, left_out};
 use crate::regress::{LEAST_SHARE, inliers};
 use crate::{FitOptions, Robust, Structure, Weights};
+use climb::Pool;
 use pool::{Break, Candidate, Input, evaluate, hinge};
 
 /// The most terms of a found model.
@@ -90,6 +96,8 @@ struct Problem<'a> {
     parameters: usize,
     /// The price of a term, by complexity.
     prices: Vec<f64>,
+    /// The price of a grown product.
+    grown: f64,
 }
 
 /// A set of terms with its price.
@@ -142,7 +150,7 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         let points: Vec<Vec<f64>> = kept.iter().map(|i| values[*i].clone()).collect();
         let part = seconds.select_rows(&kept);
         let best = best_of(points, &part, &inputs, &all, &matrix.select_rows(&kept), options);
-        let Some((best, count)) = best else { break };
+        let Some((best, count, _)) = best else { break };
         let next = if robust {
             let (_, terms) = evaluate(best.candidates.clone(), &inputs, &values);
             let unit = |i: usize| if options.mode == Mode::Relative { 1.0 / seconds[i] } else { 1.0 };
@@ -189,15 +197,15 @@ fn smooth(inputs: &[Input], values: &[Vec<f64>]) -> DMatrix<f64> {
     })
 }
 
-/// The best set for some samples, and the number of candidates.
-fn best_of(
+/// The best set for some samples, the number of candidates, and the problem whose price is least.
+fn best_of<'a>(
     points: Vec<Vec<f64>>,
     seconds: &DVector<f64>,
-    inputs: &[Input],
+    inputs: &'a [Input],
     all: &[Candidate],
     matrix: &DMatrix<f64>,
-    options: &FitOptions,
-) -> Option<(Scored, usize)> {
+    options: &'a FitOptions,
+) -> Option<(Scored, usize, Problem<'a>)> {
     let groups = points::groups(points.iter().map(Vec::as_slice));
     let count = groups.iter().max()? + 1;
     if count < LEAST_POINTS {
@@ -207,10 +215,11 @@ fn best_of(
     let count = |complexity: u8| all.iter().filter(|c| c.complexity <= complexity).count().max(1) as f64;
     // The largest of many chance gains grows with the logarithm of their number; the constant is
     // not chosen from candidates.
-    let price = |complexity| (seconds.len() as f64).ln() + 2.0 * count(complexity).ln();
-    let prices = (0..=u8::MAX).map(|c| if c == 0 { 0.0 } else { price(c) }).collect();
+    let price = |count: f64| (seconds.len() as f64).ln() + 2.0 * count.ln();
+    let prices = (0..=u8::MAX).map(|c| if c == 0 { 0.0 } else { price(count(c)) }).collect();
+    let grown = price(count(u8::MAX) + pool::growable(inputs));
     let (weights, times) = (seconds.clone(), seconds.clone());
-    let mut problem = Problem { inputs, points, groups, weights, times, options, parameters, prices };
+    let mut problem = Problem { inputs, points, groups, weights, times, options, parameters, prices, grown };
     problem.weigh(
         seconds,
         match options.mode {
@@ -220,17 +229,17 @@ fn best_of(
             }
         },
     );
-    let (mut best, mut count) = problem.best(all, matrix)?;
+    let (mut best, mut count) = problem.best(all, matrix, None)?;
     if options.mode == Mode::Relative && options.weights == Weights::Predicted {
         let weights = problem.predicted(&best, seconds)?;
         let change =
             weights.iter().zip(problem.weights.iter()).map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
         if change > SAME_WEIGHTS {
             problem.weigh(seconds, weights);
-            (best, count) = problem.best(all, matrix)?;
+            (best, count) = problem.best(all, matrix, Some(best.candidates))?;
         }
     }
-    Some((best, count))
+    Some((best, count, problem))
 }
 
 impl Problem<'_> {
@@ -256,8 +265,13 @@ impl Problem<'_> {
         Some(after)
     }
 
-    /// The best set of terms, and how many candidates there were.
-    fn best(&self, all: &[Candidate], matrix: &DMatrix<f64>) -> Option<(Scored, usize)> {
+    /// The best set of terms, and how many candidates there were. `start`: a set to be compared too.
+    fn best(
+        &self,
+        all: &[Candidate],
+        matrix: &DMatrix<f64>,
+        start: Option<Vec<Candidate>>,
+    ) -> Option<(Scored, usize)> {
         let (candidates, matrix) = self.weighted(all.to_vec(), matrix);
         if candidates.is_empty() {
             return None;
@@ -270,12 +284,17 @@ impl Problem<'_> {
             .into_iter()
             .filter_map(|set| self.score(set.iter().map(|t| candidates[*t].clone()).collect()))
             .collect();
+        scored.extend(start.and_then(|start| self.score(start)));
         // A beam only grows: later terms may have made an earlier one superfluous.
         for _ in 0..2 {
             scored.sort_by(|a, b| a.price.total_cmp(&b.price));
             let shorter: Vec<Scored> = scored.iter().take(SHORTENED).flat_map(|s| self.shorter(s)).collect();
             scored.extend(shorter);
         }
+        scored.sort_by(|a, b| a.price.total_cmp(&b.price));
+        let mut pool = Pool { candidates, matrix, grown: BTreeSet::new() };
+        let climbed = self.climbed(&scored, longest, &mut pool);
+        scored.extend(climbed);
         scored.sort_by(|a, b| a.price.total_cmp(&b.price));
         let mut best = 0;
         let mut moved: Vec<Scored> = Vec::new();
@@ -293,7 +312,7 @@ impl Problem<'_> {
             }
         }
         let best = scored.into_iter().nth(best)?;
-        Some((best, candidates.len()))
+        Some((best, pool.candidates.len() + pool.grown.len()))
     }
 
     /// Columns under the weights, scaled to length one; columns of zeros are left out.
@@ -365,12 +384,18 @@ impl Problem<'_> {
         let total: f64 = left_out(residual.as_slice(), &leverages, &self.groups).iter().map(|e| e * e).sum();
         let error = (total / n).sqrt();
         let price = n * 2.0 * error.max(EXACT).ln()
-            + candidates.iter().map(|c| self.prices[usize::from(c.complexity)]).sum::<f64>()
+            + self.price_of(candidates.iter())
             + NEGATIVE_PRICE * negative as f64
-            + BREAK_PRICE * places(candidates.iter()).len() as f64
-            // The simpler of equal ones.
-            + candidates.iter().map(|c| 1e-3 * f64::from(c.complexity)).sum::<f64>();
+            + BREAK_PRICE * places(candidates.iter()).len() as f64;
         Some(Scored { candidates, price, error, residual })
+    }
+
+    /// The cost of terms, whatever their coefficients.
+    fn price_of<'a>(&self, candidates: impl Iterator<Item = &'a Candidate>) -> f64 {
+        let price =
+            |c: &Candidate| if c.is_grown() { self.grown } else { self.prices[usize::from(c.complexity)] };
+        // The simpler of equal ones.
+        candidates.map(|c| price(c) + 1e-3 * f64::from(c.complexity)).sum()
     }
 
     /// A set without each of its terms in turn.
@@ -406,7 +431,7 @@ impl Problem<'_> {
                 let mut candidates = best.candidates.clone();
                 let moved = hinge(input, Break { at: nearby(below, b.at, above, &error), ..b });
                 let moved = moved.and_then(|hinge| {
-                    candidates[place] = hinge;
+                    candidates[place] = Candidate { place: candidates[place].place, ..hinge };
                     self.score(candidates)
                 });
                 if let Some(scored) = moved.filter(|s| s.error <= best.error) {

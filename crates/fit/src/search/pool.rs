@@ -4,6 +4,9 @@
 //! automated performance modeling to find scalability bugs in complex codes* (2013), §3.1, call
 //! this the performance model normal form. Here a term may also apply only above a breakpoint,
 //! since protocols and caches change with size.
+//!
+//! Steep products, and those of a logarithm and a power of one input, are too many to be tried all:
+//! a search grows them, factor by factor, from the products of its best sets ([`grown`]).
 
 use nalgebra::DMatrix;
 use strata_model::expr::{Expr, Program, parse};
@@ -33,6 +36,9 @@ const ALONE: [(f64, u8); 18] = [
 ];
 /// The same for a factor of a product, and for an input with fewer than [`BENT`] values.
 const FACTORS: [(f64, u8); 7] = [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0), (-1.0, 0), (-0.5, 0)];
+/// The powers of a factor of a grown product, rising; those of [`LOGS`] also beside a logarithm.
+const LADDER: [f64; 7] = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
+const LOGS: [f64; 4] = [0.0, 1.0, 2.0, 3.0];
 /// The same for a factor beside a breakpoint of another input.
 const BESIDE: [(f64, u8); 3] = [(1.0, 0), (0.0, 1), (-1.0, 0)];
 /// The least number of distinct values of an input for which steep powers of it are tried: with
@@ -42,13 +48,26 @@ const BENT: usize = 3;
 const MAX_FACTORS: usize = 3;
 /// The most distinct values of an input between which breakpoints are tried.
 const MAX_BREAKS: usize = 40;
+/// The place of a grown product.
+const GROWN: usize = usize::MAX;
 /// The complexity of a hinge.
 const HINGE: u8 = 4;
+
+/// A factor of a product: an input to a power, times a power of its logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Factor {
+    input: usize,
+    shape: (f64, u8),
+}
 
 /// A candidate term.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) expr: Expr,
+    /// Its factors by rising input; none for the constant and beside a breakpoint.
+    pub(super) factors: Vec<Factor>,
+    /// Its place among the candidates; grown ones are last.
+    pub(super) place: usize,
     /// Where it breaks.
     pub(super) breakpoint: Option<Break>,
     /// 0 for the constant, 1 for an input by itself, more for terms with more parts or rare in
@@ -79,6 +98,12 @@ pub(super) struct Input {
     /// values would tie, and does not begin at a step of another input, because the best value
     /// would jump.
     pub(super) parameter: bool,
+}
+
+impl Candidate {
+    pub(super) fn is_grown(&self) -> bool {
+        self.place == GROWN
+    }
 }
 
 impl Input {
@@ -145,38 +170,44 @@ fn complexity(text: &str) -> u8 {
     1 + parts.iter().map(|part| text.matches(part).count() as u8).sum::<u8>()
 }
 
+/// The product of some factors; `None` if an input does not have such a factor.
+fn term(factors: Vec<Factor>, inputs: &[Input]) -> Option<Candidate> {
+    let texts: Option<Vec<String>> = factors.iter().map(|f| inputs[f.input].factor(f.shape)).collect();
+    let text = product(&texts?);
+    let complexity = complexity(&text);
+    Some(Candidate { expr: parse(&text).ok()?, factors, place: 0, complexity, breakpoint: None })
+}
+
+fn varying(inputs: &[Input]) -> impl Iterator<Item = usize> {
+    (0..inputs.len()).filter(|i| inputs[*i].values.len() > 1)
+}
+
 /// The candidates over the inputs that vary, the simplest first and at most `most`, and whether
 /// some were left out.
 pub(super) fn candidates(inputs: &[Input], constant: bool, most: usize) -> (Vec<Candidate>, bool) {
-    let varying: Vec<&Input> = inputs.iter().filter(|i| i.values.len() > 1).collect();
+    let of =
+        |input: usize, shapes: &'static [(f64, u8)]| shapes.iter().map(move |s| Factor { input, shape: *s });
     let mut all: Vec<Candidate> = Vec::new();
-    let plain = |text: String| {
-        let complexity = complexity(&text);
-        Some(Candidate { expr: parse(&text).ok()?, complexity, breakpoint: None })
-    };
     if constant {
-        all.extend(plain("1".to_owned()).map(|one| Candidate { complexity: 0, ..one }));
+        all.extend(term(Vec::new(), inputs).map(|one| Candidate { complexity: 0, ..one }));
     }
-    for input in &varying {
-        all.extend(ALONE.iter().filter_map(|f| input.factor(*f)).filter_map(plain));
+    for input in varying(inputs) {
+        all.extend(of(input, &ALONE).filter_map(|f| term(vec![f], inputs)));
     }
     // Products of two, then breakpoints, then products of three.
-    let mut open: Vec<(usize, Vec<String>)> = (0..varying.len())
-        .flat_map(|i| FACTORS.iter().map(move |f| (i, *f)))
-        .filter_map(|(i, f)| Some((i, vec![varying[i].factor(f)?])))
-        .collect();
+    let mut open: Vec<Vec<Factor>> = varying(inputs).flat_map(|i| of(i, &FACTORS)).map(|f| vec![f]).collect();
     for count in 2..=MAX_FACTORS {
         let mut longer = Vec::new();
-        'all: for (last, factors) in &open {
-            for (i, input) in varying.iter().enumerate().skip(last + 1) {
-                for factor in FACTORS.iter().filter_map(|f| input.factor(*f)) {
-                    if all.len() > most {
-                        break 'all;
-                    }
-                    let mut factors = factors.clone();
-                    factors.push(factor);
-                    all.extend(plain(product(&factors)));
-                    longer.push((i, factors));
+        'all: for factors in &open {
+            let after = factors.last().map_or(0, |last| last.input + 1);
+            for factor in varying(inputs).filter(|i| *i >= after).flat_map(|i| of(i, &FACTORS)) {
+                if all.len() > most {
+                    break 'all;
+                }
+                let factors = [factors.as_slice(), &[factor]].concat();
+                if let Some(product) = term(factors.clone(), inputs) {
+                    all.push(product);
+                    longer.push(factors);
                 }
             }
         }
@@ -188,7 +219,58 @@ pub(super) fn candidates(inputs: &[Input], constant: bool, most: usize) -> (Vec<
     }
     let cut = all.len() > most;
     all.truncate(most);
+    all.iter_mut().enumerate().for_each(|(place, candidate)| candidate.place = place);
     (all, cut)
+}
+
+/// The products that differ from a term in one step of one factor: the next power, a logarithm more
+/// or less, one factor more. Those among `known` are left out.
+pub(super) fn grown(from: &Candidate, inputs: &[Input], known: &[Candidate]) -> Vec<Candidate> {
+    let mut steps: Vec<Vec<Factor>> = Vec::new();
+    for (place, factor) in from.factors.iter().enumerate() {
+        let (power, log) = factor.shape;
+        let below = LADDER.iter().rev().find(|p| **p < power);
+        let above = LADDER.iter().find(|p| **p > power);
+        let log = log.min(1);
+        let steps_of = below.into_iter().chain(above).map(|p| (*p, log)).chain([(power, 1 - log)]);
+        for shape in steps_of.filter(|(power, log)| *log == 0 || LOGS.contains(power)) {
+            let mut factors = from.factors.clone();
+            factors[place].shape = shape;
+            factors.retain(|f| f.shape != (0.0, 0));
+            steps.push(factors);
+        }
+    }
+    if (1..MAX_FACTORS).contains(&from.factors.len()) {
+        for input in varying(inputs).filter(|i| from.factors.iter().all(|f| f.input != *i)) {
+            steps.extend(FACTORS.iter().map(|shape| {
+                let mut factors = from.factors.clone();
+                factors.push(Factor { input, shape: *shape });
+                factors.sort_by_key(|f| f.input);
+                factors
+            }));
+        }
+    }
+    steps.retain(|factors| {
+        !factors.is_empty() && known.iter().all(|c| c.breakpoint.is_some() || c.factors != *factors)
+    });
+    let grown = steps.into_iter().filter_map(|factors| term(factors, inputs));
+    grown.map(|term| Candidate { place: GROWN, ..term }).collect()
+}
+
+/// The number of products that can be grown.
+pub(super) fn growable(inputs: &[Input]) -> f64 {
+    // Sums of the products of one, two, ... inputs' numbers of factors.
+    let mut products = [0.0; MAX_FACTORS];
+    for input in inputs.iter().filter(|i| i.values.len() > 1) {
+        let logs = LOGS.iter().map(|p| (*p, 1));
+        let shapes = LADDER.iter().map(|p| (*p, 0)).chain(logs).filter(|s| *s != (0.0, 0));
+        let factors = shapes.filter(|s| input.factor(*s).is_some()).count() as f64;
+        for count in (1..MAX_FACTORS).rev() {
+            products[count] += factors * products[count - 1];
+        }
+        products[0] += factors;
+    }
+    products.iter().sum()
 }
 
 /// Terms that begin at a breakpoint between two values of an input.
@@ -216,8 +298,7 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &m
             .collect();
         for text in jumps.into_iter().chain(beside) {
             let complexity = complexity(&text);
-            let candidate = |expr| Candidate { expr, breakpoint: Some(breakpoint), complexity };
-            all.extend(parse(&text).ok().map(candidate));
+            all.extend(parse(&text).ok().map(|expr| broken(expr, breakpoint, complexity)));
         }
     }
 }
@@ -226,7 +307,11 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &m
 pub(super) fn hinge(input: &Input, breakpoint: Break) -> Option<Candidate> {
     let text = format!("max(0,{}-{})", input.name, strata_model::number_text(breakpoint.at));
     let expr = parse(&text).ok()?;
-    Some(Candidate { expr, breakpoint: Some(Break { continuous: true, ..breakpoint }), complexity: HINGE })
+    Some(broken(expr, Break { continuous: true, ..breakpoint }, HINGE))
+}
+
+fn broken(expr: Expr, breakpoint: Break, complexity: u8) -> Candidate {
+    Candidate { expr, factors: Vec::new(), place: 0, breakpoint: Some(breakpoint), complexity }
 }
 
 /// The values of terms at points; a term that is not finite everywhere is left out.

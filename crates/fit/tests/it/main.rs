@@ -8,5 +8,6 @@ mod emitted;
 mod goldens;
 mod method;
 mod parameters;
+mod search;
 mod strd;
 mod structure;

@@ -483,7 +483,7 @@ fn irrelevant_terms_seldom_stay_often_enough() {
 }
 
 /// Numbers from 0 to 1 (xorshift of Marsaglia, 2003).
-fn uniforms(seed: u64) -> impl FnMut() -> f64 {
+pub(crate) fn uniforms(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut next = move || {
         state ^= state << 13;

@@ -1,0 +1,135 @@
+//! The improvement of sets by their price: a term more, a term less, or one in place of another,
+//! until no such step is cheaper.
+//!
+//! A beam ranks sets by their error, so many complicated sets that fit noise a little better can
+//! crowd out the plain one. A step finds it, and lets products grow, which a beam would have to try
+//! all. Steps begin at short sets too: several terms together are soon as good as the steep one
+//! that is missing, and none of them can then be exchanged with a gain.
+//!
+//! The error of a fit is at most that with points left out, which is in the price. Steps are tried
+//! in the order of the price that follows from it, so that most need not be scored.
+
+use std::collections::BTreeSet;
+
+use nalgebra::DMatrix;
+
+use super::beam::{build, with_each};
+use super::pool::{Candidate, evaluate, grown};
+use super::{EXACT, Problem, Scored};
+
+/// Lengths of the sets at which steps begin, besides the best one.
+const SHORT: usize = 3;
+/// The most steps from a set.
+const STEPS: usize = 12;
+/// A step gains more than this.
+const GAIN: f64 = 1e-9;
+/// Prices of one set differ by less than this share, whatever the order of its terms.
+const SAME: f64 = 1e-9;
+
+/// The candidates under the weights.
+pub(super) struct Pool {
+    pub(super) candidates: Vec<Candidate>,
+    /// Columns of length one.
+    pub(super) matrix: DMatrix<f64>,
+    /// The products that were grown besides.
+    pub(super) grown: BTreeSet<String>,
+}
+
+/// The least price of a set, the places of the terms that stay, and a new term with its column.
+type Step = (f64, Vec<usize>, Option<(Candidate, Vec<f64>)>);
+
+impl Problem<'_> {
+    /// The new ends of steps from the best of the sets, which rise by price, and from the best ones
+    /// of each short length.
+    pub(super) fn climbed(&self, scored: &[Scored], longest: usize, pool: &mut Pool) -> Vec<Scored> {
+        let Some(best) = scored.first() else { return Vec::new() };
+        let lengths = (1..=SHORT).filter(|length| *length != best.candidates.len());
+        let short = lengths.filter_map(|length| scored.iter().find(|s| s.candidates.len() == length));
+        let starts: Vec<&Scored> = std::iter::once(best).chain(short).collect();
+        let climb = |start: &Scored, pool: &mut Pool| {
+            let mut at = start.clone();
+            for _ in 0..STEPS {
+                let Some(next) = self.step(&at, longest, pool) else { break };
+                at = next;
+            }
+            at
+        };
+        let mut ends: Vec<Scored> = Vec::new();
+        for start in starts {
+            let end = climb(start, pool);
+            let same = |s: &Scored| {
+                s.candidates.len() == end.candidates.len()
+                    && (s.price - end.price).abs() <= SAME * s.price.abs()
+            };
+            if !scored.iter().chain(&ends).any(same) {
+                ends.push(end);
+            }
+        }
+        ends
+    }
+
+    /// The cheapest set that is one step away from a set, if it is cheaper.
+    fn step(&self, set: &Scored, longest: usize, pool: &mut Pool) -> Option<Scored> {
+        let count = set.candidates.len();
+        let (_, own) = evaluate(set.candidates.clone(), self.inputs, &self.points);
+        let (_, own) = self.weighted(set.candidates.clone(), &own);
+        let n = self.points.len() as f64;
+        let mut steps: Vec<Step> = Vec::new();
+        // Place `count`: a term more.
+        for place in 0..=count {
+            let rest: Vec<usize> = (0..count).filter(|i| *i != place).collect();
+            if rest.len() == longest {
+                continue;
+            }
+            let part = build(&rest, &own, &self.times);
+            let terms = self.price_of(rest.iter().map(|i| &set.candidates[*i]));
+            let bound = |error: f64| n * 2.0 * (error / n).sqrt().max(EXACT).ln() + terms;
+            if place < count && count > 1 && bound(part.error) < set.price {
+                steps.push((bound(part.error), rest.clone(), None));
+            }
+            let mut with = |candidates: &[Candidate], columns: &DMatrix<f64>| {
+                for (term, error) in with_each(&part, columns, &self.times) {
+                    let candidate = &candidates[term];
+                    let bound = bound(error) + self.price_of(std::iter::once(candidate));
+                    if bound < set.price - GAIN {
+                        let column = columns.column(term).iter().copied().collect();
+                        steps.push((bound, rest.clone(), Some((candidate.clone(), column))));
+                    }
+                }
+            };
+            with(&pool.candidates, &pool.matrix);
+            if place < count {
+                let more = grown(&set.candidates[place], self.inputs, &pool.candidates);
+                let (more, matrix) = evaluate(more, self.inputs, &self.points);
+                let (more, matrix) = self.weighted(more, &matrix);
+                pool.grown.extend(more.iter().map(|c| c.expr.to_string()));
+                with(&more, &matrix);
+            }
+        }
+        steps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut best: Option<Scored> = None;
+        for (bound, rest, more) in steps {
+            let least = best.as_ref().map_or(set.price, |b| b.price) - GAIN;
+            if bound >= least {
+                break;
+            }
+            let mut candidates: Vec<Candidate> = rest.iter().map(|i| set.candidates[*i].clone()).collect();
+            let mut matrix = own.select_columns(&rest);
+            if let Some((candidate, column)) = more {
+                candidates.push(candidate);
+                matrix = matrix.insert_column(rest.len(), 0.0);
+                matrix.column_mut(rest.len()).copy_from_slice(&column);
+            }
+            // In the order of the pool, whatever the steps were.
+            let mut order: Vec<usize> = (0..candidates.len()).collect();
+            order.sort_by_key(|i| candidates[*i].place);
+            let candidates: Vec<Candidate> = order.iter().map(|i| candidates[*i].clone()).collect();
+            let matrix = matrix.select_columns(&order);
+            if !self.allowed(candidates.iter()) {
+                continue;
+            }
+            best = self.score_columns(candidates, matrix).filter(|s| s.price < least).or(best);
+        }
+        best
+    }
+}
