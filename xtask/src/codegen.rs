@@ -36,8 +36,8 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/stencil/src/models.rs"),
     },
     Generated {
-        spec: "specs/stencil-exchange",
-        folder: "models/epyc-2core-threads/stencil-exchange",
+        spec: "specs/stencil/exchange",
+        folder: "models/epyc-2core-threads/stencil/exchange",
         source: Some("crates/stencil/src/exchange_models.rs"),
     },
     Generated {
@@ -46,8 +46,8 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/stencil/src/models.rs"),
     },
     Generated {
-        spec: "specs/stencil-exchange",
-        folder: "models/epyc-2core-mpi/stencil-exchange",
+        spec: "specs/stencil/exchange",
+        folder: "models/epyc-2core-mpi/stencil/exchange",
         source: Some("crates/stencil/src/exchange_models.rs"),
     },
     Generated {
@@ -62,27 +62,31 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/copy/src/models.rs"),
     },
     Generated {
-        spec: "specs/copy-exchange",
-        folder: "models/epyc-2core-threads2/copy-exchange",
+        spec: "specs/copy/exchange",
+        folder: "models/epyc-2core-threads2/copy/exchange",
         source: Some("crates/copy/src/exchange_models.rs"),
     },
     Generated {
-        spec: "specs/copy-strided",
-        folder: "models/epyc-2core-threads1/copy-strided",
+        spec: "specs/copy/strided",
+        folder: "models/epyc-2core-threads1/copy/strided",
         source: Some("crates/copy/src/strided_models.rs"),
     },
     Generated {
-        spec: "specs/sort-local",
-        folder: "models/xeon-2core-threads1/sort-local",
+        spec: "specs/sort/local",
+        folder: "models/xeon-2core-threads1/sort/local",
         source: Some("crates/sort/src/local/models.rs"),
     },
     Generated {
-        spec: "specs/sort-rdst",
-        folder: "models/xeon-2core-threads1/sort-rdst",
+        spec: "specs/sort/rdst",
+        folder: "models/xeon-2core-threads1/sort/rdst",
         source: Some("crates/sort/src/local/tuner/models.rs"),
     },
-    Generated { spec: "specs/stencil-simulated", folder: "models/sim-alewife-16/stencil", source: None },
-    Generated { spec: "specs/sort-simulated", folder: "models/sim-alewife-16/sort", source: None },
+    Generated {
+        spec: "specs/stencil/simulated",
+        folder: "models/sim-alewife-16/stencil/simulated",
+        source: None,
+    },
+    Generated { spec: "specs/sort/simulated", folder: "models/sim-alewife-16/sort/simulated", source: None },
     Generated {
         spec: "examples/own-library/matmul.spec",
         folder: "examples/own-library/models",
@@ -100,23 +104,23 @@ const GENERATED: &[Generated] = &[
     Generated { spec: "specs/global", folder: "models/sim-cm5-4/global", source: None },
     Generated { spec: "specs/global", folder: "models/sim-paragon-4/global", source: None },
     Generated {
-        spec: "specs/global-stores",
-        folder: "models/sim-paragon-8/global-stores",
+        spec: "specs/global/stores",
+        folder: "models/sim-paragon-8/global/stores",
         source: Some("crates/global/src/stores_models.rs"),
     },
     Generated {
-        spec: "specs/global-stores",
-        folder: "models/sim-cm5-8/global-stores",
+        spec: "specs/global/stores",
+        folder: "models/sim-cm5-8/global/stores",
         source: Some("crates/global/src/stores_models.rs"),
     },
     Generated {
-        spec: "specs/global-stores",
-        folder: "models/epyc-2core-mpi/global-stores",
+        spec: "specs/global/stores",
+        folder: "models/epyc-2core-mpi/global/stores",
         source: Some("crates/global/src/stores_models.rs"),
     },
     Generated {
-        spec: "specs/global-bulk",
-        folder: "models/epyc-2core-mpi/global-bulk",
+        spec: "specs/global/bulk",
+        folder: "models/epyc-2core-mpi/global/bulk",
         source: Some("crates/global/src/bulk_models.rs"),
     },
     Generated {

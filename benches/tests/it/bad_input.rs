@@ -78,7 +78,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "local_sort",
         pin: "local_sort",
-        models: ("models/xeon-2core-threads1/sort-local", "leading"),
+        models: ("models/xeon-2core-threads1/sort/local", "leading"),
         fails: false,
         nodes: 1,
         choose: |_| {
@@ -92,7 +92,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "pack_hot",
         pin: "copy_strided",
-        models: ("models/epyc-2core-threads1/copy-strided", "moves"),
+        models: ("models/epyc-2core-threads1/copy/strided", "moves"),
         fails: false,
         nodes: 1,
         choose: |_| {

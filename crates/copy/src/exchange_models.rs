@@ -110,9 +110,9 @@ pub mod threads_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/copy-exchange/exchange.spec  sha256 59a48d3bc4aedb61f3ea50ab11064f4d3828c73f2ec5853b12069aaf2773e0d2
-//! samples  sha256 05eff219e5e1dac9269f900c1635295770fe865df0a9b14689e8c3d268af1ee6
-//! models   sha256 8b169d1469963443bd2886edf7f4c7f1291f7eca06ec7b68c733fc2a840b49b2
+//! spec     specs/copy/exchange/exchange.spec  sha256 59a48d3bc4aedb61f3ea50ab11064f4d3828c73f2ec5853b12069aaf2773e0d2
+//! samples  sha256 0bcc4b0e050580948c035cc7e37b477a81d96351f49d8df4b3ff165b42b07a38
+//! models   sha256 fa1dbdd67aa2288922e60420945233ef845da85a6c7e6affeb10607f5c29387c
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyExchange: verified, rank 12 of 12, condition 7.6e1; held-out error 3.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
@@ -570,9 +570,9 @@ pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitte
 /// Library `copy_exchange` over `bytes`.
 pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
-    spec: "specs/copy-exchange/exchange.spec",
+    spec: "specs/copy/exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "8b169d1469963443bd2886edf7f4c7f1291f7eca06ec7b68c733fc2a840b49b2",
+    digest: "fa1dbdd67aa2288922e60420945233ef845da85a6c7e6affeb10607f5c29387c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -590,9 +590,9 @@ pub static COPY_EXCHANGE: Table = Table {
 /// Library `copy_exchange_used` over `bytes`.
 pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
-    spec: "specs/copy-exchange/exchange.spec",
+    spec: "specs/copy/exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "8b169d1469963443bd2886edf7f4c7f1291f7eca06ec7b68c733fc2a840b49b2",
+    digest: "fa1dbdd67aa2288922e60420945233ef845da85a6c7e6affeb10607f5c29387c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[

@@ -188,9 +188,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/copy-strided/strided.spec  sha256 bdea5b3c16d8391e6f1531b36af4734fb2ec28ebfc706cc29cf412cd9a1eebe3
-//! samples  sha256 e481f8ea591ce5949c6f109ed6c7a3e6918338526340be57bbdb79c346190ecb
-//! models   sha256 cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869
+//! spec     specs/copy/strided/strided.spec  sha256 bdea5b3c16d8391e6f1531b36af4734fb2ec28ebfc706cc29cf412cd9a1eebe3
+//! samples  sha256 9c5a86e6b08c3a76f8076de99d663ea55c554f13d04f39759b4d16ebeeff2271
+//! models   sha256 5a080b3ee14bdd4d447167c28c58073d375b016288234aa23828a4d74c12c52d
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples)
 //!     valid for block in 1..=2004, stride in 9..=8200, 1 node
@@ -1267,9 +1267,9 @@ pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
 /// Library `pack_cold` over `block`, `stride`.
 pub static PACK_COLD: Table = Table {
     library: "pack_cold",
-    spec: "specs/copy-strided/strided.spec",
+    spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
+    digest: "5a080b3ee14bdd4d447167c28c58073d375b016288234aa23828a4d74c12c52d",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1286,9 +1286,9 @@ pub static PACK_COLD: Table = Table {
 /// Library `pack_hot` over `block`, `stride`.
 pub static PACK_HOT: Table = Table {
     library: "pack_hot",
-    spec: "specs/copy-strided/strided.spec",
+    spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
+    digest: "5a080b3ee14bdd4d447167c28c58073d375b016288234aa23828a4d74c12c52d",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[
@@ -1305,9 +1305,9 @@ pub static PACK_HOT: Table = Table {
 /// Library `unpack_cold` over `block`, `stride`.
 pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
-    spec: "specs/copy-strided/strided.spec",
+    spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
+    digest: "5a080b3ee14bdd4d447167c28c58073d375b016288234aa23828a4d74c12c52d",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1324,9 +1324,9 @@ pub static UNPACK_COLD: Table = Table {
 /// Library `unpack_hot` over `block`, `stride`.
 pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
-    spec: "specs/copy-strided/strided.spec",
+    spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "cc7c342f157d42c20f4babe16d29a06f11abf98b7cfcee863aa0fffc93248869",
+    digest: "5a080b3ee14bdd4d447167c28c58073d375b016288234aa23828a4d74c12c52d",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[

@@ -50,9 +50,9 @@ pub mod mpi_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-bulk/bulk.spec  sha256 136dd0c3c250ad9c7aa537c2bcf22c8d3974c5e0a50d040b7891ad8090dd4e6a
-//! samples  sha256 95dbbf95a98127261407d3f02563ba9d0b1d1ceb635beaac24d9dfcaf1db4b28
-//! models   sha256 644011080d835cb29c1b15fcfbade990314a235c658e7166efd921c2d79fdad8
+//! spec     specs/global/bulk/bulk.spec  sha256 136dd0c3c250ad9c7aa537c2bcf22c8d3974c5e0a50d040b7891ad8090dd4e6a
+//! samples  sha256 96ac9c67b510d25be0e3c8ddca83e2a8258168d99df0be7c3483aebbc3c64d32
+//! models   sha256 fe9990b66a1a5161379ce7e8aa8bf19b9c08bc1fefd89a207aeeefbf07a64f74
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! ByMessages: verified, rank 3 of 3, condition 6.0e1; held-out error 6.1 % (20 of 55 samples)
 //!     valid for bytes in 32..=4194304, 2 nodes
@@ -89,9 +89,9 @@ pub static ONE_SIDED_MODEL: Model = Model::Fitted(Fitted {
 /// Library `global_bulk` over `bytes`.
 pub static GLOBAL_BULK: Table = Table {
     library: "global_bulk",
-    spec: "specs/global-bulk/bulk.spec",
+    spec: "specs/global/bulk/bulk.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "644011080d835cb29c1b15fcfbade990314a235c658e7166efd921c2d79fdad8",
+    digest: "fe9990b66a1a5161379ce7e8aa8bf19b9c08bc1fefd89a207aeeefbf07a64f74",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(32.0, 4194304.0)] },
     entries: &[

@@ -50,9 +50,9 @@ pub mod sim_paragon_8 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 dcb413d7bd19c594c5ab3712b8ce313b58b5c7fbf7c09be19449ddd07f83ed20
-//! models   sha256 c231c8e6444c5913b0bd8860a856bae0cd6de3d980a2203f452304ef5b3d7c03
+//! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
+//! samples  sha256 7aece459ce04909737b7d72a88797b93cb8858bd43bf6a392b193811f8a770ec
+//! models   sha256 ee02fd2a9990f081f0460b7c873327782001599d52de9ce4ebd47c1daf2fd8c9
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -102,9 +102,9 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
 /// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
-    spec: "specs/global-stores/stores.spec",
+    spec: "specs/global/stores/stores.spec",
     platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "c231c8e6444c5913b0bd8860a856bae0cd6de3d980a2203f452304ef5b3d7c03",
+    digest: "ee02fd2a9990f081f0460b7c873327782001599d52de9ce4ebd47c1daf2fd8c9",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -118,9 +118,9 @@ pub mod sim_cm5_8 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 f7563c2e044fa58e80b42a9ce8a06fcac1e7d304df25c4e9cadd5ec82b730c96
-//! models   sha256 544e4dcaa6c298846c46b5c079f09724869e7cb1c29ed1f176db548fb0b16b38
+//! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
+//! samples  sha256 f2b84f018831ae0ac6be0993617a19521c7cd000d5ca267cc450cd05c44111f4
+//! models   sha256 eeff2431ed385d7c5444d7fcced4b1b848c93eb91e72b8db16988c65b40e822f
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -157,9 +157,9 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
 /// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
-    spec: "specs/global-stores/stores.spec",
+    spec: "specs/global/stores/stores.spec",
     platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "544e4dcaa6c298846c46b5c079f09724869e7cb1c29ed1f176db548fb0b16b38",
+    digest: "eeff2431ed385d7c5444d7fcced4b1b848c93eb91e72b8db16988c65b40e822f",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -173,9 +173,9 @@ pub mod mpi_2 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/global-stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 7061cd6c9dfa619a8b6d889060b7afda4c652cbb822ca238c533e9cf7f03296a
-//! models   sha256 342ce9ebaef811676a048b6e9c8ec6fe8d3a1f4fd122cba5f055798b2b800a1e
+//! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
+//! samples  sha256 69abad165fb7e1bb6ebc057e452df8648467c453c209be2f761ac33c6fca4fc7
+//! models   sha256 15a5eb5c077b25ff89988eff479e5a6ded428f259bff2dd9f9d8447672b5c1ab
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples)
 //!     valid for count in 1..=4096, 2 nodes
@@ -212,9 +212,9 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
 /// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
-    spec: "specs/global-stores/stores.spec",
+    spec: "specs/global/stores/stores.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "342ce9ebaef811676a048b6e9c8ec6fe8d3a1f4fd122cba5f055798b2b800a1e",
+    digest: "15a5eb5c077b25ff89988eff479e5a6ded428f259bff2dd9f9d8447672b5c1ab",
     inputs: &["count"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 4096.0)] },
     entries: &[

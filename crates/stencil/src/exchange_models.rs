@@ -101,9 +101,9 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/stencil-exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
-//! samples  sha256 12c0e2b0e7d288ed9122793cc8486e7c92be4f5aa2d5cbb1c61e7a9b2b640b2c
-//! models   sha256 c097548aedb3d3549ba0c177a149969966a0bbda4456f68b62ccddbbba874a89
+//! spec     specs/stencil/exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
+//! samples  sha256 aaac6016b265165c5222479ef744af671b121bb4e91cd87668ac2555c211ce4b
+//! models   sha256 6c026d1ae8dfaf029aa2ecf5ab6a19fd8c06a069b14a18594dba60117fee3dfd
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 12 of 12, condition 5.9e0; held-out error 5.6 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -252,9 +252,9 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
 /// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
-    spec: "specs/stencil-exchange/exchange.spec",
+    spec: "specs/stencil/exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c097548aedb3d3549ba0c177a149969966a0bbda4456f68b62ccddbbba874a89",
+    digest: "6c026d1ae8dfaf029aa2ecf5ab6a19fd8c06a069b14a18594dba60117fee3dfd",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -266,9 +266,9 @@ pub static STENCIL_WAVE: Table = Table {
 /// Library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
-    spec: "specs/stencil-exchange/exchange.spec",
+    spec: "specs/stencil/exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c097548aedb3d3549ba0c177a149969966a0bbda4456f68b62ccddbbba874a89",
+    digest: "6c026d1ae8dfaf029aa2ecf5ab6a19fd8c06a069b14a18594dba60117fee3dfd",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
@@ -289,9 +289,9 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/stencil-exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
-//! samples  sha256 646aca1364e42625c85635d7c31b246ebf766f707630700ee515f4d4491e7520
-//! models   sha256 4213e78b9fd6da20522f933066a849a317901bc2b1a85681d1ec5407dc55c5c1
+//! spec     specs/stencil/exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
+//! samples  sha256 8b5917b40eeb24966d7c73c6d52344f4ba5fca5e0768611fd5551afda919f11a
+//! models   sha256 63c3770ea27e1ded6e7a30b370fbb02af60b5454143ea7f46421f457848f81fd
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 12 of 12, condition 5.6e0; held-out error 5.7 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -500,9 +500,9 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
 /// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
-    spec: "specs/stencil-exchange/exchange.spec",
+    spec: "specs/stencil/exchange/exchange.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4213e78b9fd6da20522f933066a849a317901bc2b1a85681d1ec5407dc55c5c1",
+    digest: "63c3770ea27e1ded6e7a30b370fbb02af60b5454143ea7f46421f457848f81fd",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -514,9 +514,9 @@ pub static STENCIL_WAVE: Table = Table {
 /// Library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
-    spec: "specs/stencil-exchange/exchange.spec",
+    spec: "specs/stencil/exchange/exchange.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4213e78b9fd6da20522f933066a849a317901bc2b1a85681d1ec5407dc55c5c1",
+    digest: "63c3770ea27e1ded6e7a30b370fbb02af60b5454143ea7f46421f457848f81fd",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[

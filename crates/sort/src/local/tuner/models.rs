@@ -55,9 +55,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort-rdst/rdst.spec  sha256 0af48c17344e1d4501ae8084b75b62976f0c11e9f390a25cc64e266a638ec00c
-//! samples  sha256 f074d83c95195937e0355d6329e453a8fe13072fa6c9619e4041abaf1c1d4466
-//! models   sha256 097e13f803e4ec1df0664787ee8839496137e0f77d522b2a06f521d00f09ea9c
+//! spec     specs/sort/rdst/rdst.spec  sha256 0af48c17344e1d4501ae8084b75b62976f0c11e9f390a25cc64e266a638ec00c
+//! samples  sha256 466d79a8bf0f84f85e1a1b80716587763eb99574351964cff92a79f32539ac25
+//! models   sha256 c1b3f5c77595e93835da5081f7f96e543c4f2552dd287dca8c1c3af5e3949ff5
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Comparative: verified within noise, rank 4 of 4, condition 2.9e0; held-out error 18 % (2 of 181 samples)
 //!     valid for keys in 152..=1048576, digits in 1..=8, numerals in 8..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
@@ -151,9 +151,9 @@ pub static SKA_MODEL: Model = Model::Fitted(Fitted {
 /// Library `rdst_step` over `keys`, `digits`, `numerals`.
 pub static RDST_STEP: Table = Table {
     library: "rdst_step",
-    spec: "specs/sort-rdst/rdst.spec",
+    spec: "specs/sort/rdst/rdst.spec",
     platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "097e13f803e4ec1df0664787ee8839496137e0f77d522b2a06f521d00f09ea9c",
+    digest: "c1b3f5c77595e93835da5081f7f96e543c4f2552dd287dca8c1c3af5e3949ff5",
     inputs: &["keys", "digits", "numerals"],
     domain: Domain { nodes: (1, 1), inputs: &[(152.0, 1048576.0), (1.0, 8.0), (1.0, 256.0)] },
     entries: &[
