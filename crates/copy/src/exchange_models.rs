@@ -112,8 +112,8 @@ pub mod threads_2 {
 //!
 //! ```text
 //! spec     specs/copy/exchange/exchange.spec  sha256 59a48d3bc4aedb61f3ea50ab11064f4d3828c73f2ec5853b12069aaf2773e0d2
-//! samples  sha256 0bcc4b0e050580948c035cc7e37b477a81d96351f49d8df4b3ff165b42b07a38
-//! models   sha256 fa1dbdd67aa2288922e60420945233ef845da85a6c7e6affeb10607f5c29387c
+//! samples  sha256 73f35fa064a60dfbacc4f0b99cfcfa794de09acaef60c7e9068e31080e337dd7
+//! models   sha256 d11d14ee80e9e4e49f94b99e1e098b17733ce712c93798eb2bdd0a818af603f8
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyExchange: verified, rank 12 of 12, condition 7.6e1; held-out error 3.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
@@ -573,7 +573,7 @@ pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
     spec: "specs/copy/exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "fa1dbdd67aa2288922e60420945233ef845da85a6c7e6affeb10607f5c29387c",
+    digest: "d11d14ee80e9e4e49f94b99e1e098b17733ce712c93798eb2bdd0a818af603f8",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -593,7 +593,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
     spec: "specs/copy/exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "fa1dbdd67aa2288922e60420945233ef845da85a6c7e6affeb10607f5c29387c",
+    digest: "d11d14ee80e9e4e49f94b99e1e098b17733ce712c93798eb2bdd0a818af603f8",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[

@@ -182,8 +182,8 @@ pub mod threads_1 {
 //!
 //! ```text
 //! spec     specs/copy/copy.spec  sha256 23e312961f355b47f8588968bbac9622206a958cebf9151adb0acc978f7acc90
-//! samples  sha256 24abb763e0a7bc39d2336258dd44ac63ad96c4812b4f7afd0cb02545cb2873b5
-//! models   sha256 08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb
+//! samples  sha256 cbb39bd0be222f6a458b4cd219e0b579391fd9d29a485ba777ff11eb762594f8
+//! models   sha256 3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyCold: verified, rank 17 of 17, condition 6.2e1; held-out error 2.4 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -1062,7 +1062,7 @@ pub static COPY_COLD: Table = Table {
     library: "copy_cold",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
+    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1080,7 +1080,7 @@ pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
+    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1098,7 +1098,7 @@ pub static COPY_HOT: Table = Table {
     library: "copy_hot",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
+    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1116,7 +1116,7 @@ pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "08d4eebe3723543431787d5564d441d205ae165f986916c9526809ea97a2d4bb",
+    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[

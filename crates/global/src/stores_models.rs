@@ -54,8 +54,8 @@ pub mod sim_paragon_8 {
 //!
 //! ```text
 //! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 7aece459ce04909737b7d72a88797b93cb8858bd43bf6a392b193811f8a770ec
-//! models   sha256 ee02fd2a9990f081f0460b7c873327782001599d52de9ce4ebd47c1daf2fd8c9
+//! samples  sha256 7653fede07379b877af59a11966eb877c608bed761ac1777ab1036454ea8e773
+//! models   sha256 9e5dd55c9888781e72d865167e2fb60ab557e187b002f2333fcbcecf81373ab9
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -107,7 +107,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
     platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "ee02fd2a9990f081f0460b7c873327782001599d52de9ce4ebd47c1daf2fd8c9",
+    digest: "9e5dd55c9888781e72d865167e2fb60ab557e187b002f2333fcbcecf81373ab9",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -122,8 +122,8 @@ pub mod sim_cm5_8 {
 //!
 //! ```text
 //! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 f2b84f018831ae0ac6be0993617a19521c7cd000d5ca267cc450cd05c44111f4
-//! models   sha256 eeff2431ed385d7c5444d7fcced4b1b848c93eb91e72b8db16988c65b40e822f
+//! samples  sha256 c6746a3a06e80e241abf9396e9668bef78e51e3128713b465a5b74d6cd0ce28c
+//! models   sha256 bb4dafef322c00f039b1dd09611047bebd0db5279a8b4b8cda7636006b33c4ed
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
@@ -162,7 +162,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
     platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "eeff2431ed385d7c5444d7fcced4b1b848c93eb91e72b8db16988c65b40e822f",
+    digest: "bb4dafef322c00f039b1dd09611047bebd0db5279a8b4b8cda7636006b33c4ed",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -177,8 +177,8 @@ pub mod mpi_2 {
 //!
 //! ```text
 //! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 69abad165fb7e1bb6ebc057e452df8648467c453c209be2f761ac33c6fca4fc7
-//! models   sha256 15a5eb5c077b25ff89988eff479e5a6ded428f259bff2dd9f9d8447672b5c1ab
+//! samples  sha256 3c71cd76b448d78188777c676f5b713248a7f5606c7094648de223524960b3c1
+//! models   sha256 1e3d98222860880c7c876c24a86ddb834b4e274cc7434f6b8012a30f52701c22
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples)
 //!     valid for count in 1..=4096, 2 nodes
@@ -217,7 +217,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
     platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "15a5eb5c077b25ff89988eff479e5a6ded428f259bff2dd9f9d8447672b5c1ab",
+    digest: "1e3d98222860880c7c876c24a86ddb834b4e274cc7434f6b8012a30f52701c22",
     inputs: &["count"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 4096.0)] },
     entries: &[

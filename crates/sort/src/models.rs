@@ -75,8 +75,8 @@ pub mod threads_4 {
 //!
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
-//! samples  sha256 f48fbf12ac4f4fcd8722ddf448a64285b52c64eb7877dac8a4e73e4fbf57a32d
-//! models   sha256 881502d2dab99b0d654c8ff6e1364bf7c8af3e644793703c1df95cf611a78b13
+//! samples  sha256 4beaeaf7cfefd3a0ea61124ccd9fa1a0c775ebd297319823d4d56b4095672e2c
+//! models   sha256 6b5317f76414332d196dca7be6c2f6515b3f46fdff699a169968e27208b9c406
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -211,7 +211,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "881502d2dab99b0d654c8ff6e1364bf7c8af3e644793703c1df95cf611a78b13",
+    digest: "6b5317f76414332d196dca7be6c2f6515b3f46fdff699a169968e27208b9c406",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -234,8 +234,8 @@ pub mod mpi_4 {
 //!
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
-//! samples  sha256 f273371b1358f8ad306a500ea14d401466a4402aaae6ff5dfc83ed0695ba18f8
-//! models   sha256 208076f32ca212ff431b365d6d7643ada8d6e18a3b67b3b94c42473a3e3667c6
+//! samples  sha256 46e72c15a3e2565ee83957e7a108b255956e76356dee66894e6023e26b954b98
+//! models   sha256 7c9387462ddf087222d8fb86bcc28044ca609b6889a097a4b21a98c0fcbebcd3
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -374,7 +374,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "208076f32ca212ff431b365d6d7643ada8d6e18a3b67b3b94c42473a3e3667c6",
+    digest: "7c9387462ddf087222d8fb86bcc28044ca609b6889a097a4b21a98c0fcbebcd3",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

@@ -129,8 +129,8 @@ pub mod sim_paragon_16 {
 //!
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
-//! samples  sha256 cade28e6522e98b5448ff15ab4e76003ab6306203a8b7ca53e1d60840005899b
-//! models   sha256 b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074
+//! samples  sha256 8cb1c99af7f853500e156d6061f61e5e9e4d50b962f91a00e0d374e944c7ac1b
+//! models   sha256 00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -254,7 +254,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074",
+    digest: "00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -269,7 +269,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074",
+    digest: "00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -284,7 +284,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "b321b1755ca4a0686c2397f6656804bfb462bce68c9f51637d8901f05f658074",
+    digest: "00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -300,8 +300,8 @@ pub mod sim_cm5_16 {
 //!
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
-//! samples  sha256 6aa32129480b660f85f058310ab908c73c5f63ca500ec6bceee0e761dd45ef7a
-//! models   sha256 bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827
+//! samples  sha256 281f90429bba1cf6c01621e020313976358a4afe65d36872d6696002ce19a603
+//! models   sha256 952aecd5e52488378153a937f3ed03037c7280d5d17755670dfca003521544d0
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -413,7 +413,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827",
+    digest: "952aecd5e52488378153a937f3ed03037c7280d5d17755670dfca003521544d0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -428,7 +428,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827",
+    digest: "952aecd5e52488378153a937f3ed03037c7280d5d17755670dfca003521544d0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -443,7 +443,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "bc0987daf4ef7bff052e71912d1d960fa7e940fb8ddba40f9648bf805ccff827",
+    digest: "952aecd5e52488378153a937f3ed03037c7280d5d17755670dfca003521544d0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -459,8 +459,8 @@ pub mod mpi_4 {
 //!
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
-//! samples  sha256 2314792aad3f54315727694887ccde904ba94146a66349e5364cb300f0bf3848
-//! models   sha256 9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79
+//! samples  sha256 085bb2d2bb4d5bb1088aac0e715430a9fceb0cc8e849958e47debf48bdad2815
+//! models   sha256 ad0227ffd8c599e3217674d5a084915cda42936ba2195b4770bcc7cda9c98fd0
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.2e0; held-out error 21 % (40 of 74 samples)
 //!     valid for words in 1..=256, 2 to 4 nodes
@@ -565,7 +565,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79",
+    digest: "ad0227ffd8c599e3217674d5a084915cda42936ba2195b4770bcc7cda9c98fd0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -580,7 +580,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79",
+    digest: "ad0227ffd8c599e3217674d5a084915cda42936ba2195b4770bcc7cda9c98fd0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -595,7 +595,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "9090644f9b9818b3612830d6855d33cdb3eb8d3d5768a3da59d876ca79f80a79",
+    digest: "ad0227ffd8c599e3217674d5a084915cda42936ba2195b4770bcc7cda9c98fd0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -611,8 +611,8 @@ pub mod threads_2 {
 //!
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
-//! samples  sha256 fd2b2cc5a692eedd8f98db224327f25b70a4e2a16f9690c1f7ff79268eb7c711
-//! models   sha256 1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8
+//! samples  sha256 7ed796aa6f5008c9290c92f241437319b43234a6f444025ba5939b02500413c3
+//! models   sha256 95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.8e0; held-out error 7.7 % (20 of 37 samples)
 //!     valid for words in 1..=256, 2 nodes
@@ -706,7 +706,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8",
+    digest: "95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -722,7 +722,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8",
+    digest: "95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -738,7 +738,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "1f655e9a1c269c5c5c6f8bd4d9638e04eb8579009202195c0bb476c23f56e9d8",
+    digest: "95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
