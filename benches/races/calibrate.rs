@@ -4,7 +4,7 @@
 //! Exit status: 0 if every library was calibrated and no model failed, else 1.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::Parser;
@@ -78,14 +78,18 @@ fn told(libraries: usize, stopped: &[String], verdicts: &BTreeMap<String, Vec<St
     format!("calibrate: {}", parts.join("; "))
 }
 
-/// The names of the folders of `specs`, in order.
+/// The folders below `specs` that hold spec files, relative to it, in order.
 fn found(specs: &Path) -> Result<Vec<String>, String> {
-    let entries = std::fs::read_dir(specs).map_err(|e| format!("{}: {e}", specs.display()))?;
-    let mut found: Vec<String> = entries
-        .flatten()
-        .filter(|e| e.path().is_dir())
-        .map(|e| e.file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut found = Vec::new();
+    let mut folders = vec![specs.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        if entries.iter().any(|path| path.extension().is_some_and(|extension| extension == "spec")) {
+            found.extend(folder.strip_prefix(specs).ok().map(|below| below.display().to_string()));
+        }
+        folders.extend(entries.into_iter().filter(|path| path.is_dir()));
+    }
     found.sort();
     Ok(found)
 }

@@ -3,7 +3,7 @@
 //!
 //!     cargo bench -p strata-benches --bench sort_accuracy
 //!
-//! `specc calibrate` fits the models of `specs/sort-simulated` on each machine and number of nodes.
+//! `specc calibrate` fits the models of `specs/sort/simulated` on each machine and number of nodes.
 //! Then, for 1 to 10,000 keys a node and four widths, problems that it has not seen are simulated
 //! with every candidate that is predicted to take at most 25 % longer than the best. How many
 //! choices are right of all 10,000 numbers of keys is estimated from a sample in strata: of the
@@ -85,7 +85,7 @@ fn run(Arguments { shared: options, cells }: &Arguments) -> Result<(), String> {
     let mut parts = Vec::new();
     for platform in &options.platforms {
         for &nodes in &options.nodes {
-            let models = calibrated("sort-accuracy", "specs/sort-simulated", platform, nodes, &[])?;
+            let models = calibrated("sort-accuracy", "specs/sort/simulated", platform, nodes, &[])?;
             parts.push(Mutex::new(Part { platform: platform.clone(), nodes, models, outcome: None }));
         }
     }

@@ -3,7 +3,7 @@
 //!
 //!     cargo bench -p strata-benches --bench stencil_accuracy
 //!
-//! `specc calibrate` fits the models of `specs/stencil-simulated` on each machine. Then, for grids
+//! `specc calibrate` fits the models of `specs/stencil/simulated` on each machine. Then, for grids
 //! that it has not seen, an iteration of the layouts is simulated as a skeleton, and the choice is
 //! compared with the fastest: first among the thesis's layouts (one node, vertical strips, squares,
 //! with halos of one), then among all shapes of blocks with halos of 1, 2, 4 and 8. Half of the
@@ -11,8 +11,8 @@
 //! close, all by the seed.
 //!
 //! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
-//! machine, with models of `specs/stencil-edges` ([`extra`]), and `--halos 25` widths of halos with
-//! models of `specs/stencil-halos` ([`halos`]), both on the most of `--nodes`; `--cells 0` does
+//! machine, with models of `specs/stencil/edges` ([`extra`]), and `--halos 25` widths of halos with
+//! models of `specs/stencil/halos` ([`halos`]), both on the most of `--nodes`; `--cells 0` does
 //! only that; `--map FOLDER` writes maps of who wins where and of the errors as JSON and SVG
 //! ([`map`]).
 
@@ -90,11 +90,11 @@ fn run(options: &Arguments) -> Result<(), String> {
         let thesis = PLATFORMS.iter().find(|(name, _)| name == platform).map(|(_, all)| *all);
         for &nodes in all_nodes {
             if options.extra > 0 && Some(&nodes) == all_nodes.iter().max() {
-                let target = Target::of(root, "stencil-edges", platform, nodes)?;
+                let target = Target::of(root, "stencil/edges", platform, nodes)?;
                 extras.extend(extra::judge(&target, options.extra, *seed)?);
             }
             if options.halos > 0 && Some(&nodes) == all_nodes.iter().max() {
-                let target = Target::of(root, "stencil-halos", platform, nodes)?;
+                let target = Target::of(root, "stencil/halos", platform, nodes)?;
                 halos.extend(halos::judge(&target, options.halos, *seed)?);
             }
             if options.cells == 0 {

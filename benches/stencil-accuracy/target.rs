@@ -20,7 +20,7 @@ pub(crate) struct Target {
 impl Target {
     /// Fits the models of a machine, unless that was done.
     pub(crate) fn open(root: &Path, name: &str, nodes: usize) -> Result<Self, String> {
-        let this = Self::of(root, "stencil-simulated", name, nodes)?;
+        let this = Self::of(root, "stencil/simulated", name, nodes)?;
         this.set.library("stencil").ok_or("the models have no library `stencil`")?;
         Ok(this)
     }

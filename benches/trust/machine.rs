@@ -153,8 +153,7 @@ fn run(&Arguments { runs: idle, loaded, ref budget, problems }: &Arguments) -> R
     println!("{}\n{problems} problems, each calibration with a budget of {budget}\n", machine());
     head(&["machine", "run", "failed models", "right", "regret mean", "regret worst"]);
     let mut summary = serde_json::Map::new();
-    let builtin = root.join("models/epyc-2core-threads/sort/models.toml");
-    let score = judge(&specc, &builtin, &truth)?;
+    let score = judge(&specc, &builtin(&specc, &root)?, &truth)?;
     tell("built-in models", 0, &score);
     summary.insert(
         "built_in".into(),
@@ -197,6 +196,21 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     Ok(target.join("release/specc"))
+}
+
+/// The models that `strata-sort` has compiled in for threads, as a model set.
+fn builtin(specc: &Path, root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join("target/trust/built-in");
+    let mut command = Command::new(specc);
+    let command = command.current_dir(root).args(["fit", "models/epyc-2core-threads/sort/samples.txt"]);
+    let end = command
+        .args(["--spec", "specs/sort", "-o"])
+        .arg(&folder)
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&end.stderr);
+    if end.status.success() { Ok(folder.join("models.toml")) } else { Err(format!("fit: {said}")) }
 }
 
 /// README's first command.

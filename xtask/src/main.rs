@@ -12,6 +12,7 @@ mod package;
 mod pictures;
 #[cfg(test)]
 mod prints;
+mod sets;
 #[cfg(test)]
 mod soundness;
 mod steps;

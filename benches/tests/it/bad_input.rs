@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use specc::fitting::{Overrides, fit};
+use specc::lang::load_paths;
 use strata_copy::{Strided, pack};
 use strata_matmul::Plan;
+use strata_model::Samples;
 use strata_runtime::prelude::*;
 use strata_runtime::trees::Streams;
 use strata_stencil::Grid;
@@ -16,8 +19,8 @@ struct Library {
     name: &'static str,
     /// What a pin names: copies are one choice, by several libraries.
     pin: &'static str,
-    /// Its model set, in the root of the repository, with the name of a candidate in it.
-    models: (&'static str, &'static str),
+    /// The folder of its samples, in the root of the repository, with the name of a candidate.
+    samples: (&'static str, &'static str),
     /// Whether a choice can end in an error; others report it once and go on.
     fails: bool,
     /// On how many nodes it chooses; of a choice without nodes those that it was measured on.
@@ -33,7 +36,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "sort",
         pin: "sort",
-        models: ("models/epyc-2core-threads/sort", "sample"),
+        samples: ("models/epyc-2core-threads/sort", "sample"),
         fails: true,
         nodes: 4,
         choose: |nodes| {
@@ -46,7 +49,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "stencil",
         pin: "stencil",
-        models: ("models/epyc-2core-threads/stencil", "columns"),
+        samples: ("models/epyc-2core-threads/stencil", "columns"),
         fails: true,
         nodes: 4,
         choose: |nodes| {
@@ -56,7 +59,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "broadcasts",
         pin: "broadcasts",
-        models: ("models/xeon-2core-threads2/collectives", "trees"),
+        samples: ("models/xeon-2core-threads2/collectives", "trees"),
         fails: true,
         nodes: 2,
         choose: |nodes| {
@@ -70,7 +73,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "product",
         pin: "product",
-        models: ("models/xeon-2core-threads2/matmul", "panels"),
+        samples: ("models/xeon-2core-threads2/matmul", "panels"),
         fails: true,
         nodes: 2,
         choose: |nodes| on_nodes(nodes, |node| Plan::choose(node, 600).map(drop).map_err(Error::program)),
@@ -78,7 +81,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "local_sort",
         pin: "local_sort",
-        models: ("models/xeon-2core-threads1/sort-local", "leading"),
+        samples: ("models/xeon-2core-threads1/sort/local", "leading"),
         fails: false,
         nodes: 1,
         choose: |_| {
@@ -92,7 +95,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "pack_hot",
         pin: "copy_strided",
-        models: ("models/epyc-2core-threads1/copy-strided", "moves"),
+        samples: ("models/epyc-2core-threads1/copy/strided", "moves"),
         fails: false,
         nodes: 1,
         choose: |_| {
@@ -134,16 +137,22 @@ fn said(library: &Library, folder: &Path, settings: &[(&str, &str)]) -> String {
     text.into_owned()
 }
 
+/// The model set of this version of the library on that machine. Nothing is fitted: its candidates
+/// are unknown.
 fn models(library: &Library) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    std::fs::read_to_string(root.join(library.models.0).join("models.toml")).unwrap()
+    let text = std::fs::read_to_string(root.join(library.samples.0).join("samples.txt")).unwrap();
+    let header = &text[..text.find("\nmodel ").unwrap() + 1];
+    let samples = Samples::read(header.as_bytes(), library.samples.0).unwrap();
+    let spec = load_paths(&[root.join(&samples.spec.as_ref().unwrap().path)]).unwrap();
+    fit(&samples, header.as_bytes(), Some(&spec), &Overrides::default()).set.to_text()
 }
 
 #[test]
 fn every_library_tells_what_is_wrong_and_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     for library in &LIBRARIES {
-        let Library { name, pin, models: (_, candidate), fails, .. } = *library;
+        let Library { name, pin, samples: (_, candidate), fails, .. } = *library;
         let result = if fails { "refused: " } else { "chosen" };
         let write = |text: &str| -> PathBuf {
             let path = folder.path().join(format!("{name}.toml"));

@@ -110,7 +110,7 @@ impl Hint {
     }
 }
 
-/// The situations that `specs/copy` and `specs/copy-exchange` measure, one library each.
+/// The situations that `specs/copy` and `specs/copy/exchange` measure, one library each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measured {
     Hot,

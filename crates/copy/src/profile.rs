@@ -1,7 +1,7 @@
 //! Single copies under known conditions, for calibration, benchmarks and tests.
 //!
-//! The profiling programs generated from `specs/copy`, `specs/copy-exchange` and
-//! `specs/copy-strided` call these functions.
+//! The profiling programs generated from `specs/copy`, `specs/copy/exchange` and
+//! `specs/copy/strided` call these functions.
 
 mod blocks;
 mod exchange;

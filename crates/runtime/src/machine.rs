@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(of("sim:cm5:64,disturbed=0,network=0,computing=kernels"), plain);
         assert_eq!(of("sim:cm5:64,computing=measured"), plain.clone().computing(Computing::Measured));
         assert_ne!(of("sim:cm5:64,network=1"), plain);
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/sim-alewife-16/sort/models.toml");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/own-library/models/models.toml");
         assert_ne!(of(&format!("sim:cm5:64,kernels={file}")), plain);
     }
 

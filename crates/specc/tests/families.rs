@@ -1,8 +1,6 @@
 //! What is written once means the same as what is written out.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
-use std::path::Path;
-
 use proptest::prelude::*;
 use specc::lang::load;
 
@@ -92,16 +90,13 @@ proptest! {
 
 #[test]
 fn the_specs_of_this_repository_mean_what_they_mean_written_out() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for folder in std::fs::read_dir(root.join("specs")).unwrap().map(|entry| entry.unwrap().path()) {
-        for file in specc::lang::find_specs(&folder).unwrap() {
-            let text = std::fs::read_to_string(&file).unwrap();
-            // One that calls models of other files is none by itself.
-            let Ok(spec) = load("any.spec", &text) else { continue };
-            let once = spec.written_out();
-            assert!(meaning(&once) == once, "{}", file.display());
-        }
-    }
+    insta::glob!("../../../specs", "**/*.spec", |file| {
+        let text = std::fs::read_to_string(file).unwrap();
+        // One that calls models of other files is none by itself.
+        let Ok(spec) = load("any.spec", &text) else { return };
+        let once = spec.written_out();
+        assert!(meaning(&once) == once, "{}", file.display());
+    });
 }
 
 #[test]

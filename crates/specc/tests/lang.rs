@@ -104,16 +104,12 @@ fn diagnostics_read_well() {
 
 #[test]
 fn the_specs_of_this_repository_are_formatted() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = std::fs::read_dir(root.join("specs")).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<_> = folders.flat_map(|folder| specc::lang::find_specs(&folder).unwrap()).collect();
-    assert!(files.len() > 8, "{files:?}");
-    for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
+    insta::glob!("../../../specs", "**/*.spec", |file| {
+        let text = std::fs::read_to_string(file).unwrap();
         let printed =
             specc::lang::format("spec", &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
         assert_eq!(printed, text, "run `specc fmt {}`", file.display());
-    }
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! and tests.
 //!
 //! The profiling programs generated from `specs/tcs` call [`seconds`], those from
-//! `specs/tcs-primitives` [`primitive`].
+//! `specs/tcs/primitives` [`primitive`].
 
 use crate::barrier::Algorithm;
 use crate::describe::App;

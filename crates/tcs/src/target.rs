@@ -152,7 +152,7 @@ impl Target {
     }
 
     /// Cells that are equally far from each other, with costs predicted by the models of
-    /// `specs/tcs-primitives`: of threads or MPI processes of the machine where the models were
+    /// `specs/tcs/primitives`: of threads or MPI processes of the machine where the models were
     /// fitted. `None` if models are missing.
     ///
     /// If only one number of nodes was measured, the predicted time of a barrier is that of its
@@ -183,7 +183,7 @@ impl Target {
     /// #     of_nodes("End", 3e-8),
     /// # ]
     /// # .concat();
-    /// let models = ModelSet::read(&text)?.resolve()?;         // of `specc calibrate specs/tcs-primitives`
+    /// let models = ModelSet::read(&text)?.resolve()?;         // of `specc calibrate specs/tcs/primitives`
     /// let target = Target::of_models(&models, 4).ok_or("models are missing")?;
     /// assert!((target.link_rate - 10.0).abs() < 1e-6);           // bytes a ns
     /// assert!((target.barrier.startup - 110.0).abs() < 1e-6);    // Ring(P) = 110 ns + (P - 1) 100 ns

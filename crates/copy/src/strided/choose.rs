@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn without_models_small_blocks_are_moved_and_long_ones_copied() {
         let table: &Table = table!(0.6, 0.5);
-        let note = Some(Note::OtherMachine { spec: "specs/copy-strided", platform: "", differs: "" });
+        let note = Some(Note::OtherMachine { spec: "specs/copy/strided", platform: "", differs: "" });
         let elsewhere = Situation { table, models: Models { source: table, file: None, note } };
         for (block, expected) in
             [(1, "moves"), (24, "moves"), (127, "moves"), (200, "memcpy"), (2000, "memcpy")]

@@ -143,7 +143,7 @@ fn pictures(browser: &Path, name: &str, page: &str, heights: &[u64]) -> PathBuf 
 #[test]
 fn pages_look_right_on_every_screen() {
     let Some(browser) = browser() else { return };
-    let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/epyc-2core-threads/sort/samples.txt");
+    let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/patterns/models/samples.txt");
     let measured = Case::of(&std::fs::read_to_string(measured).unwrap());
     let measured = Case { maps: vec![wide_map()], ..measured };
     let cases =

@@ -7,7 +7,7 @@ use rdst::tuner::{Algorithm, Tuner, TuningParams};
 use strata_select::{Kept, Question, choose_always};
 
 /// Chooses the algorithms of a sort by `rdst` on one thread, with models measured by
-/// `specs/sort-rdst`: one at the top, and one for each bucket of more than 128 elements that an
+/// `specs/sort/rdst`: one at the top, and one for each bucket of more than 128 elements that an
 /// algorithm leaves unsorted.
 ///
 /// A choice depends on the number of elements, the number of remaining digits, and the number of

@@ -1,5 +1,5 @@
 //! Times of the [local sorts](crate::local), for the profiling program generated from
-//! `specs/sort-local`, and for benches.
+//! `specs/sort/local`, and for benches.
 
 use crate::local;
 use chacha20::ChaCha8Rng;

@@ -1,5 +1,5 @@
 //! Times of single algorithms of the crate `rdst`, for the profiling program generated from
-//! `specs/sort-rdst`.
+//! `specs/sort/rdst`.
 
 use super::local::AT_ONCE;
 use crate::local::tuner;

@@ -29,7 +29,8 @@ fn seconds((keys, width): (usize, u32), sort: Sort) -> f64 {
 
 /// What models choose.
 fn chosen((keys, width): (usize, u32)) -> Sort {
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/sim-alewife-16/sort/models.toml");
+    let models =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/sim-alewife-16/sort/simulated/models.toml");
     let run = machine().run(|node| {
         let options = Options::default().models(&models);
         let choice = sort_with(node, &mut profile::keys(node, keys, width, SEEDS.start), &options)?;

@@ -33,8 +33,8 @@ fn machine() -> Simulation {
 
 /// The layout that models choose.
 fn chosen([width, height]: [usize; 2]) -> Layout {
-    let models =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/sim-alewife-16/stencil/models.toml");
+    let models = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../models/sim-alewife-16/stencil/simulated/models.toml");
     let run = machine().run(|node| {
         let options = Options::default().models(&models);
         let solution = Grid::<f64>::new(width, height).iterations(1).solve_with(node, &options)?;

@@ -1,4 +1,4 @@
-//! The primitives that `specs/tcs-primitives` measures, where the truth is known: on simulated
+//! The primitives that `specs/tcs/primitives` measures, where the truth is known: on simulated
 //! iWarp (Figs 4.22, 5.1, 5.3 and 5.4).
 
 use strata_runtime::Machine;
