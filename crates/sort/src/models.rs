@@ -76,11 +76,11 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
 //! samples  sha256 4beaeaf7cfefd3a0ea61124ccd9fa1a0c775ebd297319823d4d56b4095672e2c
-//! models   sha256 6b5317f76414332d196dca7be6c2f6515b3f46fdff699a169968e27208b9c406
+//! models   sha256 e86f0fc47a5d83d194f94e8b8229e4378464f3ed32545cdada1dfe8195a1cd12
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
-//! Gather: verified, rank 6 of 6, condition 1.8e1; held-out error 4.0 % (60 of 375 samples)
+//! Gather: verified, rank 6 of 6, condition 1.8e1; held-out error 4.2 % (60 of 375 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
@@ -103,18 +103,17 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
         within(width, 1.0, 64.0))?;
-    fill(to, &[p.powi(3), keys * p.powi(2), (1.0 / keys) / p.sqrt(),
-        (1.0 / keys.sqrt()) / p.sqrt(), (keys * f64::from(keys > 64.0)) * p.log2(),
+    fill(to, &[1.0 / keys, 1.0 / keys.sqrt(), p.powi(3), keys * p.log2(), keys * p.powi(2),
         f64::from(width > 8.0) * keys])
 }
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9676960046161258, noise: Variance::Relative(0.009210941692221364), own: Variance::Relative(0.0013561929554431317),
-    coefficients: &[2.191843686850303e-7, 2.5193095840392667e-9, -4.811744079591623e-5,
-        1.2355375548164707e-5, 2.084024165158654e-9, 2.557653929727749e-9],
-    factor: &[3.57614e-9, -4.16758e-12, 2.70835e-7, -8.43617e-8, -2.90806e-12, 3.35061e-12,
-        3.42553e-11, 2.50211e-7, -6.35341e-8, -1.5897e-10, -2.83115e-11, 1.58228e-6, -3.81944e-7,
-        1.75862e-12, 1.06507e-11, 4.72091e-8, 9.15829e-13, -5.70504e-12, 1.31614e-10, -1.59854e-11,
-        8.0657e-11],
+    terms: gather, quantile: 1.9676960046161258, noise: Variance::Relative(0.010498118785455425), own: Variance::Relative(0.0009023047591903285),
+    coefficients: &[-4.715052006733591e-5, 1.2160021072373813e-5, 2.0846009394750556e-7,
+        1.9586954564239434e-9, 2.5372022962042106e-9, 2.552802262935852e-9],
+    factor: &[1.59467e-6, -3.88967e-7, 7.73894e-10, -1.90441e-11, 4.12876e-12, 6.84478e-12,
+        5.17594e-8, -1.46264e-9, 1.40367e-11, -6.18009e-13, -4.23496e-12, 3.30591e-9, -1.31261e-11,
+        -3.18251e-12, -3.1112e-13, 2.07168e-10, -2.65044e-11, 1.29207e-11, 2.1906e-11, -3.18365e-11,
+        8.14707e-11],
 });
 
 fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -211,7 +210,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "6b5317f76414332d196dca7be6c2f6515b3f46fdff699a169968e27208b9c406",
+    digest: "e86f0fc47a5d83d194f94e8b8229e4378464f3ed32545cdada1dfe8195a1cd12",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -235,11 +234,11 @@ pub mod mpi_4 {
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
 //! samples  sha256 46e72c15a3e2565ee83957e7a108b255956e76356dee66894e6023e26b954b98
-//! models   sha256 7c9387462ddf087222d8fb86bcc28044ca609b6889a097a4b21a98c0fcbebcd3
+//! models   sha256 f58453c60b03031ab5742e0e7c5a3dda2062c8cbe3352e88a8a8ef3895b95573
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
-//! Gather: doubtful, rank 6 of 6, condition 4.9e0; held-out error 5.9 % (60 of 375 samples)
+//! Gather: verified, rank 6 of 6, condition 1.6e1; held-out error 6.1 % (60 of 375 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
@@ -262,17 +261,18 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
         within(width, 1.0, 64.0))?;
-    fill(to, &[p.powi(2), p.powi(3) * p.log2(), keys * p.powi(2), p.powi(2) / keys,
-        (keys * f64::from(keys > 256.0)) * p.log2(), f64::from(width > 8.0) * keys])
+    fill(to, &[keys * p.powi(2), (1.0 / keys) / p, (1.0 / keys.sqrt()) / p.sqrt(),
+        (keys * f64::from(keys > 256.0)) * p.log2(), f64::from(width > 8.0) * keys,
+        keys.log2() * p.powi(3)])
 }
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.012286230529953484), own: Variance::Relative(0.003835826160288069),
-    coefficients: &[1.185640479849863e-6, 1.2820880976875874e-7, 2.4728046894193204e-9,
-        -1.2092194181338454e-5, 3.2667002621429154e-9, 2.466780621228409e-9],
-    factor: &[2.86958e-8, -2.10295e-9, -1.08411e-11, -4.65984e-7, 3.57204e-11, -7.33345e-12,
-        4.53561e-9, -5.45608e-12, -1.01323e-7, 6.74638e-12, 5.60331e-12, 4.23852e-11, -1.37756e-8,
-        -1.9887e-10, -3.86243e-11, 2.49924e-7, 1.10374e-12, -4.29195e-12, 1.82121e-10, -1.7582e-11,
-        9.91414e-11],
+    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.009272042205754191), own: Variance::Relative(0.0039051920437766932),
+    coefficients: &[2.4377381887415066e-9, -3.899408004768009e-5, 1.0121364640382593e-5,
+        2.8782190289163963e-9, 2.51547722761039e-9, 7.793694959834428e-8],
+    factor: &[3.74595e-11, 1.48717e-7, -3.43259e-8, -1.6837e-10, -3.20576e-11, -2.1406e-10,
+        1.93714e-6, -4.69035e-7, -1.13492e-11, 9.02341e-12, 3.83539e-10, 6.66464e-8, 1.01921e-11,
+        -3.30815e-12, -3.57511e-10, 1.58388e-10, -1.41448e-11, -1.42101e-10, 8.643e-11, -1.0283e-10,
+        9.52944e-10],
 });
 
 fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -374,11 +374,11 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "7c9387462ddf087222d8fb86bcc28044ca609b6889a097a4b21a98c0fcbebcd3",
+    digest: "f58453c60b03031ab5742e0e7c5a3dda2062c8cbe3352e88a8a8ef3895b95573",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
-        Entry::new("gather", Verdict::Doubtful, 1.0, &GATHER_MODEL),
+        Entry::new("gather", Verdict::Verified, 1.0, &GATHER_MODEL),
         Entry::new("radix", Verdict::Doubtful, 1.0, &SORT_RADIX_MODEL)
             .with(&[Parameter::new("bits", 2, 16)]),
         Entry::new("sample", Verdict::Doubtful, 1.0, &SAMPLE_SORT_MODEL)
