@@ -1,11 +1,10 @@
-//! `specc verify`: models, thresholds and constants of a package that is calibrated, and then
-//! changed. What is measured are times that its code makes up, so that nothing depends on the
-//! machine's.
+//! `specc verify` and `cargo strata compare`: a package that is calibrated, and then changed. What
+//! is measured are times that its code makes up, so that nothing depends on the machine's.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -61,10 +60,9 @@ library ways(n) {
 }
 ";
 
-#[test]
-fn models_thresholds_and_constants_hold_until_the_code_changes() {
-    let folder = tempfile::tempdir().unwrap();
-    let package = folder.path().join("verified");
+/// A package with the two ways and their spec.
+fn package_in(folder: &Path) -> PathBuf {
+    let package = folder.join("verified");
     fs::create_dir_all(package.join("src")).unwrap();
     let select = fs::canonicalize(Path::new(ROOT).join("crates/select")).unwrap();
     // So that what the workspace's own profiling programs have built serves here too.
@@ -78,6 +76,13 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
     fs::write(package.join("src/lib.rs"), library(3.0)).unwrap();
     fs::write(package.join("ways.spec"), SPEC).unwrap();
+    package
+}
+
+#[test]
+fn models_thresholds_and_constants_hold_until_the_code_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = package_in(folder.path());
     let specc = |arguments: &[&str]| run(&package, env!("CARGO_BIN_EXE_specc"), arguments);
     let (status, out, err) =
         specc(&["calibrate", "ways.spec", "--nodes", "1", "--budget", "2s", "-o", "made"]);
@@ -131,4 +136,64 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     fs::write(package.join("ways.spec"), SPEC.replace("..=32", "..=30")).unwrap();
     let (_, out, _) = verify(&["--constant", "ways=few"]);
     assert!(out.contains("measured before this change of the spec"), "{out}");
+}
+
+/// A package whose first commit is faster than what lies in its folder.
+fn with_history(folder: &Path) -> PathBuf {
+    let package = package_in(folder);
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"];
+        let (status, _, err) = run(&package, "git", &[&who, arguments].concat());
+        assert_eq!(status, Some(0), "{arguments:?} {err}");
+    };
+    fs::write(package.join(".gitignore"), "target\n").unwrap();
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "fast"]);
+    fs::write(package.join("src/lib.rs"), library(4.5)).unwrap();
+    package
+}
+
+const STRATA: &str = env!("CARGO_BIN_EXE_cargo-strata");
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = with_history(folder.path());
+    for (before, told) in [
+        ("nowhere", "`nowhere` is neither a folder nor a revision"),
+        ("HEAD", "both sides would be built in"),
+    ] {
+        let (status, out, err) = run(&package, STRATA, &["strata", "compare", before, "-o", "compared"]);
+        assert!(status == Some(2) && err.contains(told), "{out}\n{err}");
+    }
+    let (_, trees, _) = run(&package, "git", &["worktree", "list"]);
+    assert_eq!(trees.lines().count(), 1, "{trees}");
+}
+
+#[test]
+#[ignore = "builds the run-time twice: cargo test -p specc --test verify -- --ignored"]
+fn two_revisions_are_measured_in_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = with_history(folder.path());
+    let strata = |arguments: &[&str]| {
+        let output = Command::new(STRATA)
+            .args(arguments)
+            .current_dir(&package)
+            .env_remove("CARGO_TARGET_DIR")
+            .envs([("CARGO_NET_OFFLINE", "true"), ("NO_COLOR", "1"), ("COLUMNS", "1000")])
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, out, err) = strata(&["strata", "compare", "HEAD", "--budget", "6s", "--fail-above", "5%"]);
+    assert_eq!(status, Some(1), "{out}\n{err}");
+    assert!(out.starts_with("the package here compared with HEAD"), "{out}");
+    let line = |model: &str| out.lines().find(|line| line.trim_start().starts_with(model)).unwrap();
+    assert!(line("Few").contains("no change") && line("Many").contains("slower"), "{out}");
+    assert!(err.contains("turn 3 of 3") && err.contains("`Many` is"), "{err}");
+    let (_, trees, _) = run(&package, "git", &["worktree", "list"]);
+    assert_eq!(trees.lines().count(), 1, "{trees}");
+    assert!(package.join("target/strata/verified/compare/before/samples.txt").is_file());
 }

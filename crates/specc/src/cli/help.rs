@@ -75,7 +75,7 @@ specc export models.toml --to template --template weights.hbs --round up",
 
 /// What is said where no command was given.
 pub(super) const BEGINNING: &str = "which command? `specc --help` lists them. To begin:
-  cargo strata new counting && cd counting && cargo strata calibrate --nodes 1
+  cargo strata new counting && cd counting && cargo strata calibrate
       a library of three implementations with its spec, measured
   specc calibrate specs/sort --on threads -o target/calibration
       in a clone of Strata: when is which parallel sort faster?
@@ -91,7 +91,7 @@ pub(super) fn command() -> Command {
     }
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}\n\nBegin with:\n  \
-         cargo strata new counting && cd counting && cargo strata calibrate --nodes 1"
+         cargo strata new counting && cd counting && cargo strata calibrate"
     ))
 }
 

@@ -17,6 +17,7 @@ mod package;
 mod page;
 mod platforms;
 mod refining;
+mod revisions;
 mod specs;
 mod stages;
 mod tables;

@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use strata_model::codegen::toml_string;
 use strata_screen::{Failure, print, tell};
 
-use super::args::{self, CrossoversOf, Holding, How, MapOf, Output, Refining, Specs, Target};
-use super::{crossovers, mapping, models, stages, verifying};
+use super::args::{self, CompareHow, CrossoversOf, Holding, How, MapOf, Output, Refining, Specs, Target};
+use super::{crossovers, mapping, models, revisions, stages, verifying};
 use crate::emit::Workspace;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
@@ -38,6 +38,9 @@ pub(super) enum Command {
     /// Check whether committed models, thresholds or a constant still hold, see `specc verify
     /// --help`.
     Verify(Box<Verify>),
+    /// Measure this package at two revisions in turns, and say what got slower or faster, see `specc
+    /// compare --help`.
+    Compare(Box<Compare>),
     /// Say who wins where by the last calibration.
     Map(MapOf),
     /// Say at which values the choice changes by the last calibration.
@@ -114,6 +117,24 @@ pub(super) struct Verify {
     output: Option<PathBuf>,
 }
 
+/// What `compare` takes.
+#[derive(Debug, Args)]
+pub(super) struct Compare {
+    /// The side before: a revision of git, or a folder with the package. What a revision depends on
+    /// by a relative path lies in the repository.
+    before: String,
+    /// The side after; this folder where it is left out.
+    #[arg(default_value = ".")]
+    after: String,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    how: CompareHow,
+    /// The folder for what is measured, instead of one in `target/strata`.
+    #[arg(short, long = "output", value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
 pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
     match command {
         Command::New(new) => make(&new),
@@ -132,6 +153,12 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
                 Output { output: output.map_or_else(|| folder().map(|folder| folder.join("verify")), Ok)? };
             let specs = Specs { specs };
             verifying::verify(&args::Verify { specs, models, holding, target, output })
+        }
+        Command::Compare(given) => {
+            let Compare { before, after, target, how, output } = *given;
+            let output = output.map_or_else(|| folder().map(|folder| folder.join("compare")), Ok)?;
+            let own = package()?.folder().to_owned();
+            revisions::compare(&own, [&before, &after], (&target, &how), &output)
         }
         Command::Crossovers(asked) => crossovers::crossovers(&last("models.toml")?, &asked),
         Command::Map(asked) => mapping::map(&last("models.toml")?, &asked),
@@ -178,7 +205,7 @@ fn make(new: &New) -> Result<(), Failure> {
     }
     tell!(
         "made {0}: three ways to count, and distinct.spec, which measures them; next\n\n    cd {0}\n    \
-         cargo strata calibrate --nodes 1\n    cargo strata map\n    cargo strata report --open\n\nthen see \
+         cargo strata calibrate\n    cargo strata map\n    cargo strata report --open\n\nthen see \
          src/lib.rs for how to choose",
         new.path.display()
     );
@@ -221,12 +248,16 @@ fn package() -> Result<Workspace, Failure> {
 
 /// The folder of its specs.
 fn own_specs() -> Result<PathBuf, Failure> {
-    let package = package()?;
+    specs_in(package()?.folder())
+}
+
+/// The folder of the specs of the package in a folder.
+pub(super) fn specs_in(package: &Path) -> Result<PathBuf, Failure> {
     let holds = |folder: &Path| {
         let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
         files.any(|file| file.path().extension().is_some_and(|extension| extension == "spec"))
     };
-    let folders = [package.folder().to_owned(), package.folder().join("specs")];
+    let folders = [package.to_owned(), package.join("specs")];
     let named = format!("neither {} nor {}", folders[0].display(), folders[1].display());
     let here = std::env::current_dir().unwrap_or_default();
     folders

@@ -1,0 +1,176 @@
+//! `cargo strata compare`: the package at two revisions, measured in turns.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+
+use strata_model::Samples;
+use strata_screen::{Failure, tell};
+
+use super::args::{CompareHow, Reading, Target};
+use super::folder::Lock;
+use super::measuring::{self, write};
+use super::{comparing, exchange, package, specs};
+use crate::compare::Run;
+use crate::crossovers::Evidence;
+use crate::emit::{self, Workspace};
+use crate::fitting::{self, Overrides};
+use crate::lang::CheckedSpec;
+
+/// Each side is measured so often: what slows the machine for a while slows both sides.
+const TURNS: u32 = 3;
+
+/// One side: a folder with the package as it was.
+struct Side {
+    /// How messages name it.
+    name: String,
+    /// Where the package lies.
+    package: PathBuf,
+    /// Where what is measured is kept.
+    output: PathBuf,
+    /// Removed when this is dropped.
+    _tree: Option<Worktree>,
+}
+
+/// A checkout of a revision beside the repository's own, removed when this is dropped.
+struct Worktree {
+    repository: PathBuf,
+    folder: PathBuf,
+}
+
+impl Drop for Worktree {
+    fn drop(&mut self) {
+        // What is left after a failure is removed before the next checkout.
+        let _removed = git(&self.repository, &["worktree", "remove", "--force"], &[&self.folder]);
+    }
+}
+
+/// Measures the package in `own` at `before` and `after`, each a folder with the package or a
+/// revision of its repository, and compares the times.
+pub(super) fn compare(
+    own: &Path,
+    [before, after]: [&str; 2],
+    (target, how): (&Target, &CompareHow),
+    output: &Path,
+) -> Result<(), Failure> {
+    if target.nodes.len() > 1 {
+        return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
+    }
+    let _lock = Lock::take(output)?;
+    let sides =
+        [Side::new(own, before, &output.join("before"))?, Side::new(own, after, &output.join("after"))?];
+    let folders = [&sides[0], &sides[1]].map(|side| target_of(&side.package));
+    if let [Ok(one), Ok(other)] = &folders
+        && one == other
+    {
+        // Cargo takes packages of one name and version there as one.
+        return Err(Failure::Usage(format!(
+            "both sides would be built in {}: leave CARGO_TARGET_DIR and `build.target-dir` unset, and name \
+             different folders",
+            one.display()
+        )));
+    }
+    let [old, new] = [&sides[0], &sides[1]].map(Side::spec);
+    let specs = [old?, new?];
+    for turn in 1..=TURNS {
+        tell!("turn {turn} of {TURNS}");
+        // Neither side is always the first.
+        let order = if turn % 2 == 1 { [0, 1] } else { [1, 0] };
+        for side in order {
+            sides[side].measure(&specs[side], target, turn)?;
+        }
+    }
+    let before = sides[0].run(&specs[0], target)?;
+    let after = sides[1].run(&specs[1], target)?;
+    comparing::runs(&before, &after, how)
+}
+
+impl Side {
+    fn new(own: &Path, named: &str, output: &Path) -> Result<Self, Failure> {
+        if Path::new(named).is_dir() {
+            let package = Path::new(named).canonicalize().map_err(|e| Failure::file(Path::new(named), e))?;
+            let name = if named == "." { "the package here" } else { named };
+            return Ok(Self { name: name.to_owned(), package, output: output.to_owned(), _tree: None });
+        }
+        let repository = PathBuf::from(git(own, &["rev-parse", "--show-toplevel"], &[])?);
+        let commit =
+            git(own, &["rev-parse", "--verify", "--quiet"], &[Path::new(&format!("{named}^{{commit}}"))])
+                .map_err(|_| {
+                    Failure::Usage(format!(
+                        "`{named}` is neither a folder nor a revision of {}",
+                        repository.display()
+                    ))
+                })?;
+        let within = own.strip_prefix(&repository).unwrap_or(Path::new("")).to_owned();
+        fs::create_dir_all(output).map_err(|error| Failure::file(output, error))?;
+        let output = output.canonicalize().map_err(|error| Failure::file(output, error))?;
+        let folder = output.join("tree");
+        // Of a run that was killed.
+        let _removed = git(&repository, &["worktree", "remove", "--force"], &[&folder]);
+        git(
+            &repository,
+            &["worktree", "add", "--quiet", "--force", "--detach"],
+            &[&folder, Path::new(&commit)],
+        )?;
+        let package = folder.join(within);
+        let tree = Some(Worktree { repository, folder });
+        Ok(Self { name: named.to_owned(), package, output, _tree: tree })
+    }
+
+    fn spec(&self) -> Result<CheckedSpec, Failure> {
+        specs::load(&[package::specs_in(&self.package)?])
+    }
+
+    /// The folder of a turn.
+    fn turn(&self, turn: u32) -> PathBuf {
+        self.output.join(format!("turn-{turn}"))
+    }
+
+    fn measure(&self, spec: &CheckedSpec, target: &Target, turn: u32) -> Result<(), Failure> {
+        let target = Target {
+            budget: target.budget / (2 * TURNS),
+            program: Some(self.output.clone()),
+            ..target.clone()
+        };
+        measuring::measure(spec, &target, &self.turn(turn)).map(drop)
+    }
+
+    /// All turns together, with the models that are fitted to them.
+    fn run(&self, spec: &CheckedSpec, target: &Target) -> Result<Run, Failure> {
+        let mut samples = Samples::default();
+        for turn in 1..=TURNS {
+            let path = self.turn(turn).join("samples.txt");
+            let (read, _) = exchange::samples(&path, &Reading::default())?;
+            match turn {
+                1 => samples = read.samples,
+                _ => samples.join(read.samples).map_err(Failure::Fault)?,
+            }
+        }
+        let text = samples.to_text();
+        write(&self.output.join("samples.txt"), &text)?;
+        let mut set = fitting::fit(&samples, text.as_bytes(), Some(spec), &Overrides::default()).set;
+        set.code_sha256 = emit::code_hash(spec, &target.features.features)?;
+        let evidence = Evidence { samples: Some(samples.clone()), decisions: None };
+        Ok(Run { name: self.name.clone(), samples: Some(samples), set: Some(set), evidence })
+    }
+}
+
+/// The folder in which a package is built.
+fn target_of(package: &Path) -> Result<PathBuf, Failure> {
+    Ok(Workspace::containing(&package.join("any.spec"), &[])?.target().to_owned())
+}
+
+/// What git prints, in `folder`.
+fn git(folder: &Path, words: &[&str], paths: &[&Path]) -> Result<String, Failure> {
+    let output = Process::new("git")
+        .current_dir(folder)
+        .args(words)
+        .args(paths)
+        .output()
+        .map_err(|error| Failure::Machine(format!("cannot start git: {error}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::Machine(format!("git {}: {}", words.join(" "), why.trim())))
+}
