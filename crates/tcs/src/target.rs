@@ -253,6 +253,43 @@ impl Target {
 }
 
 impl Target {
+    /// What cannot be about this description of a machine, in words.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if let Shape::Mesh { width, height } | Shape::Torus { width, height } = self.shape
+            && width.checked_mul(height) != Some(self.cells)
+        {
+            faults.push(format!("{width} x {height} cells are not the {} that it has", self.cells));
+        }
+        let Costs { startup, send, latency, receive, hop } = self.barrier;
+        let costs = [
+            ("overhead", self.overhead),
+            ("hop", self.hop),
+            ("spool", self.spool),
+            ("native_barrier", self.native_barrier.unwrap_or(0.0)),
+            ("barrier.startup", startup),
+            ("barrier.send", send),
+            ("barrier.latency", latency),
+            ("barrier.receive", receive),
+            ("barrier.hop", hop),
+            ("barrier_dimension", self.barrier_dimension),
+            ("reconfigure", self.reconfigure),
+            ("task_change", self.task_change),
+            ("restore", self.restore),
+        ];
+        for (name, value) in costs {
+            if !(value.is_finite() && value >= 0.0) {
+                faults.push(format!("{name} is {value} cycles: it is a finite number, not below 0"));
+            }
+        }
+        for (name, value) in [("mhz", self.mhz), ("link_rate", self.link_rate)] {
+            if !(value.is_finite() && value > 0.0) {
+                faults.push(format!("{name} is {value}: it is a finite number above 0"));
+            }
+        }
+        faults
+    }
+
     /// The simulated machine in this target's shape.
     pub(crate) fn host(&self) -> Option<SimulatedMachine> {
         let mut machine = self.machine.as_deref()?.clone();

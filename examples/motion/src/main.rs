@@ -27,8 +27,8 @@ struct Cli {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=240))]
     lines: u16,
     /// Frames.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    frames: usize,
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    frames: u32,
     /// Simulates iWarp with so many workers, and prints the latency there.
     #[arg(long, value_name = "WORKERS", value_parser = clap::value_parser!(u16).range(1..=60))]
     iwarp: Option<u16>,
@@ -46,16 +46,17 @@ struct Cli {
 fn main() -> Result<(), Error> {
     let cli = Cli::parse();
     let lines = usize::from(cli.lines);
+    let frames = cli.frames as usize;
     if let Some(workers) = cli.iwarp {
         let motion = Motion::on_iwarp(workers.into(), lines, cli.costs[0], cli.costs[1])?;
         if cli.report {
             print!("{}", motion.image().report());
             return Ok(());
         }
-        let run = simulate(motion.image(), |cell| motion.body(cell, cli.frames, clip))?;
+        let run = simulate(motion.image(), |cell| motion.body(cell, frames, clip))?;
         let lost: usize = run.results.iter().map(|ended| ended.lost).sum();
         let seen = run.results.into_iter().find_map(|ended| ended.seen).unwrap_or_default();
-        check(&seen, cli.frames)?;
+        check(&seen, frames)?;
         println!(
             "{workers} workers, blocks of {lines} lines: latency {:.0} clocks, as measured on iWarp {:.0}; {lost} lines lost",
             mean(&seen.latencies),
@@ -78,13 +79,13 @@ fn main() -> Result<(), Error> {
             return Ok(());
         }
         let start = node.now().get();
-        let ended = run(node, motion.image(), |cell| motion.body(cell, cli.frames, clip))?;
+        let ended = run(node, motion.image(), |cell| motion.body(cell, frames, clip))?;
         let seconds = node.now().get() - start;
         if let Some(seen) = ended.and_then(|ended| ended.seen) {
-            check(&seen, cli.frames)?;
+            check(&seen, frames)?;
             println!(
                 "{workers} workers, blocks of {lines} lines: {} frames in {:.1} ms, {:.0} a second",
-                cli.frames,
+                frames,
                 1e3 * seconds,
                 cli.frames as f64 / seconds
             );

@@ -13,6 +13,14 @@ pub enum LinkError {
         /// The task.
         task: String,
     },
+    /// The machine is described wrongly.
+    #[error("machine `{target}`: {what}")]
+    Target {
+        /// The machine's name.
+        target: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A thing is placed on a cell that its task does not have.
     #[error("task `{task}`: {what} is at cell {cell}, and the task has cells 0 to {}", cells - 1)]
     NoCell {

@@ -82,7 +82,7 @@ pub fn link(app: &App, root: TaskId, target: &Target) -> Result<Image, LinkError
 /// # Errors
 /// As [`link`](link()).
 pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) -> Result<Image, LinkErrors> {
-    let mut errors = validate::validate(app);
+    let mut errors = validate::validate(app, target);
     let Some(task) = app.tasks().get(root.0) else {
         errors.push(LinkError::Foreign { task: app.name().to_owned(), what: "the root task".to_owned() });
         return Err(LinkErrors(errors));

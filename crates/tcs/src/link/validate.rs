@@ -2,11 +2,16 @@
 
 use super::LinkError;
 use crate::describe::{App, ChildOf, Port, Task};
+use crate::target::Target;
 use std::collections::BTreeSet;
 
-/// All errors of the tasks themselves, independent of the machine.
-pub(super) fn validate(app: &App) -> Vec<LinkError> {
-    let mut errors = Vec::new();
+/// The most bytes under way on a connection: they are set aside when it is made.
+const DEEPEST: usize = 1 << 30;
+
+/// All errors of the machine and of the tasks themselves.
+pub(super) fn validate(app: &App, target: &Target) -> Vec<LinkError> {
+    let fault = |what| LinkError::Target { target: target.name.clone(), what };
+    let mut errors: Vec<LinkError> = target.faults().into_iter().map(fault).collect();
     for task in app.tasks() {
         cells_and_networks(task, &mut errors);
         for child in &task.children {
@@ -47,6 +52,9 @@ fn cells_and_networks(task: &Task, errors: &mut Vec<LinkError>) {
         }
         if connection.kind.size == 0 {
             wrong(format!("`{}` has no bytes: send a number", connection.kind.name));
+        }
+        if connection.depth > DEEPEST {
+            wrong(format!("a depth of {} bytes: at most {DEEPEST} are set aside", connection.depth));
         }
         if connection.depth == 0 {
             wrong("a depth of 0 bytes: nothing could ever be under way".to_owned());

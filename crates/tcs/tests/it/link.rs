@@ -276,6 +276,29 @@ fn sets_that_do_not_fit_are_split() {
 }
 
 #[test]
+fn a_machine_that_cannot_be_is_refused() {
+    let (app, root) = star(2, &[(0, 1)]);
+    let refused = |target: Target, told: &str| {
+        let found = errors(&app, root, &target);
+        assert!(found.iter().any(|error| error.to_string().contains(told)), "{told}: {found:?}");
+    };
+    refused(Target { cells: 9, ..mesh(2, 2) }, "2 x 2 cells are not the 9 that it has");
+    refused(Target { shape: Shape::Torus { width: usize::MAX, height: 2 }, ..mesh(2, 2) }, "are not the 4");
+    refused(Target { link_rate: f64::NAN, ..mesh(2, 2) }, "link_rate is NaN");
+    refused(Target { mhz: 0.0, ..mesh(2, 2) }, "mhz is 0");
+    refused(Target { task_change: f64::INFINITY, ..mesh(2, 2) }, "task_change is inf cycles");
+    refused(Target { native_barrier: Some(-1.0), ..mesh(2, 2) }, "native_barrier is -1 cycles");
+
+    let mut app = App::new("test");
+    let root = app.task("root", 2);
+    let connection = app[root].connect::<f64, Data>(0, 1);
+    app[root].depth(connection, 1 << 45);
+    app[root].set::<Go>();
+    let found = errors(&app, root, &mesh(2, 1));
+    assert!(found[0].to_string().contains("at most 1073741824 are set aside"), "{found:?}");
+}
+
+#[test]
 fn sizes_and_places() {
     let (app, root) = star(0, &[]);
     assert_eq!(only(&app, root, &mesh(2, 1)), LinkError::NoCells { task: "root".into() });
