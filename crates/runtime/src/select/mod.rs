@@ -3,10 +3,12 @@
 //! A library's models come from the first of these sources that has them: the program's
 //! [`Options`], the file named by `STRATA_MODELS`, the user's cache folder, where
 //! `specc calibrate --install` puts them, and the compiled-in [`TABLES`](Library::TABLES) of the
-//! [`Library`], of which the one that [fits](Table::fitting) the transport and the number of nodes
-//! is used, of several machines that of the [nearest](Table::nearest). A named file must be of this machine and cover this number of nodes; other models of
-//! another machine only rank the candidates, and the choice reports that. A simulated machine reads
-//! no cache: its results depend only on the program's inputs.
+//! [`Library`], of which the one that [fits](strata_select::Table::fitting) the transport and the
+//! number of nodes is used, of several machines that of the
+//! [nearest](strata_select::Table::nearest). A named file must be of this machine and cover this
+//! number of nodes; other models of another machine only rank the candidates, and the choice
+//! reports that. A simulated machine reads no cache: its results depend only on the program's
+//! inputs.
 //!
 //! Installed models only make programs faster, so they never stop one. A file in the cache that is
 //! damaged, of a newer Strata or of an older program is reported on node 0's stderr, and the
