@@ -2,7 +2,7 @@
 
 use strata_model::samples::{Comparison, ModelSamples, Samples};
 
-/// One sentence for each such kind of call whose time differs from the model's.
+/// One sentence for each such kind of call for which the samples have a comparison.
 pub(crate) fn notes(model: &ModelSamples) -> Vec<String> {
     let name = &model.name;
     let hot = model.hot().map(|found| {

@@ -154,7 +154,7 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
 fn change_of(name: &str, ratios: &ratios::Ratios, level: f64) -> ModelChange {
     let ratios::Ratios { by, names, points, off } = ratios;
     let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
-    // A deficiency of a model would look like a part.
+    // With predicted times, an error of a model would look like a change of a part.
     let cut = if *by == By::Samples { Cut::find(points, level) } else { None };
     let parts = cut.map(|cut| {
         let part = |below: bool| {

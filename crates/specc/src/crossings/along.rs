@@ -7,7 +7,7 @@ use crate::competition::Competition;
 
 /// The number of values tried before the bisection.
 const TRIED: usize = 64;
-/// The bisection of a place ends when its two values are this near (relative).
+/// Bisection ends when the relative distance of its two values is below this.
 const NEAR: f64 = 1e-4;
 
 /// The range of an input.

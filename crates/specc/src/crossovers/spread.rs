@@ -58,8 +58,8 @@ impl Spread {
         let mut points = BTreeMap::new();
         for model in &set.models {
             let contrast = model.contrast.map_or(0.0, |contrast| contrast.deviation);
-            // If the noise is not known, the own error includes it, as the deviations of the
-            // samples already do.
+            // Without a known noise the own error is the whole error at held-out samples. The
+            // deviations of the samples already contain it, so it is not added.
             let own = if model.noise.is_some() { model.own_error } else { 0.0 };
             errors.insert(model.name.clone(), (own, contrast));
             let (Kind::Fitted, Some(place)) = (&model.kind, resolved.place(&model.name)) else { continue };

@@ -93,8 +93,8 @@ struct Library {
     at: Vec<(Vec<f64>, Vec<Way>)>,
 }
 
-/// Plans so many decisions of each library of `set` among ways that can be measured at `site`, and
-/// what is to be timed for them. The way of what is `held` is among these ways.
+/// Plans this many decisions of each library of `set` among ways that can be measured at `site`,
+/// with the points to time for them. The choice of `held` is among these ways.
 ///
 /// # Errors
 /// As [`points::spaces`].
@@ -200,7 +200,7 @@ impl Decisions {
             let Some(place) = set.libraries.iter().position(|library| library.name == *name) else {
                 continue;
             };
-            // The models are judged without an incumbent.
+            // With `adopt` the old incumbent is removed first, so that the models alone are judged.
             let before = if adopt { set.libraries[place].incumbent.take() } else { None };
             let Ok(competition) = Competition::new(set, name) else { continue };
             let timed = regret::timed(inputs, at, &competition, times, &chosen);

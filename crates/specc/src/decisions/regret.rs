@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(rule(&all, None), Some(Rule { name: "a".into(), gain: 0.2 }));
         assert!((judged(&poor, true).unwrap().mean - 0.01).abs() < 1e-12);
         assert!((judged(&poor, false).unwrap().mean - 0.2).abs() < 1e-12);
-        // Right at inputs where they promise much.
+        // These models are right at the inputs where they promise much.
         let mixed: Vec<Timed> = (0..12)
             .map(|at| if at % 3 == 0 { one(0.0, [3.0, 3.0], 0.25) } else { one(0.2, [0.01, 0.3], 0.9) })
             .collect();
