@@ -3,16 +3,16 @@
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 
-/// As often values are drawn anew.
+/// The number of bootstrap draws.
 const DRAWS: usize = 2000;
 
-/// The mean of these values; 0 of none.
+/// The mean of these values; 0 if there are none.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The interval of the mean at 95 %: the quantiles of the means of as many values, drawn with
-/// replacement (Efron 1979). There is at least one value.
+/// The 95 % bootstrap interval of the mean: quantiles of the means of resamples of the same size,
+/// drawn with replacement (Efron 1979). Needs at least one value.
 pub(crate) fn interval_of_mean(values: &[f64]) -> (f64, f64) {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut drawn = || values[random.random_range(0..values.len())];

@@ -1,13 +1,13 @@
-//! The candidates of a library in a model set, as a selector wants them.
+//! The candidates of a library in a model set, in the form that a selector takes.
 //!
-//! Programs compile their candidates in; here they come from a file, so names and parameters become
-//! static by being leaked, once for each library of a run.
+//! Programs compile their candidates in. Here the candidates come from a file, so their names and
+//! parameters are leaked to become `'static`, once for each library of a run.
 
 use strata_model::ModelSet;
 use strata_model::set::{LibraryCandidate, LibraryModels, Sensitivity, SetError};
 use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
 
-/// What was chosen from a file.
+/// A choice among the candidates of a model file.
 pub type Choice = strata_select::Choice<Vec<Row>>;
 
 /// A library's candidates over one model set.
@@ -17,15 +17,14 @@ pub struct Competition {
     spec: &'static str,
     rows: Vec<Row>,
     nodes: usize,
-    /// For each input whether it takes whole numbers only.
+    /// For each input, whether it takes whole numbers only.
     whole: Vec<bool>,
 }
 
 impl Competition {
     /// The library `name` of `set`, on the nodes that the set was measured on.
     ///
-    /// # Errors
-    /// What is wrong with the set, or that it has no such library.
+    /// The set is invalid, or it has no such library.
     pub fn new(set: &ModelSet, name: &str) -> Result<Self, SetError> {
         let resolved = set.resolve()?;
         let models = resolved.library(name).cloned().ok_or_else(|| SetError::Content {
@@ -43,7 +42,7 @@ impl Competition {
         Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), whole, models })
     }
 
-    /// The same on this number of nodes, if one is given.
+    /// The same competition on this number of nodes, if one is given.
     pub fn on(mut self, nodes: Option<usize>) -> Self {
         self.nodes = nodes.unwrap_or(self.nodes);
         self
@@ -69,7 +68,7 @@ impl Competition {
         self.nodes
     }
 
-    /// The range of an input in which at least one candidate predicts; infinite where nothing
+    /// The range of an input in which at least one candidate has a prediction; infinite if no model
     /// limits it.
     pub fn range(&self, input: usize) -> (f64, f64) {
         self.models.domain().inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
@@ -80,35 +79,35 @@ impl Competition {
         self.whole.get(input).is_some_and(|whole| *whole)
     }
 
-    /// The way that is kept unless another promises a gain: candidate, parameters, gain.
+    /// The incumbent (the choice kept unless another promises a gain): candidate, parameters, gain.
     pub fn incumbent(&self) -> Option<(usize, Vec<i64>, f64)> {
         self.models.incumbent().map(|one| (one.candidate, one.parameters.to_vec(), one.gain))
     }
 
-    /// How a candidate is declared in the set.
+    /// The declaration of a candidate in the set.
     pub fn declared(&self, candidate: usize) -> Option<&LibraryCandidate> {
         self.models.candidates().get(candidate)
     }
 
-    /// How sure a choice is; see [`Choice::odds`](strata_select::Choice::odds).
+    /// The odds that a choice is right; see [`Choice::odds`](strata_select::Choice::odds).
     pub fn odds(&self, inputs: &[f64], choice: &Choice) -> Option<Odds> {
         choice.odds(&self.models, self.nodes, inputs)
     }
 
-    /// The values that tie with those taken, from and to of each parameter; none where that is not
-    /// known. See [`Choice::tied`](strata_select::Choice::tied).
+    /// For each parameter, the lowest and highest value that tie with the chosen one; empty where
+    /// that is not known. See [`Choice::tied`](strata_select::Choice::tied).
     pub fn tied(&self, inputs: &[f64], choice: &Choice) -> Vec<(i64, i64)> {
         choice.tied(&self.models, self.nodes, inputs).unwrap_or_default()
     }
 
-    /// How a candidate's prediction follows the coefficients of the models; `None` where it
-    /// predicts nothing.
+    /// The derivatives of a candidate's prediction by the coefficients of the models; `None` if it
+    /// has no prediction.
     pub fn sensitivity(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<Sensitivity> {
         self.models.sensitivity(candidate, self.nodes, inputs, parameters)
     }
 
-    /// What each candidate predicts with its best parameters there; `None` for one that does not
-    /// apply or whose model does not cover the point.
+    /// The prediction of each candidate there, with its best parameters; `None` for a candidate
+    /// that does not apply or whose model does not cover the point.
     pub fn predictions(&self, inputs: &[f64]) -> Vec<Option<Prediction>> {
         let Ok(choice) = self.choose(inputs, None) else { return vec![None; self.rows.len()] };
         let predict = |(candidate, (_, outcome))| {
@@ -128,15 +127,15 @@ impl Competition {
         Some(seconds * self.models.expected_ratio(candidate))
     }
 
-    /// The model of a candidate, and for each input of that model the library's input that it is;
-    /// `None` for one that is computed or chosen.
+    /// The model of a candidate and, for each input of that model, the index of the library's input
+    /// passed to it; `None` for an argument that is computed or is a parameter.
     pub fn arguments(&self, candidate: usize) -> Option<(&str, Vec<Option<usize>>)> {
         let candidate = self.models.candidates().get(candidate)?;
         let place = |text: &String| self.inputs().iter().position(|input| input == text);
         Some((&candidate.model, candidate.arguments.iter().map(place).collect()))
     }
 
-    /// Chooses among the candidates; outside what was measured at the nearest point that was.
+    /// Chooses among the candidates. Outside the measured range the nearest measured point decides.
     ///
     /// # Errors
     /// See [`Fault`](strata_select::Fault).
@@ -150,8 +149,8 @@ impl Competition {
     }
 }
 
-/// Whether a library's input takes whole numbers only: every model does that is given it as it is,
-/// and without one the ends of its range are whole.
+/// Whether a library's input takes whole numbers only: every model that takes the input unchanged
+/// does or, if there is no such model, the ends of its range are whole.
 fn is_whole(set: &ModelSet, models: &LibraryModels, name: &str) -> bool {
     let given = models.candidates().iter().filter_map(|candidate| {
         let model = set.model(&candidate.model)?;

@@ -1,16 +1,17 @@
-//! Where samples of one number of nodes reach less far than those of another: a budget that ended
-//! early, or loops whose bounds read `P`. A model's range is one for all its numbers of nodes.
+//! Warns where the samples of one number of nodes cover less of an input's range than those of
+//! another, because the budget ended early or loop bounds read `P`. A model has one range for all
+//! its numbers of nodes.
 
 use std::collections::BTreeMap;
 
 use strata_model::count;
 use strata_model::samples::ModelSamples;
 
-/// A smaller part of an input's range than this is worth a note.
+/// A covered part of an input's range smaller than this is reported.
 const PART: f64 = 0.25;
 
-/// A note for each input and number of nodes of which a small part of the input's range was
-/// measured.
+/// A note for each input and number of nodes with samples in only a small part of the input's
+/// range.
 pub(crate) fn partial(samples: &ModelSamples, inputs: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
     for input in inputs {
@@ -65,7 +66,7 @@ mod tests {
                     there, predictions beyond are extrapolated";
         assert_eq!(notes(&few), [said]);
         assert!(notes(&(few + &sample(2048))).is_empty());
-        // Of an unknown number of nodes, or of one only, nothing is to be compared.
+        // With one number of nodes, or an unknown one, there is nothing to compare.
         let alone = format!("strata-samples 1\nmodel Copy bytes copies\n{}{}", sample(8), sample(64));
         assert!(notes(&alone).is_empty());
     }

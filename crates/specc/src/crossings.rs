@@ -1,9 +1,9 @@
 //! Where the choice of a library changes along one of its inputs.
 //!
-//! [`compute`] walks along the input with the widest range, or along another, at a few values of a
-//! second one, and finds the places at which another candidate, or other values of its parameters,
-//! are chosen. Values of parameters that tie belong to one [`Way`], as long as one value of them
-//! serves the whole [`Segment`].
+//! [`compute`] follows the choice along the input with the widest range, or along a given one, at a
+//! few values of a second input, and finds the places at which another candidate, or other values
+//! of its parameters, are chosen. Values of parameters that tie belong to one [`Way`] if one value
+//! among them is the best, or ties, in the whole [`Segment`].
 
 use strata_report::SURE;
 
@@ -19,32 +19,32 @@ pub(crate) use along::Scale;
 pub(crate) use numbers::{number, places};
 pub use segments::{Crossing, Line, Segment, Way};
 
-/// At most so many values of the second input.
+/// The most values of the second input.
 const LINES: usize = 4;
-/// What segments may lose that plots leave out.
+/// The greatest loss from segments that plots leave out.
 const LITTLE: f64 = 0.02;
 
-/// What is chosen along an input, at some values of another one.
+/// The choices along an input, at some values of another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossings {
-    /// The library.
+    /// The library's name.
     pub library: String,
-    /// On how many nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// The input along which the choice was followed.
+    /// The input along which the choice is followed.
     pub by: String,
-    /// The second input; `None` where there is one alone.
+    /// The second input; `None` if there is only one.
     pub across: Option<String>,
     /// The other inputs, held fixed at these values.
     pub held: Vec<(String, f64)>,
     /// The names of the candidates.
     pub candidates: Vec<String>,
-    /// A line a value of the second input.
+    /// The choices at each value of the second input.
     pub lines: Vec<Line>,
 }
 
 impl Crossings {
-    /// A way as it is pinned, `radix:11`; with values that tie, `radix:8..11`.
+    /// The name of a way as a pin, `radix:11`; with values that tie, `radix:8..11`.
     #[must_use]
     pub fn name(&self, way: &Way) -> String {
         let name = self.candidates.get(way.candidate).map_or("?", String::as_str);
@@ -54,8 +54,8 @@ impl Crossings {
         way.values.iter().fold(name.to_owned(), |name, values| name + &value(values))
     }
 
-    /// The changes that matter, as plots mark them, of those from one way to another that `counts`
-    /// names.
+    /// The crossings to mark in a plot: those of the important segments, where `counts` accepts the
+    /// ways before and after.
     #[must_use]
     pub fn marks(
         &self,
@@ -83,8 +83,8 @@ impl Crossings {
         marks
     }
 
-    /// Where choices are the fastest with a probability below [`SURE`], in words: for each value of
-    /// the second input `width = 8: n = 4 to 9 (naive or transposed)`.
+    /// The ranges in which choices are the fastest with a probability below [`SURE`], as text, one
+    /// for each value of the second input: `width = 8: n = 4 to 9 (naive or transposed)`.
     #[must_use]
     pub fn unsure(&self) -> Vec<String> {
         let in_line = |line: &Line| {
@@ -112,7 +112,7 @@ impl Crossings {
         self.lines.iter().filter_map(in_line).collect()
     }
 
-    /// The inputs in a line at a value of the input along which it goes.
+    /// All inputs at one place of a line; `value` is that of the input along which it goes.
     pub(crate) fn inputs(&self, competition: &Competition, line: &Line, value: f64) -> Vec<f64> {
         let of = |name: &String| match name {
             name if *name == self.by => Some(value),
@@ -123,11 +123,11 @@ impl Crossings {
     }
 }
 
-/// Follows the choice along the input `by`, or along the one with the widest range of those that
-/// `fixed` leaves free; inputs beyond the second are held in the middle of their range.
+/// Follows the choice along the input `by` or, without it, along the one with the widest range that
+/// `fixed` leaves free. Inputs beyond the second are held in the middle of their range.
 ///
 /// # Errors
-/// What stands in the way, in words: no input is free, `by` is held fixed, or one has no range.
+/// A message: no input is free, `by` is held fixed, or an input has no range.
 pub fn compute(
     competition: &Competition,
     fixed: &[(String, f64)],
@@ -139,7 +139,7 @@ pub fn compute(
     for input in (0..names.len()).filter(|input| held(*input).is_none()) {
         free.push((input, scale(competition, input)?));
     }
-    // Of inputs that are as wide the first named goes first.
+    // Among inputs of equal width the first named is taken.
     free.sort_by(|a, b| b.1.width().total_cmp(&a.1.width()));
     if let Some(by) = by {
         let Some(place) = free.iter().position(|(input, _)| names[*input] == by) else {
@@ -177,7 +177,7 @@ pub fn compute(
     })
 }
 
-/// The fewest segments of a line, two at least, whose loss is small, and that loss.
+/// The fewest segments of a line (at least two) whose loss is at most `small`, and that loss.
 pub(crate) fn important(line: &Line, small: f64) -> (Vec<Segment>, f64) {
     let mut few = (2..line.segments.len()).map(|most| line.most_important(most));
     few.find(|(_, loss)| *loss <= small).unwrap_or((line.segments.clone(), 0.0))
@@ -186,7 +186,7 @@ pub(crate) fn important(line: &Line, small: f64) -> (Vec<Segment>, f64) {
 /// The range of an input.
 ///
 /// # Errors
-/// It has none.
+/// The input has no range.
 pub(crate) fn scale(competition: &Competition, input: usize) -> Result<Scale, String> {
     let (low, high) = competition.range(input);
     if low.is_finite() && high.is_finite() && low <= high {
@@ -196,8 +196,8 @@ pub(crate) fn scale(competition: &Competition, input: usize) -> Result<Scale, St
 }
 
 impl Segment {
-    /// Whether the way is the fastest with a probability of at least [`SURE`]; also true where that
-    /// is not known.
+    /// Whether the way is the fastest with a probability of at least [`SURE`]; also true if the
+    /// probability is not known.
     #[must_use]
     pub fn is_sure(&self) -> bool {
         self.fastest.is_none_or(|fastest| fastest >= SURE)

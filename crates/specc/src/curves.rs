@@ -1,4 +1,4 @@
-//! What all candidates of a library predict along each of its inputs.
+//! The predictions of all candidates of a library along each of its inputs.
 
 use strata_fit::Fitted;
 use strata_report::{Curve, Curves, Measured};
@@ -7,8 +7,8 @@ use crate::competition::Competition;
 use crate::crossings;
 use crate::map::grid;
 
-/// The curves along each input for which there is a range of more than one value, the other inputs
-/// in the middle of theirs. None where an input has no range at all.
+/// The curves along each input whose range has more than one value; the other inputs are held in
+/// the middle of theirs. Empty if any input has no range.
 pub fn compute(competition: &Competition, fitted: &[Fitted]) -> Vec<Curves> {
     let ranges: Vec<(f64, f64)> = (0..competition.inputs().len()).map(|i| competition.range(i)).collect();
     if !ranges.iter().all(|(low, high)| low.is_finite() && high.is_finite() && low <= high) {
@@ -21,7 +21,7 @@ pub fn compute(competition: &Competition, fitted: &[Fitted]) -> Vec<Curves> {
     along.map(|input| along_input(competition, fitted, input, &drawn(input), &middle)).collect()
 }
 
-/// Rising values, with the ends of their range: samples lie up to there.
+/// Rising values with the ends of their range added, because samples reach the ends.
 fn to_the_ends(values: &[f64], (low, high): (f64, f64)) -> Vec<f64> {
     let inside = values.iter().copied().filter(|value| low < *value && *value < high);
     std::iter::once(low).chain(inside).chain([high]).collect()
@@ -75,7 +75,7 @@ fn along_input(
         held: held.join(", "),
         curves: competition.candidates().iter().enumerate().map(curve).collect(),
         crossings: crossings.map_or(Vec::new(), |crossings| {
-            // Lines cross where the candidate changes, not where its parameters do.
+            // Curves cross where the candidate changes, not where its parameters do.
             crossings.marks(competition, &|from, to| from.candidate != to.candidate)
         }),
     }

@@ -1,11 +1,12 @@
 //! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
 //!
-//! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the
-//! profiling program, [`drive`] builds and runs it, [`fitting`] turns samples into model sets,
-//! [`competition`], [`crossings`], [`map`] and [`curves`] ask the models who wins, [`crossovers`] and
-//! [`thresholds`] make numbers of it that programs hold, [`decisions`] what choices lose, [`compare`]
-//! what has changed between two runs, [`advise`] which samples they lack, [`refine`] samples
-//! adaptively, and [`cli`] is the command line over all of them.
+//! [`lang`] reads and checks specs, [`points`] computes the points to measure, [`emit`] writes the
+//! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
+//! [`competition`], [`crossings`], [`map`] and [`curves`] compute the fastest candidates from the
+//! models; [`crossovers`] and [`thresholds`] turn them into constants for programs. [`decisions`]
+//! measures what the choices lose, [`compare`] compares two runs, [`advise`] names the most useful
+//! further samples, and [`refine`] samples adaptively. [`cli`] is the command line over all of
+//! them.
 
 #![forbid(unsafe_code)]
 

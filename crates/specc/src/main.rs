@@ -1,4 +1,4 @@
-//! The program `specc`; all of it stands in the library.
+//! The program `specc`; its code is in the library.
 
 #![forbid(unsafe_code)]
 

@@ -1,18 +1,18 @@
-//! Selection maps: who wins where, over two inputs of a library (Brewer 1994, Figs 4-8 and 4-13).
+//! Selection maps: the fastest candidate over two inputs of a library (Brewer 1994, Figs 4-8 and
+//! 4-13).
 
 use strata_model::count;
 use strata_report::{Axis, Cell, Map};
 
 use crate::competition::Competition;
 
-/// At most so many values along an axis.
+/// The most values along an axis.
 const MOST: usize = 24;
 
-/// Asks the competition at a grid over the first two inputs that `fixed` does not hold.
+/// The choices on a grid over the first two inputs that `fixed` does not hold.
 ///
 /// # Errors
-/// What stands in the way, in words: an input without a range, fewer than one free input, more than
-/// two.
+/// A message: an input has no range, no input is free, or more than two are.
 pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map, String> {
     let names = competition.inputs();
     let held = |name: &String| fixed.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
@@ -81,13 +81,13 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
     })
 }
 
-/// Why nothing can be drawn along an input.
+/// The message for an input without a range.
 pub(crate) fn no_range(input: &str) -> String {
     format!("no model limits `{input}`, so there is no range to draw; hold it fixed")
 }
 
-/// Values from `low` to `high`: powers of two where the range spans several, else evenly spaced
-/// whole numbers.
+/// Values from `low` to `high`: powers of two if the range spans several, else evenly spaced whole
+/// numbers.
 pub(crate) fn grid(low: f64, high: f64) -> Vec<f64> {
     let mut values = Vec::new();
     if low >= 0.0 && high >= 16.0 * low.max(1.0) {
@@ -99,7 +99,7 @@ pub(crate) fn grid(low: f64, high: f64) -> Vec<f64> {
             exponent += step;
         }
     } else {
-        // A step that reads well: 1, 2, 4, 8, … from the range's beginning.
+        // The step is a power of two, so that the values are round: 1, 2, 4, 8, …
         let step = ((high - low) / (MOST - 1) as f64).max(1.0).log2().ceil().exp2();
         let mut value = low.ceil();
         while value <= high && values.len() < MOST {

@@ -1,8 +1,8 @@
-//! What samples say of calls made otherwise: at once after another, or on the same data again.
+//! Notes on samples of calls made in another way: back to back, or repeated on the same data.
 
 use strata_model::samples::{Comparison, ModelSamples, Samples};
 
-/// One sentence for each way in which the calls of a model differ from such.
+/// One sentence for each such kind of call for which the samples have a comparison.
 pub(crate) fn notes(model: &ModelSamples) -> Vec<String> {
     let name = &model.name;
     let hot = model.hot().map(|found| {
@@ -23,7 +23,7 @@ pub(crate) fn notes(model: &ModelSamples) -> Vec<String> {
     hot.into_iter().chain(replayed).collect()
 }
 
-/// As [`notes`], of all models.
+/// The [`notes`] of all models.
 pub(crate) fn all(samples: &Samples) -> impl Iterator<Item = String> {
     samples.models.iter().flat_map(notes)
 }

@@ -1,4 +1,4 @@
-//! Which inputs of a model a choice picks: the parameters of the candidates that it predicts.
+//! The inputs of a model that a choice sets: the parameters of its candidates.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,10 @@ use strata_model::Expr;
 
 use crate::lang::plan::{CheckedSpec, ModelKind};
 
-/// The inputs of a model, by its place in the spec, that are parameters wherever a candidate takes
-/// it. None where that is not so plain: another model calls it, an argument mixes a parameter with
-/// inputs, or is a root, or one that is a parameter here is an input elsewhere.
+/// The inputs of a model, given by its index in the spec, that are parameters in every candidate
+/// that uses it. Empty in the unclear cases: another model calls it, an argument mixes a parameter
+/// with inputs, a parameter is a root, or an input is a parameter in one candidate and an input in
+/// another.
 pub(crate) fn of(spec: &CheckedSpec, model: usize) -> Vec<String> {
     let name = &spec.models[model].name;
     let called = |expr: &Expr| expr.calls().contains(name);

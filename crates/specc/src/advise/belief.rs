@@ -1,4 +1,4 @@
-//! What is known of the coefficients of one fitted model, and what one more sample adds.
+//! The uncertainty of the coefficients of one fitted model, and how one more sample lowers it.
 
 use strata_model::set::{Kind, Mode, Model};
 
@@ -8,17 +8,17 @@ pub(super) struct Belief {
     terms: usize,
     /// Σ, row by row.
     covariance: Vec<f64>,
-    /// V: the variance of a new sample in the weighted fit; s², or more where intervals must cover
-    /// held-out samples, and then less is promised of one more sample than it brings.
+    /// V: the variance of a new sample in the weighted fit. It is s², or more if intervals must
+    /// cover held-out samples; the gain promised for one more sample is then below the real one.
     noise: f64,
-    /// ȳ, where the fit was relative: a row weighs as ȳ over its time.
+    /// ȳ, if the fit was relative: a row then has the weight ȳ over its time.
     mean: Option<f64>,
-    /// By what a standard deviation becomes a half width.
+    /// The factor from a standard deviation to a half width.
     pub(super) t_quantile: f64,
 }
 
 impl Belief {
-    /// `None` for a model that was not fitted or whose covariance is not known.
+    /// `None` for a model that was not fitted or has no known covariance.
     pub(super) fn of(model: &Model) -> Option<Self> {
         let kept: Vec<usize> = (0..model.terms.len()).filter(|j| model.terms[*j].relevant).collect();
         if model.kind != Kind::Fitted || model.covariance.len() != model.terms.len() || kept.is_empty() {
@@ -34,7 +34,7 @@ impl Belief {
         })
     }
 
-    /// The row of a sample in the weighted fit. `terms` and `seconds`: what the model says there.
+    /// The row of a sample in the weighted fit. `terms` and `seconds` are the model's values there.
     pub(super) fn row(&self, terms: &[f64], seconds: f64) -> Option<Vec<f64>> {
         let weight = self.mean.map_or(1.0, |mean| mean / seconds);
         let row: Vec<f64> = terms.iter().map(|term| term * weight).collect();
@@ -46,15 +46,15 @@ impl Belief {
         dot(&self.times(g), g).max(0.0)
     }
 
-    /// Σu over √(V + u'Σu): the square of its product with g is by how much one more sample with
-    /// the row u lowers g'Σg. `None` where that is nothing.
+    /// Σu/√(V + u'Σu). One more sample with the row u lowers g'Σg by the square of g times this
+    /// vector. `None` if the root is zero or not finite.
     pub(super) fn direction(&self, u: &[f64]) -> Option<Vec<f64>> {
         let su = self.times(u);
         let scale = (self.noise + dot(&su, u)).sqrt();
         (scale > 0.0 && scale.is_finite()).then(|| su.iter().map(|v| v / scale).collect())
     }
 
-    /// Takes in a sample whose [`direction`](Self::direction) is given.
+    /// Updates the covariance for a sample with this [`direction`](Self::direction).
     pub(super) fn add(&mut self, direction: &[f64]) {
         for (row, left) in self.covariance.chunks_exact_mut(self.terms.max(1)).zip(direction) {
             row.iter_mut().zip(direction).for_each(|(c, right)| *c -= left * right);
@@ -89,9 +89,8 @@ mod tests {
     }
 
     proptest! {
-        /// A sample that shows exactly what was predicted changes no coefficient: the fit with it
-        /// has the covariance that was foretold, but for the noise that is then estimated from one
-        /// sample more.
+        /// A sample with exactly the predicted time changes no coefficient. The fit with it then
+        /// has the predicted covariance, except that the noise is estimated from one sample more.
         #[test]
         fn one_more_sample_narrows_as_a_fit_with_it_does(
             errors in prop::collection::vec(-0.05f64..0.05, 8),
@@ -116,9 +115,9 @@ mod tests {
                 model.terms.iter().zip(terms_at(x)).map(|(t, x)| t.coefficient * x).sum()
             };
             let (terms, seconds) = (terms_at(at), seconds_by(&before, at));
-            // A sample of a point that is there would not be independent.
+            // A second sample at an existing point would not be independent.
             prop_assume!(seconds > 0.1 && at.fract() != 0.0);
-            // Σ = s² (X'X)⁻¹, so that s² is the mean of g'Σg over all samples, times these by
+            // Since Σ = s² (X'X)⁻¹, s² is the mean of g'Σg over all samples, times samples over
             // terms.
             let variance = |model: &Model, rows: &[(f64, f64)]| {
                 let belief = Belief::of(model).unwrap();
@@ -131,7 +130,7 @@ mod tests {
             belief.add(&direction);
             rows.push((at, seconds));
             let after = fit(&rows);
-            // In units of its own noise and mean time each covariance is (X'X)⁻¹ of the same rows.
+            // Divided by its own noise and mean time, each covariance is (X'X)⁻¹ of the same rows.
             let scale = |m: &Model| m.mean_time.powi(if relative { -2 } else { 0 });
             let (before, after_unit) = (belief.noise * scale(&before), variance(&after, &rows) * scale(&after));
             for (i, row) in after.covariance.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The samples that help most, one after the other.
+//! Greedy selection of the samples that lower the loss most.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,50 +10,49 @@ use super::belief::{Belief, dot};
 use super::queries::{Query, queries};
 use crate::points::Space;
 
-/// Sites of one model that are weighed up: from its loops and from between their steps.
+/// The most sites of one model that are rated: from its loops and from between their steps.
 const FROM_LOOPS: usize = 240;
 const FROM_BETWEEN: usize = 120;
 
-/// What a timing costs besides the time that the model predicts, s: its setup, and bringing the
-/// nodes together. Only models of what is timed exist, so this is a guess; it keeps short samples
-/// from seeming free.
+/// The cost of a timing beyond the predicted time, in s: its setup, and synchronising the nodes. No
+/// model describes it, so this is a guess; without it short samples would look free.
 const OVERHEAD: f64 = 1e-3;
 
-/// How many samples are wanted, and what they may cost.
+/// The number of samples wanted, and their greatest cost.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// So many at most.
+    /// The most samples.
     pub count: usize,
-    /// Seconds of measuring at most.
+    /// The most measuring time in seconds.
     pub budget: f64,
-    /// The loss at which a target counts as one against the others; one for each, or none for all
-    /// alike.
+    /// The weight of each target is one over its goal, a loss. One goal for each target, or none to
+    /// weigh all alike.
     pub goals: Vec<f64>,
 }
 
-/// What was found.
+/// The advised samples and their effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Advice {
-    /// Each target with its loss, before and after.
+    /// Each target with its loss before and after.
     pub targets: Vec<TargetLoss>,
     /// The samples, the most useful first.
     pub samples: Vec<Advised>,
-    /// What could not be asked, in words.
+    /// Messages about targets without queries.
     pub notes: Vec<String>,
 }
 
 /// The loss of one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetLoss {
-    /// Which.
+    /// The target.
     pub target: Target,
-    /// Its loss as the models stand, as a fraction.
+    /// Its loss with the present models, as a fraction.
     pub before: f64,
-    /// Its loss with all the advised samples, were predictions to stay what they are.
+    /// Its loss with all the advised samples, if predictions stay the same.
     pub after: f64,
 }
 
-/// One sample.
+/// One advised sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advised {
     /// The model.
@@ -62,14 +61,14 @@ pub struct Advised {
     pub at: Vec<(String, i64)>,
     /// The mean of the targets' losses before it.
     pub before: f64,
-    /// And with it.
+    /// The same mean with it.
     pub after: f64,
-    /// Seconds that it takes to measure, as far as that can be foreseen.
+    /// The estimated seconds to measure it.
     pub cost: f64,
 }
 
 impl Advice {
-    /// The points of a points file.
+    /// The samples as a points file.
     #[must_use]
     pub fn points(&self) -> Points {
         let mut points = Points::default();
@@ -91,11 +90,11 @@ struct Site<'a> {
     cost: f64,
 }
 
-/// A site with what it was last found to gain for its cost.
+/// A site with the ratio of its gain to its cost when last computed.
 struct Ranked {
     score: f64,
     site: usize,
-    /// How many samples had been chosen then.
+    /// The number of samples chosen at that time.
     turn: usize,
 }
 
@@ -119,12 +118,11 @@ impl PartialEq for Ranked {
 
 impl Eq for Ranked {}
 
-/// Names the samples that lower the losses of `targets` most, where `measured` are there already.
-/// `chooser`: the models that choose in the end, where those of `set` hold more terms than are kept
-/// for that.
+/// Names the samples that lower the losses of `targets` most, given the points already `measured`.
+/// `chooser`: the models that make the final choice, if `set` holds more terms than those.
 ///
 /// # Errors
-/// What is wrong with the set, or that none of the targets can be asked.
+/// The set is invalid, or no target has queries.
 pub fn advise(
     set: &ModelSet,
     chooser: Option<&ModelSet>,
@@ -185,8 +183,8 @@ pub fn advise(
         if site.cost > left {
             continue; // Too long for what is left of the budget: a cheaper one may fit.
         }
-        // Gains fall as samples are chosen, so one that still leads when it is weighed anew is the
-        // best there is.
+        // Gains fall as samples are chosen, so a site that still leads with its gain computed anew
+        // is the best.
         if best.turn < advice.samples.len() {
             heap.push(Ranked { score: score(&work, site), turn: advice.samples.len(), ..best });
             continue;
@@ -215,7 +213,7 @@ pub fn advise(
     Ok(advice)
 }
 
-/// Where samples could be taken that are not there yet.
+/// Sites at which there are no samples yet.
 fn sites<'a>(
     set: &ModelSet,
     resolved: &Resolved,
@@ -247,11 +245,11 @@ fn sites<'a>(
     sites
 }
 
-/// What is known as samples are chosen.
+/// The state of the search as samples are chosen.
 struct Outlook {
     beliefs: Vec<Option<Belief>>,
     queries: Vec<Query>,
-    /// What the loss of each target counts.
+    /// The weight of each target's loss.
     scales: Vec<f64>,
     /// The queries that depend on each model.
     by_place: Vec<Vec<usize>>,
@@ -277,7 +275,7 @@ impl Outlook {
         self.beliefs.get(site.place)?.as_ref()?.direction(&site.row)
     }
 
-    /// By how much the sum of what the targets' losses count would fall.
+    /// By how much the weighted sum of the targets' losses would fall.
     fn gain(&self, site: &Site<'_>) -> f64 {
         let Some(direction) = self.direction(site) else { return 0.0 };
         let narrowed = |query: &Query| {

@@ -1,12 +1,12 @@
 //! The expected loss of choosing between two times that are not known exactly.
 
-/// The expected excess of a time over a rival that is expected to take `gap` ≥ 0 longer, where the
+/// The expected excess of a time over that of a rival predicted to take `gap` ≥ 0 longer, if the
 /// difference of both has this variance: s·(φ(z) − z·Φ(−z)) with z = gap/s (Raiffa and Schlaifer
 /// 1961, §5.3).
 pub(super) fn expected(gap: f64, variance: f64) -> f64 {
     let s = variance.max(0.0).sqrt();
     let z = gap / s;
-    // Also where both are known exactly, and z is infinite or no number.
+    // This includes the case of no variance, where z is infinite or not a number.
     if !(0.0..8.0).contains(&z) {
         return 0.0;
     }
@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn two_candidates_lose_what_the_odds_say() {
-        // Normal and log-normal differences are alike where deviations are small beside the times.
+        // Normal and log-normal differences agree if the deviations are small against the times.
         for (a, b, da, db) in [
             (1.0, 1.0, 0.01, 0.01),
             (1.0, 1.02, 0.01, 0.005),

@@ -1,4 +1,4 @@
-//! Where a library is asked and what its choice hangs on there; where a model is asked.
+//! Queries: the inputs of a target with the predictions that its loss there depends on.
 
 use strata_model::ModelSet;
 use strata_model::set::{Model, Resolved, Sensitivity};
@@ -9,44 +9,46 @@ use super::{Target, loss};
 use crate::competition::Competition;
 use crate::points::evenly;
 
-/// At so many inputs a target is asked.
+/// The number of queries of a target.
 const QUERIES: usize = 200;
-/// A range whose ends differ by this factor is asked by its logarithm.
+/// A range whose ends differ by more than this factor is spaced by logarithms.
 const WIDE: f64 = 20.0;
-/// So many values of each parameter of the chosen candidate are its own rivals.
+/// The most values of each parameter of the chosen candidate that count as rivals.
 const VARIANTS: i64 = 12;
-/// Rivals whose share in the target's loss is below this are out of the race.
+/// A rival with a smaller share than this in the target's loss is dropped.
 const NEGLIGIBLE: f64 = 1e-6;
 
-/// A difference between two predictions, or one prediction, over the coefficients.
+/// A difference between two predictions, or one prediction, with its derivatives by the
+/// coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct Uncertain {
     /// How much longer the rival is predicted to take, s.
     gap: f64,
-    /// Of each model that takes part, its place and the derivatives by its coefficients.
+    /// For each model that takes part, its index and the derivatives by its coefficients.
     pub(super) parts: Vec<(usize, Vec<f64>)>,
     pub(super) variance: f64,
 }
 
-/// One place in the inputs of a target.
+/// One point of a target's inputs.
 #[derive(Clone, Debug)]
 pub(super) struct Query {
     pub(super) target: usize,
-    /// By what its loss in seconds becomes its share in the target's loss.
+    /// The factor from its loss in seconds to its share in the target's loss.
     weight: f64,
-    /// How much longer what is chosen is predicted to take than what looks fastest, s: more than
-    /// nothing where another set of models chooses. No sample changes that by its row alone.
+    /// How much longer the choice is predicted to take than the fastest candidate, s; above zero
+    /// only if another set of models chooses. Samples do not lower it directly.
     excess: f64,
-    /// For a library, the rivals of the chosen candidate: those in one group look alike, so that
-    /// only the closest counts. For a model, its one prediction.
+    /// For a library, the rivals of the chosen candidate: a group for each other candidate, and one
+    /// for the values of each parameter. Only the greatest loss of a group counts. For a model, its
+    /// one prediction.
     pub(super) groups: Vec<Vec<Uncertain>>,
-    /// Its share in the target's loss, as things stand.
+    /// Its present share in the target's loss.
     pub(super) loss: f64,
     choice: bool,
 }
 
 impl Query {
-    /// What the loss would be if `narrowed` gave the variance of each uncertain difference.
+    /// The loss if `narrowed` gives the variance of each uncertain difference.
     pub(super) fn loss_with(&self, narrowed: impl Fn(&Uncertain) -> f64) -> f64 {
         let of = |one: &Uncertain| {
             let variance = narrowed(one).max(0.0);
@@ -61,10 +63,9 @@ impl Query {
     }
 }
 
-/// The queries of one target, the `number`th. `Err`: why it cannot be asked.
+/// The queries of the target with index `number`. `Err`: the reason for having none.
 ///
-/// `chooser`: the models that choose, where they are others than those whose coefficients are
-/// asked.
+/// `chooser`: the models that choose, if they differ from the models under study.
 pub(super) fn queries(
     number: usize,
     target: &Target,
@@ -80,7 +81,7 @@ pub(super) fn queries(
                 (0..competition.inputs().len()).map(|i| (competition.range(i), false)).collect::<Vec<_>>();
             let places =
                 places(&ranges).ok_or_else(|| format!("no model limits the inputs of library `{name}`"))?;
-            // A library that the other set lacks is chosen from by none.
+            // If the other set lacks the library, that set chooses nothing in it.
             let chooser = chooser.and_then(|set| Competition::new(set, name).ok());
             let chooser = chooser.as_ref().unwrap_or(&competition);
             places.iter().filter_map(|inputs| choice(number, &competition, chooser, inputs)).collect()
@@ -102,7 +103,7 @@ pub(super) fn queries(
         }
         query.settle();
     }
-    // Variances only ever fall, so what hardly counts now never will.
+    // Variances only fall, so a rival that is negligible now stays so.
     let least = NEGLIGIBLE * queries.iter().map(|q| q.loss).sum::<f64>();
     for query in &mut queries {
         let (weight, choice) = (query.weight, query.choice);
@@ -137,8 +138,8 @@ fn model_queries(
     places(&ranges).unwrap_or_default().iter().filter_map(query).collect()
 }
 
-/// Places that fill the ranges evenly, by logarithms where they are wide; whole numbers where the
-/// ends are. `None` if a range has no end.
+/// Points that fill the ranges evenly, by logarithms in wide ones; whole numbers where the ends
+/// are. `None` if a range has no end.
 pub(crate) fn places(ranges: &[((f64, f64), bool)]) -> Option<Vec<Vec<f64>>> {
     if !ranges.iter().all(|((low, high), _)| low.is_finite() && high.is_finite() && low <= high) {
         return None;
@@ -163,8 +164,7 @@ pub(crate) fn places(ranges: &[((f64, f64), bool)]) -> Option<Vec<Vec<f64>>> {
     Some(places)
 }
 
-/// What looks fastest at these inputs, with its rivals. `None` where fewer than two settings
-/// predict anything.
+/// The choice at these inputs with its rivals. `None` if fewer than two settings have predictions.
 fn choice(number: usize, competition: &Competition, chooser: &Competition, inputs: &[f64]) -> Option<Query> {
     let choice = competition.choose(inputs, None).ok()?;
     let mut field: Vec<(usize, Vec<i64>, Sensitivity)> = Vec::new();
@@ -204,7 +204,7 @@ fn choice(number: usize, competition: &Competition, chooser: &Competition, input
     (!query.groups.is_empty() && weight.is_finite()).then_some(query)
 }
 
-/// The difference in time of a rival to what was chosen. What both have in common cancels.
+/// The difference in time between a rival and the choice. Common parts cancel.
 fn difference(chosen: &Sensitivity, rival: &Sensitivity) -> Uncertain {
     let mut parts = rival.parts.clone();
     for (place, derivatives) in &chosen.parts {
@@ -213,6 +213,6 @@ fn difference(chosen: &Sensitivity, rival: &Sensitivity) -> Uncertain {
             None => parts.push((*place, derivatives.iter().map(|c| -c).collect())),
         }
     }
-    // The variants of the chosen candidate may be faster by rounding only.
+    // A variant of the chosen candidate can be faster by rounding only.
     Uncertain { gap: (rival.seconds - chosen.seconds).max(0.0), parts, variance: 0.0 }
 }

@@ -1,5 +1,4 @@
-//! The program `cargo-strata`, which cargo calls for `cargo strata`; all of it stands in the
-//! library.
+//! The program `cargo-strata`, which cargo calls for `cargo strata`; its code is in the library.
 
 #![forbid(unsafe_code)]
 

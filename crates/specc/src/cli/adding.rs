@@ -1,5 +1,5 @@
-//! `calibrate --add`: the models of this machine beside those of others, in the Rust that a program
-//! compiles in.
+//! `calibrate --add`: adds the models of this machine to those of others in a Rust file that a
+//! program compiles in.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,15 +13,16 @@ use super::args::Add;
 use super::measuring;
 use crate::lang::CheckedSpec;
 
-/// A file that holds the models of several machines.
+/// A Rust file with the models of several machines.
 pub(super) struct Tables {
     path: PathBuf,
-    /// What it holds; `None` where it is not there yet.
+    /// The file's text; `None` if the file does not exist yet.
     text: Option<String>,
 }
 
 impl Tables {
-    /// The file that is named, if one is. What would be refused after the measuring is refused here.
+    /// The file given by `--add`, if any. Errors that adding would meet after the measurement are
+    /// found here.
     pub(super) fn at(add: &Add, spec: &CheckedSpec) -> Result<Option<Self>, Failure> {
         let Some(named) = &add.to else { return Ok(None) };
         if spec.libraries.is_empty() {
@@ -45,7 +46,7 @@ impl Tables {
         }
     }
 
-    /// Puts a set into the file.
+    /// Adds a set to the file.
     pub(super) fn add(&self, set: &ModelSet) -> Result<(), Failure> {
         let shown = self.path.display();
         let Some(text) = &self.text else {
@@ -72,7 +73,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Why the file stays as it is, with the way out.
+    /// The error for a file that cannot be changed, with the way out.
     fn refused(&self, error: &AddError) -> Failure {
         let shown = self.path.display();
         let way = match error {

@@ -1,4 +1,4 @@
-//! Commands that ask a model set: `predict` and `choose`.
+//! Commands that query a model set: `predict` and `choose`.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn values(what: &str, names: &[String], given: &[Binding]) -> Result<Vec<f64>, F
         .collect()
 }
 
-/// Refuses names that are not there and names given twice.
+/// Refuses unknown names and names given twice.
 pub(super) fn known(what: &str, names: &[String], given: &[Binding]) -> Result<(), Failure> {
     for (at, binding) in given.iter().enumerate() {
         if !names.contains(&binding.name) {
@@ -140,7 +140,7 @@ pub(super) fn predict(
     Ok(())
 }
 
-/// A set by which nothing is chosen, and the way to one.
+/// The error for a set without a library, with the way to get one.
 pub(super) fn no_library(path: &Path) -> Failure {
     Failure::Usage(format!(
         "{} has no library, so that nothing is chosen by it; models become candidates by a spec: `specc fit … --spec \
@@ -150,7 +150,7 @@ pub(super) fn no_library(path: &Path) -> Failure {
     ))
 }
 
-/// The models of one library of a set, competing.
+/// The candidates of one library of a set.
 pub(super) fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Result<Competition, Failure> {
     let all = || set.libraries.iter().map(|l| l.name.as_str());
     let library = match (name, set.libraries.as_slice()) {

@@ -1,4 +1,4 @@
-//! `specc compare`: what has changed between two runs.
+//! `specc compare`: the changes between two runs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::crossovers::Crossover;
 const SAMPLES: &str = "samples.txt";
 const MODELS: &str = "models.toml";
 
-/// More than so many times as long is no percentage.
+/// A ratio above this is printed as a factor, not as a percentage.
 const MANY: f64 = 2.0;
 
 /// `specc compare`.
@@ -22,7 +22,7 @@ pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(
     runs(&load(before)?, &load(after)?, how)
 }
 
-/// Compares two runs, prints what has changed, and fails if it is more than is allowed.
+/// Compares two runs, prints the changes, and fails if they are greater than allowed.
 pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
     let compared = Compared {
         models: compare::models(before, after).map_err(Failure::Usage)?,
@@ -47,10 +47,10 @@ pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Fa
     }
 }
 
-/// A run from what is named: a folder with samples or models, or such a file. What lies beside it
-/// counts if it belongs to it.
+/// Loads a run from a folder with samples or models, or from such a file, with the files beside it
+/// that belong to it.
 ///
-/// What cannot be read is wrong usage here: exit status 1 is for times that got worse.
+/// An unreadable file is wrong usage here, because exit status 1 means that times got worse.
 fn load(path: &Path) -> Result<Run, Failure> {
     read(path).map_err(|failure| match failure {
         Failure::Fault(why) => Failure::Usage(why),
@@ -103,7 +103,7 @@ fn load_files(name: String, samples: Option<PathBuf>, models: Option<PathBuf>) -
     Ok(run)
 }
 
-/// In what the runs differ besides their times, in words.
+/// Differences of the runs that may explain the changes, one message each.
 fn warnings(before: &Run, after: &Run) -> Vec<String> {
     let mut warnings = Vec::new();
     let [old, new] = [before, after].map(platform);
@@ -140,7 +140,7 @@ fn spec(run: &Run) -> Option<&SpecId> {
     measured.or_else(|| run.set.as_ref()?.spec.as_ref())
 }
 
-/// Whether the measured sources are those of the other run.
+/// Whether the measured sources are the same in both runs.
 enum Code {
     Same(String),
     Differs([String; 2]),
@@ -179,7 +179,7 @@ impl Code {
     }
 }
 
-/// All that was found.
+/// The results of the comparison.
 struct Compared {
     models: Models,
     libraries: Vec<LibraryChange>,
@@ -188,7 +188,7 @@ struct Compared {
 }
 
 impl Compared {
-    /// What is slower by more than this, in words.
+    /// A text for each model that is slower by more than `share`.
     fn slower(&self, share: f64) -> Vec<String> {
         let all = self.models.changes.iter().flat_map(|model| {
             model.changes().filter(|(_, change)| change.exceeds(share)).map(|(part, change)| {
@@ -243,7 +243,7 @@ impl Compared {
         lines.iter().map(fold).collect::<Vec<_>>().join("\n")
     }
 
-    /// By how much all models changed alike, if they did.
+    /// The common change of all models, if they changed alike.
     fn common(&self) -> Option<String> {
         let all: Vec<&Change> = self.models.changes.iter().map(|one| &one.whole).collect();
         let first = all.first().map(|change| change.verdict)?;
@@ -289,7 +289,7 @@ impl Compared {
     }
 }
 
-/// `3.1 % slower`.
+/// The change as text: `3.1 % slower`.
 fn amount(ratio: f64) -> String {
     match ratio {
         ratio if ratio > MANY => format!("{} times as long", rounded(ratio, 2)),
@@ -298,7 +298,7 @@ fn amount(ratio: f64) -> String {
     }
 }
 
-/// `3.1 % slower (2.2 % to 4 %)`.
+/// The change with its interval: `3.1 % slower (2.2 % to 4 %)`.
 fn change_text(change: &Change) -> String {
     let Change { ratio, interval, verdict, .. } = change;
     let Some((low, high)) = *interval else { return format!("{}, too few points to tell", amount(*ratio)) };
@@ -313,7 +313,7 @@ fn change_text(change: &Change) -> String {
     }
 }
 
-/// A share in percent; nothing that is not seen in it.
+/// A share in percent.
 fn share(value: f64) -> String {
     percent((value * 1e4).round() / 1e4 + 0.0)
 }
@@ -327,7 +327,7 @@ fn by_text(by: By, points: usize) -> String {
     }
 }
 
-/// `where n >= 4,096`.
+/// The range of a part: `where n >= 4,096`.
 fn where_text(part: &Part) -> String {
     let (sign, value) = match (part.from, part.to) {
         (Some(from), _) => (">=", from),
@@ -340,7 +340,7 @@ fn number(value: f64) -> String {
     if value.fract() == 0.0 { grouped(value, ',') } else { grouped(rounded(value, 5), ',') }
 }
 
-/// `few < 401 < some`.
+/// The ways with their crossovers: `few < 401 < some`.
 fn chain(ways: &[String], crossovers: &[Crossover]) -> String {
     if crossovers.len() + 1 != ways.len() {
         return ways.join(", ");
@@ -352,7 +352,7 @@ fn chain(ways: &[String], crossovers: &[Crossover]) -> String {
     text
 }
 
-/// The lines about choices along a line, each with its indentation.
+/// The text lines about choices along a line, each with its indentation.
 fn library_lines(library: &LibraryChange, one: &LineChange) -> Vec<(usize, String)> {
     let held: Vec<String> =
         one.at.iter().map(|(name, value)| format!("{name} = {}", number(*value))).collect();

@@ -1,4 +1,4 @@
-//! `specc crossovers`: the places where the choice changes, as numbers to hold in a program.
+//! `specc crossovers`: the input values at which the choice changes, as constants for programs.
 
 use std::path::Path;
 
@@ -33,14 +33,14 @@ pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failur
     print(blocks.join("\n\n"))
 }
 
-/// The library of this name, or all that have something to choose.
+/// The library of this name or, without one, all libraries with a choice to make.
 pub(super) fn named<'a>(
     set: &'a ModelSet,
     path: &Path,
     name: Option<&str>,
 ) -> Result<Vec<&'a Library>, Failure> {
     if name.is_some() {
-        // It says which there are.
+        // An unknown name is an error here, which lists the libraries.
         competition(set, path, name)?;
     }
     let is_meant = |library: &&Library| match name {
@@ -54,7 +54,7 @@ pub(super) fn named<'a>(
     Ok(libraries)
 }
 
-/// The crossovers of a library, with other inputs held at what is given.
+/// The crossovers of a library, with the given inputs held.
 pub(super) fn of_library(
     set: &ModelSet,
     competition: &Competition,
@@ -72,7 +72,7 @@ pub(super) fn of_library(
     crossovers::compute(set, competition, &fixed, by, evidence).map_err(Failure::Usage)
 }
 
-/// The samples of the fit and the timed decisions that lie beside a model set.
+/// Reads the samples of the fit and the timed decisions that lie beside a model set.
 pub(super) fn evidence(path: &Path, set: &ModelSet, samples: Option<&Path>) -> Result<Evidence, Failure> {
     let file = samples.map_or_else(|| path.with_file_name("samples.txt"), Path::to_owned);
     let mut evidence = Evidence::default();
@@ -98,7 +98,7 @@ pub(super) fn evidence(path: &Path, set: &ModelSet, samples: Option<&Path>) -> R
     Ok(evidence)
 }
 
-/// A library's crossovers, each with what is known of it.
+/// The text about a library's crossovers: each with its facts.
 fn block(found: &Crossovers, width: usize) -> String {
     let Crossovers { crossings, lines, origin } = found;
     let held = crossings.held.iter().map(|(name, value)| format!(", {name} = {}", number(*value)));
@@ -133,7 +133,7 @@ fn block(found: &Crossovers, width: usize) -> String {
     text
 }
 
-/// Why there is no crossover, in words.
+/// The reason for having no crossover, as text.
 fn nowhere(crossings: &Crossings, chain: &Chain) -> String {
     let [first, .., last] = chain.segments.as_slice() else {
         let only = chain.segments.first();
@@ -155,7 +155,7 @@ fn nowhere(crossings: &Crossings, chain: &Chain) -> String {
     )
 }
 
-/// What is known of a crossover: a name and a text each.
+/// The facts about a crossover, each with its label.
 fn facts(crossover: &Crossover) -> Vec<(&'static str, String)> {
     let Crossover { at, is_root, interval, off_by_two, flat, tuneup, kept_for, .. } = crossover;
     let interval = match interval {
@@ -189,7 +189,7 @@ fn facts(crossover: &Crossover) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Where intervals come from, in words.
+/// The origin of intervals, as text.
 pub(super) fn told(origin: Origin) -> String {
     match origin {
         Origin::Samples(points) => format!("intervals by a bootstrap over {points} points of the samples"),
@@ -201,7 +201,7 @@ pub(super) fn told(origin: Origin) -> String {
     }
 }
 
-/// `61,000`, exact.
+/// A number with separators and all digits: `61,000`.
 fn number(value: f64) -> String {
     if value.fract() == 0.0 { grouped(value, ',') } else { grouped(strata_model::rounded(value, 5), ',') }
 }

@@ -1,5 +1,4 @@
-//! What comes from other programs and goes to them: samples in their formats, models in their
-//! languages.
+//! Exchange with other programs: samples in their formats, models in their languages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use super::values::{Binding, PriceUnit};
 use super::{choosing, crossovers};
 use crate::thresholds;
 
-/// Samples in whatever format, with the bytes they were read from.
+/// Reads samples in any of the formats; returns also the bytes of the file.
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
     let Reading { metric, time, hold_out, model_column, inputs, set, .. } = reading.clone();
     let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
@@ -35,10 +34,10 @@ pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u
     Ok((imported, bytes))
 }
 
-/// Writes a model set in a language.
+/// A function that writes a model set in a language.
 type Emitter<'a> = &'a dyn Fn(&ModelSet) -> Result<String, SetError>;
 
-/// Writes model sets of several platforms.
+/// A function that writes model sets of several platforms.
 type SetsEmitter<'a> = &'a dyn Fn(&[ModelSet]) -> Result<String, SetError>;
 
 /// `specc export`.
@@ -96,7 +95,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson => thresholds_text(args)?,
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,
-        // Priced, above.
+        // These forms are handled above, as prices.
         Form::Csv | Form::Template | Form::TemplateData => String::new(),
     };
     match &args.output {
@@ -159,7 +158,7 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
     Ok(samples.to_text())
 }
 
-/// The choices of the sets' libraries as constants or tables.
+/// The choices of the sets' libraries, as constants or tables.
 fn thresholds_text(args: &Export) -> Result<String, Failure> {
     only_whole(args)?;
     let mut sets = Vec::new();
@@ -206,7 +205,7 @@ fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> 
     emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
 }
 
-/// Refuses options that are for samples.
+/// Refuses options that only apply to samples.
 fn only_whole(args: &Export) -> Result<(), Failure> {
     let Reading { format, metric, time, hold_out, model_column, inputs, set } = &args.reading;
     let unused = [

@@ -1,24 +1,24 @@
-//! Locks an output folder, so that one command at a time writes to it.
+//! Locks an output folder, so that only one command at a time writes to it.
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 use strata_screen::Failure;
 
-/// The name of the file that is locked.
+/// The name of the lock file.
 const NAME: &str = ".specc-lock";
 
-/// A locked folder; unlocked when this is dropped. The operating system releases the lock of a
-/// process that was killed. The lock file itself stays, which does no harm.
+/// A locked folder, unlocked on drop. If the process is killed, the operating system releases the
+/// lock. The lock file stays, which does no harm.
 pub struct Lock {
     _file: Option<File>,
 }
 
 impl Lock {
-    /// Makes the folder where it is missing, and locks it.
+    /// Creates the folder if it is missing, and locks it.
     ///
     /// # Errors
-    /// The folder cannot be made, or another command is at work in it.
+    /// The folder cannot be created, or another command has locked it.
     pub fn take(folder: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
         let path = folder.join(NAME);
@@ -29,7 +29,7 @@ impl Lock {
                 "another specc is at work in {}; wait until it has ended, or name another folder with -o",
                 folder.display()
             ))),
-            // Some file systems have no locks.
+            // Some file systems do not support locks.
             Err(TryLockError::Error(_)) => Ok(Self { _file: None }),
         }
     }

@@ -1,4 +1,4 @@
-//! The manual: commands by what they are for, an example at the end of each, and where to begin.
+//! The manual: commands grouped by purpose, an example at the end of each, and the first steps.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use strata_screen::wrapped;
 
 use super::args::Cli;
 
-/// All commands by what they are for, in the order in which they are listed.
+/// All commands by purpose, in the order of the list.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
     ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict"]),
     ("Exchange", &["export", "platform"]),
 ];
 
-/// How each command is called, in lines.
+/// Example calls of each command, one a line.
 const EXAMPLES: [(&str, &str); 19] = [
     (
         "calibrate",
@@ -73,7 +73,7 @@ specc export models.toml --to template --template weights.hbs --round up",
     ("man", "specc man -o ~/.local/share/man/man1"),
 ];
 
-/// What is said where no command was given.
+/// The message if no command was given.
 pub(super) const BEGINNING: &str = "which command? `specc --help` lists them. To begin:
   cargo strata new counting && cd counting && cargo strata calibrate
       a library of three implementations with its spec, measured
@@ -103,7 +103,7 @@ fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The groups of commands, each with the first sentence of what it does.
+/// The groups of commands, each command with the first sentence of its help.
 fn listed(command: &Command) -> String {
     let mut text = String::new();
     for (group, names) in GROUPS {

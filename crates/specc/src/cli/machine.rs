@@ -1,4 +1,4 @@
-//! What the machine is doing besides, told before the budget is spent.
+//! The load of the machine by other programs, reported before the budget is spent.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use strata_screen::tell;
 
 use crate::drive::{self, On};
 
-/// For how long others are watched.
+/// The time for which the load is observed.
 const WATCH: Duration = Duration::from_millis(300);
 
-/// Cores' worth of work of others that shows in timings.
+/// The load by others, in cores, that affects timings.
 const NOTABLE: f64 = 0.1;
 
-/// The part of the time of all cores above which others show in more than single timings, which a
-/// lower quartile leaves out.
+/// The load by others, as a part of the time of all cores, above which more than single timings are
+/// affected. A lower quartile then no longer removes the effect.
 const TOO_BUSY: f64 = 0.25;
 
-/// Free cores for each node that could have one; with fewer, samples tell more of other programs
-/// than of the task.
+/// The free cores for each node that could have one. With fewer, samples depend more on other
+/// programs than on the task.
 const ENOUGH: f64 = 0.25;
 
-/// What is to be said before measuring on so many nodes, of which others use this part of the
-/// machine's time.
+/// The remarks before measuring on this number of nodes. `others`: the part of the time of all
+/// cores that other programs use.
 fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
     let mut text = String::new();
     if nodes > cores {
@@ -57,7 +57,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Says on stderr what disturbs a run on this machine; nothing where time is simulated.
+/// Prints on stderr what disturbs a run on this machine; nothing if time is simulated.
 pub(super) fn announce(on: &On, nodes: usize) {
     if matches!(on, On::Sim { .. }) {
         return;
@@ -72,8 +72,8 @@ pub(super) fn announce(on: &On, nodes: usize) {
     }
 }
 
-/// The part of the time of all cores that went to other programs just now; `None` where the system
-/// does not say.
+/// The present load by other programs, as a part of the time of all cores; `None` if the system
+/// does not report it.
 fn load() -> Option<f64> {
     let stat = || std::fs::read_to_string("/proc/stat").ok();
     let before = stat()?;
@@ -82,14 +82,14 @@ fn load() -> Option<f64> {
     Some(busy / total)
 }
 
-/// What other programs do on this machine while this one and those that it starts measure.
+/// Observes the load by other programs during a measurement by this program and its children.
 pub struct Watch {
-    /// `/proc/stat` and `/proc/self/stat` at the beginning.
+    /// The texts of `/proc/stat` and `/proc/self/stat` at the beginning.
     before: Option<(String, String)>,
 }
 
 impl Watch {
-    /// Begins to watch.
+    /// Begins the observation.
     #[must_use]
     pub fn start() -> Self {
         Self { before: Self::read() }
@@ -100,15 +100,15 @@ impl Watch {
         read("/proc/stat").zip(read("/proc/self/stat"))
     }
 
-    /// How many cores others have kept busy on average since the beginning, where that was so much
-    /// that samples cannot tell what a quiet machine would take; `None` where time is simulated.
-    /// Programs that were started here must have ended.
+    /// The mean number of cores kept busy by other programs since the beginning, if so high that
+    /// the samples do not show the times of a quiet machine; `None` also if time is simulated.
+    /// Programs started by this one must have ended.
     pub(super) fn busy(&self, on: &On, nodes: usize) -> Option<f64> {
         let others = self.others().filter(|others| *others >= TOO_BUSY && !matches!(on, On::Sim { .. }))?;
         disturbed(nodes, cores(), others).map(|_| others * cores() as f64)
     }
 
-    /// The part of the time of all cores that went to others since the beginning.
+    /// The part of the time of all cores that other programs used since the beginning.
     fn others(&self) -> Option<f64> {
         let (before, after) = (self.before.as_ref()?, Self::read()?);
         let (busy, total) = passed(&before.0, &after.0)?;
@@ -116,16 +116,16 @@ impl Watch {
         Some((busy - own).max(0.0) / total)
     }
 
-    /// In words, what others have done since the beginning, if the nodes can have noticed: the
-    /// number of cores that they kept busy on average, and by how much the nodes' share of the
-    /// machine was less for it. Programs that were started here must have ended.
+    /// If other programs can have slowed the nodes since the beginning: as text, the mean number of
+    /// cores that they kept busy, and by what share they reduced the nodes' part of the machine.
+    /// Programs started by this one must have ended.
     #[must_use]
     pub fn disturbed(&self, nodes: usize) -> Option<(String, f64)> {
         disturbed(nodes, cores(), self.others()?)
     }
 }
 
-/// As [`Watch::disturbed`], where others had this part of the time of all cores.
+/// The same as [`Watch::disturbed`], for this part of the time of all cores.
 fn disturbed(nodes: usize, cores: usize, others: f64) -> Option<(String, f64)> {
     let busy = others * cores as f64;
     let free = cores as f64 - busy;
@@ -135,22 +135,25 @@ fn disturbed(nodes: usize, cores: usize, others: f64) -> Option<(String, f64)> {
     })
 }
 
-/// The ticks that a program and those that it has waited for have used, by its `/proc/self/stat`.
+/// The clock ticks of a process and of the children that it has waited for, from its
+/// `/proc/self/stat`.
 fn own(stat: &str) -> Option<f64> {
-    // The second field is the program's name in parentheses, and may hold anything.
+    // The second field is the program's name in parentheses, which may contain spaces and
+    // parentheses.
     let (_, rest) = stat.rsplit_once(')')?;
-    // utime, stime, cutime and cstime are the fields 14 to 17.
+    // The fields 14 to 17 are utime, stime, cutime and cstime.
     let ticks: Vec<f64> =
         rest.split_whitespace().skip(11).take(4).map_while(|word| word.parse().ok()).collect();
     (ticks.len() == 4).then(|| ticks.iter().sum())
 }
 
-/// The busy ticks between two texts of `/proc/stat` and all of them, of all cores together. Busy is
-/// all but idle and waiting for a disk; what the host of a virtual machine has taken (steal), too.
+/// The busy ticks and all ticks of all cores between two texts of `/proc/stat`. Busy is all but
+/// idle and waiting for a disk; it includes the time taken by the host of a virtual machine
+/// (steal).
 fn passed(before: &str, after: &str) -> Option<(f64, f64)> {
     let times = |text: &str| -> Option<Vec<f64>> {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        // What guests use is counted among user and nice already.
+        // The time of guests is already counted in user and nice.
         line.split_whitespace().take(8).map(|word| word.parse().ok()).collect()
     };
     let (before, after) = (times(before)?, times(after)?);
@@ -196,7 +199,8 @@ mod tests {
         assert!(disturbed(4, 2, 1.0).unwrap().1.is_finite());
     }
 
-    /// This program's own work is not that of others, even where it fills all cores.
+    /// The work of this program's own children is not that of others, even if it keeps all cores
+    /// busy.
     #[test]
     fn what_is_waited_for_is_ones_own() {
         let Some((before, _)) = Watch::read() else { return };

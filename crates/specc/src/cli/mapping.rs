@@ -1,4 +1,4 @@
-//! `specc map`: who wins where, by the places where the choice changes, or as a grid.
+//! `specc map`: the fastest candidates, as crossings or as a grid.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::map;
 pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
     let MapOf { library, inputs, nodes, by, grid, json } = asked;
     let set = read(path)?;
-    // Where the library is left out its place is that of an input.
+    // If the library is omitted, its argument holds an input.
     let mut inputs = inputs.clone();
     let library = library.as_deref().filter(|text| match text.parse::<Binding>() {
         Ok(binding) => {

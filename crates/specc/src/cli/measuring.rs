@@ -1,4 +1,4 @@
-//! Measuring: the profiling program written, built, and run as often as it takes.
+//! Measuring: writes and builds the profiling program, and runs it as often as needed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
 
-/// Relative noise of a sample that more time need not lower.
+/// Relative noise of a sample below which more time is not advised.
 const NOTABLE: f64 = 0.01;
 
-/// What was timed to judge choices, beside the samples.
+/// The file of timed decisions, beside the samples.
 pub(super) const DECISIONS: &str = "decisions.txt";
 const DECISIONS_PLAN: &str = "decisions-plan.txt";
 
@@ -33,14 +33,13 @@ pub struct Campaign<'a> {
     options: drive::RunOptions,
 }
 
-/// On how many nodes a spec is measured where nobody says: one, unless its work or its choices
-/// depend on the nodes.
+/// The default number of nodes of a spec: one, unless its work or its choices depend on the nodes.
 pub(super) fn nodes_of(spec: &CheckedSpec) -> usize {
     if spec.uses_nodes() { machine::cores() } else { 1 }
 }
 
 impl Target {
-    /// The target with the number of nodes of these models, where none was named.
+    /// The target with the number of nodes of these models, unless it names one.
     pub(super) fn like(&self, set: &ModelSet) -> Self {
         let on = self.on.split([':', ',']).next();
         let known = set
@@ -58,7 +57,7 @@ impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
     ///
     /// # Errors
-    /// The target is none, the spec cannot be measured on it, or the program cannot be built.
+    /// The target is invalid, the spec cannot be measured on it, or the program cannot be built.
     pub fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
         let options = drive::RunOptions {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
@@ -76,7 +75,7 @@ impl<'a> Campaign<'a> {
         if target.points.is_none() {
             points::measurable(spec, platform.clone()).map_err(Failure::Fault)?;
         }
-        // What the machine does not tell is said before anything is built.
+        // A number that the machine lacks is reported before anything is built.
         points::spaces(spec, platform).map_err(Failure::Fault)?;
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
         let emitted =
@@ -85,27 +84,27 @@ impl<'a> Campaign<'a> {
         Ok(Self { spec, seed: target.seed, emitted, program, options })
     }
 
-    /// Where it runs.
+    /// The site of the runs.
     pub(super) fn site(&self) -> Site {
         self.options.on.platform(self.options.nodes).into()
     }
 
-    /// Measuring a point ends at this precision, or after so many timings.
+    /// Sets the precision at which the timing of a point ends, and the most timings.
     pub fn until(&mut self, precision: f64, most: usize) {
         (self.options.precision, self.options.most) = (Some(precision), Some(most));
     }
 
-    /// Names what the runs that follow are parts of, such as `launch 2 of 6`.
+    /// Sets a label for the runs that follow, such as `launch 2 of 6`.
     pub fn part(&mut self, part: String) {
         self.options.part = Some(part);
     }
 
-    /// Which text of the spec it was made from.
+    /// The identity of the spec's text.
     pub(super) fn spec(&self) -> &strata_model::SpecId {
         &self.emitted.spec
     }
 
-    /// Measures the points of the spec's loops; the path of the samples.
+    /// Measures the points of the spec's loops; returns the path of the samples.
     pub(super) fn loops(&self) -> Result<PathBuf, Failure> {
         if self.options.resume {
             self.take_up()?;
@@ -126,7 +125,7 @@ impl<'a> Campaign<'a> {
         Ok(path)
     }
 
-    /// Makes complete samples of an earlier run the journal to go on with.
+    /// Makes complete samples of an earlier run the journal that this run continues.
     fn take_up(&self) -> Result<(), Failure> {
         let partial = self.partial();
         if !partial.exists() && self.options.output.exists() {
@@ -135,8 +134,8 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Measures these points of the models that have some, for at most `seconds`. `more`: samples
-    /// that lie in the folder are kept as far as their points are among these.
+    /// Measures these points, for at most `seconds`. With `more`, samples in the folder are kept if
+    /// their points are among these.
     ///
     /// # Errors
     /// A file cannot be written, or the program fails.
@@ -157,9 +156,9 @@ impl<'a> Campaign<'a> {
         self.run(&points, &options)
     }
 
-    /// Measures what the choices of the libraries of `set` lose, for at most `seconds`, and writes it
-    /// into the set; with `adopt` the incumbents, too, by which they lose less. Returns what each
-    /// choice lost.
+    /// Measures the loss of the libraries' choices by `set`, for at most `seconds`, and writes it
+    /// into the set; with `adopt` also the incumbents that lower it. Returns the loss of each
+    /// choice.
     pub(super) fn decide(
         &self,
         set: &mut ModelSet,
@@ -170,8 +169,8 @@ impl<'a> Campaign<'a> {
         Ok(timed.map_or(Vec::new(), |(decisions, times)| decisions.judge(set, &times, adopt)))
     }
 
-    /// Times so many decisions of each library of `set`, for at most `seconds`; `None` where there
-    /// is nothing to decide.
+    /// Times up to this many decisions of each library of `set`, for at most `seconds`; `None` if
+    /// there are no decisions.
     pub(super) fn time_decisions(
         &self,
         set: &ModelSet,
@@ -201,8 +200,8 @@ impl<'a> Campaign<'a> {
         Ok(Some((decisions, times)))
     }
 
-    /// The points of an earlier run with this spec in the same folder: those that were planned and
-    /// those that were measured.
+    /// The points of an earlier run with this spec in the same folder, planned ones and measured
+    /// ones.
     #[must_use]
     pub fn earlier(&self) -> Points {
         let mut points = Points::default();
@@ -212,7 +211,7 @@ impl<'a> Campaign<'a> {
         {
             join(&mut points, &planned);
         }
-        // What cannot be read here the program refuses to go on with, and says why.
+        // If a file is unreadable here, the program will report it and stop.
         for path in [self.partial(), self.options.output.clone()] {
             if let Ok(read) =
                 Samples::parse_partial(&fs::read_to_string(&path).unwrap_or_default(), "samples")
@@ -250,15 +249,15 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// Writes into samples how many cores other programs kept busy meanwhile, below the first line.
+/// Inserts the number of cores kept busy by other programs after the first line of samples.
 fn mark_busy(path: &Path, cores: f64) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
     let (first, rest) = text.split_at(text.find('\n').map_or(text.len(), |end| end + 1));
-    // A run that goes on with an earlier one's samples keeps the worst of both.
+    // If the run continued an earlier one, the reader takes the higher of the two numbers.
     write(path, &format!("{first}busy {cores:.1}\n{rest}"))
 }
 
-/// Writes a text under a temporary name, which is then renamed.
+/// Writes a text to a temporary file, then renames that.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -266,11 +265,13 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
 }
 
-/// What measures on one number of nodes, into a folder: the samples, and by what they were taken.
+/// Measures on one number of nodes into a folder; returns the path of the samples, and the
+/// campaign.
 type Measure<'m, 'a> = &'m dyn Fn(&Target, &Path) -> Result<(PathBuf, Campaign<'a>), Failure>;
 
-/// Calls `measure` for each number of nodes, of several in a folder of its own and with its share
-/// of the budget; the path of all samples together, and the campaign where there was one alone.
+/// Calls `measure` for each number of nodes; with several, each has its own folder and an equal
+/// part of the budget. Returns the path of all samples together, and the campaign if there was only
+/// one.
 pub(super) fn on_each<'a>(
     target: &Target,
     output: &Path,
@@ -304,7 +305,7 @@ pub(super) fn on_each<'a>(
     Ok((path, None))
 }
 
-/// `specc profile` and the first part of `specc calibrate`: the path of the samples.
+/// `specc profile` and the first part of `specc calibrate`: returns the path of the samples.
 pub(super) fn measure<'a>(
     spec: &'a CheckedSpec,
     target: &Target,
@@ -321,8 +322,8 @@ pub(super) fn measure<'a>(
     Ok((path, campaign))
 }
 
-/// Judges the choices of `set` by the decisions that an earlier calibration has timed, if they lie
-/// beside its samples: `specc fit` would lose an incumbent without them.
+/// Judges the choices of `set` by the timed decisions of an earlier calibration, if they lie beside
+/// its samples. Without them `specc fit` would lose an incumbent.
 pub(super) fn judge_by_earlier(
     spec: &CheckedSpec,
     samples: &Path,
@@ -344,8 +345,8 @@ pub(super) fn judge_by_earlier(
     Ok(decisions.judge(set, &times, true))
 }
 
-/// In a sentence, how to go on where the budget was too short for all planned points; `None` where
-/// it was not.
+/// A sentence on how to continue if the budget was too short for all planned points; `None` if it
+/// was not.
 #[must_use]
 pub fn longer(target: &Target, output: &Path) -> Option<String> {
     let folders = match target.nodes.iter().collect::<BTreeSet<_>>() {
@@ -362,7 +363,7 @@ pub fn longer(target: &Target, output: &Path) -> Option<String> {
         measured += samples.models.iter().map(|model| model.rows.len()).sum::<usize>();
     }
     let budget = target.budget.as_secs_f64();
-    // What was left out costs more than what was measured: cheap points go first.
+    // The points left out cost more than those measured, because cheap points are measured first.
     let enough = (2.0 * budget * planned as f64 / measured.max(1) as f64).ceil();
     (measured < planned).then(|| {
         format!(
@@ -373,10 +374,10 @@ pub fn longer(target: &Target, output: &Path) -> Option<String> {
     })
 }
 
-/// How much more time would help the models of these samples, in a sentence; `None` where noise is
-/// not what limits them.
+/// A sentence on how much more time would help the models of these samples; `None` if noise does
+/// not limit them.
 ///
-/// Half widths go with one over the square root of the time, while all points take turns.
+/// The half widths fall as one over the square root of the time, as long as all points take turns.
 pub(super) fn more_time(samples: &Samples, set: &ModelSet) -> Option<String> {
     let noisy = |model: &&Model| model.noise.is_some_and(|noise| noise > model.own_error.max(NOTABLE));
     let most = set
@@ -398,7 +399,7 @@ pub(super) fn more_time(samples: &Samples, set: &ModelSet) -> Option<String> {
     })
 }
 
-/// What `--points` says.
+/// The points given by `--points`.
 pub(super) fn given(target: &Target) -> Result<Option<Points>, Failure> {
     let Some(path) = &target.points else { return Ok(None) };
     let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
@@ -409,7 +410,7 @@ pub(super) fn given(target: &Target) -> Result<Option<Points>, Failure> {
     Ok(Some(points))
 }
 
-/// Refuses points that are for another version of the spec.
+/// Refuses points for another version of the spec.
 pub(super) fn check(points: &Points, campaign: &Campaign<'_>) -> Result<(), Failure> {
     match &points.spec {
         Some(spec) if spec.sha256 != campaign.spec().sha256 => Err(Failure::Fault(format!(
@@ -420,7 +421,7 @@ pub(super) fn check(points: &Points, campaign: &Campaign<'_>) -> Result<(), Fail
     }
 }
 
-/// Adds points to points.
+/// Adds the points of `others` to `points`.
 pub fn join(points: &mut Points, others: &Points) {
     for model in others.models() {
         for at in &model.points {
@@ -429,7 +430,7 @@ pub fn join(points: &mut Points, others: &Points) {
     }
 }
 
-/// Where samples were taken, those of verification aside.
+/// The points of the samples, without those for verification.
 pub(super) fn measured(samples: &Samples) -> Points {
     let mut points = Points::default();
     for model in &samples.models {

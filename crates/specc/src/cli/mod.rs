@@ -36,7 +36,7 @@ pub use page::write_models;
 use args::{Cli, Command, PlatformCommand};
 use strata_screen::{Failure, print};
 
-/// Runs the command line of this process and gives its exit status.
+/// Runs the command line of this process and returns its exit status.
 pub fn run() -> ExitCode {
     let cli = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|error| error.exit());
     let Some(command) = cli.command else {
@@ -87,7 +87,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Runs the command line of this process as that of `cargo strata` and gives its exit status.
+/// Runs the command line of this process as `cargo strata` and returns its exit status.
 pub fn run_cargo() -> ExitCode {
     match package::run(package::Cargo::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,7 +95,7 @@ pub fn run_cargo() -> ExitCode {
     }
 }
 
-/// Where a command went that is a program of its own now.
+/// The error for a command that is now a separate program.
 fn moved(command: &str, package: &str, now: &str) -> Failure {
     Failure::Usage(format!(
         "`specc {command}` is `{now}` now, a program of its own: `cargo install --locked {package} --features \
@@ -110,7 +110,7 @@ fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     print(String::from_utf8_lossy(&script).trim_end())
 }
 
-/// `specc man`: a page of `specc`, and one of each of its commands.
+/// `specc man`: a manual page of `specc`, and one of each command.
 fn man_pages(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(help::command(), folder))

@@ -1,4 +1,4 @@
-//! Models for people: a line on all of them, a line each, and all about one.
+//! Models as text: a line on all of them, a line each, and the details of one.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use strata_screen::{
 
 use super::choosing;
 
-/// The verdicts from the best to the worst, as they are counted.
+/// The verdicts from the best to the worst, with their labels in counts.
 const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::Verified, "verified"),
     (Verdict::WithinNoise, "within noise"),
@@ -19,11 +19,11 @@ const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::Failed, "failed"),
 ];
 
-/// How many models that are not verified are named.
+/// The most models named as not verified.
 const NAMED: usize = 3;
 
-/// `3 models: 2 verified, 1 within noise (Radix 8.5 %; why: specc show models.toml Radix)`. `file`:
-/// where the set lies.
+/// A line on all models: `3 models: 2 verified, 1 within noise (Radix 8.5 %; why: specc show
+/// models.toml Radix)`. `file`: the path of the set.
 pub(super) fn summary(set: &ModelSet, file: Option<&Path>) -> String {
     let fitted = || set.models.iter().filter(|model| model.kind == Kind::Fitted);
     let mut counts = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn summary(set: &ModelSet, file: Option<&Path>) -> String {
 
 /// A line a model: its name, verdict, error on held-out samples, and number of samples.
 pub(super) fn lines(set: &ModelSet, width: usize) -> String {
-    // Of a bound it is no error that samples lie below.
+    // For an upper bound, a distance to the samples below it is not an error.
     let bounds = set.models.iter().any(|model| model.bound.is_some());
     let held_out = if bounds { "held-out" } else { "held-out error" };
     let mut rows =
@@ -115,7 +115,7 @@ pub(super) fn show(path: &Path, name: Option<&str>) -> Result<(), Failure> {
     print(all_about(model, &resolved, width))
 }
 
-/// A model as a sum, a line a term, and what is known about it.
+/// A model as a sum, one term a line, with its verification and other facts.
 fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
     let inputs: Vec<&str> = model.inputs.iter().map(|input| input.name.as_str()).collect();
     let mut text = wrapped(&head(model, &inputs.join(", ")), width, "    ");
@@ -145,7 +145,7 @@ fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
             add("R²", &format!("{:.4}", model.r2));
             add("MRE fit", &format!("{} of {}", percentage(model.mre_fit), samples(model.samples)));
             add("MRE verify", &verification(model));
-            // What a bound is off from the mean is no error of it.
+            // The distance of a bound from the mean is not an error.
             if let Some(noise) = model.noise.filter(|_| model.bound.is_none()) {
                 let own = percentage(model.own_error);
                 add(
@@ -166,17 +166,18 @@ fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
     text
 }
 
-/// `Radix(keys, bits) =`, with the unit unless it is seconds; `≤` for a bound.
+/// The left side of the equation: `Radix(keys, bits) =`, with the unit unless it is seconds; `≤`
+/// for a bound.
 fn head(model: &Model, inputs: &str) -> String {
     let unit = if model.unit.is_seconds() { String::new() } else { format!(" in {}", model.unit) };
     let relation = if model.bound.is_some() { "≤" } else { "=" };
     format!("{}({inputs}){unit} {relation}", model.name)
 }
 
-/// The columns of the labels of [`all_about`].
+/// The width of the labels of [`all_about`], in columns.
 const LABEL: usize = 12;
 
-/// `MODEL: reason`, or the first alone.
+/// The text `MODEL: reason`, or only the name if there is no reason.
 fn if_any(what: &str, reason: &str) -> String {
     if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
 }
@@ -189,7 +190,7 @@ fn percentage(fraction: f64) -> String {
     format!("{:.2} %", 100.0 * fraction)
 }
 
-/// The error on samples that took no part in the fit, and how it is spread.
+/// The error on held-out samples, and its distribution.
 fn verification(model: &Model) -> String {
     let Some(error) = model.mre_verify else { return "nothing was held out".to_owned() };
     let mut text = format!("{} of {} held out", percentage(error), samples(model.verify_samples));
@@ -207,7 +208,7 @@ fn verification(model: &Model) -> String {
     text
 }
 
-/// The kept terms with their coefficients and the half widths of these, a line each.
+/// The kept terms with their coefficients and the half widths of these, one term a line.
 fn equation(model: &Model) -> Vec<String> {
     let kept: Vec<&Term> = model.terms.iter().filter(|term| term.relevant).collect();
     let mut lines = Vec::new();

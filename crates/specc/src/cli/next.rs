@@ -1,4 +1,4 @@
-//! What to do with models that have just been written.
+//! The next steps after models are written.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use strata_screen::{columns_of, wrapped};
 
 use crate::competition::Competition;
 
-/// The next steps with the models in `folder`: a line each, or several where that would be too
-/// wide. `read_at_start`: whether programs read them when they start; others compile them in.
+/// The next steps with the models in `folder`, one a line, or wrapped if too wide. `read_at_start`:
+/// whether programs read the models when they start; otherwise they compile them in.
 pub(super) fn steps(set: &ModelSet, folder: &Path, read_at_start: bool, width: usize) -> String {
     let folder = nearest(folder);
     let models = folder.join("models.toml");
@@ -42,12 +42,12 @@ pub(super) fn steps(set: &ModelSet, folder: &Path, read_at_start: bool, width: u
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A command on several lines, as a shell takes it.
+/// A command wrapped over several lines for a shell.
 fn continued(command: &str, width: usize) -> String {
     wrapped(&format!("        {command}"), width.saturating_sub(2), "  ").replace('\n', " \\\n")
 }
 
-/// The shorter of a path and the way to it from here.
+/// The shorter of the path and the path relative to the current folder.
 fn nearest(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     let relative = here.filter(|_| path.is_absolute()).and_then(|here| pathdiff::diff_paths(path, here));
@@ -57,7 +57,7 @@ fn nearest(path: &Path) -> PathBuf {
     }
 }
 
-/// ` keys=2896 width=16`: inputs in the middle of their ranges.
+/// The inputs in the middle of their ranges, as arguments: ` keys=2896 width=16`.
 fn middle(competition: &Competition) -> String {
     let value = |input: usize| {
         let (low, high) = competition.range(input);

@@ -1,5 +1,5 @@
-//! `cargo strata`: the commands of `specc` for the cargo package that one stands in, with its
-//! specs, and with `target/strata` as the folder for what comes of them.
+//! `cargo strata`: the commands of `specc` for the cargo package of the current folder, with its
+//! specs, and with `target/strata` as the output folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -183,7 +183,7 @@ fn make(new: &New) -> Result<(), Failure> {
         .status()
         .map_err(|error| Failure::Machine(format!("cannot start cargo: {error}")))?;
     if !ended.success() {
-        // It has said why.
+        // Cargo has printed the error.
         return Err(Failure::Stage(2, String::new()));
     }
     let name = new.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -212,8 +212,8 @@ fn make(new: &New) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the new package has Strata from: what is asked for, else the sources in `built_from`, of
-/// which this program was built, else the registry.
+/// The dependency of the new package on Strata: the one requested, else the sources in
+/// `built_from`, from which this program was built, else the registry.
 fn source(new: &New, built_from: &Path) -> Result<String, Failure> {
     if let Some(url) = &new.git {
         return Ok(format!("git = {}", toml_string(url)));
@@ -228,7 +228,7 @@ fn source(new: &New, built_from: &Path) -> Result<String, Failure> {
         let why = format!("{} is not there; name the folder of a clone of Strata", folder.display());
         return Err(Failure::Usage(why));
     }
-    // Sources of a registry lie in a folder with their version.
+    // Sources from a registry are in a folder whose name has their version.
     if built_from.file_name().is_some_and(|name| name == env!("CARGO_PKG_NAME")) {
         return Err(Failure::Usage(format!(
             "this program was built from {}, which is no longer there; say where Strata is now: \
@@ -241,17 +241,17 @@ fn source(new: &New, built_from: &Path) -> Result<String, Failure> {
     Ok(format!("version = {}", toml_string(env!("CARGO_PKG_VERSION"))))
 }
 
-/// The package that we are called in.
+/// The package of the current folder.
 fn package() -> Result<Workspace, Failure> {
     Ok(Workspace::containing(Path::new("any.spec"), &[])?)
 }
 
-/// The folder of its specs.
+/// The folder of this package's specs.
 fn own_specs() -> Result<PathBuf, Failure> {
     specs_in(package()?.folder())
 }
 
-/// The folder of the specs of the package in a folder.
+/// The folder of the specs of the package in `package`.
 pub(super) fn specs_in(package: &Path) -> Result<PathBuf, Failure> {
     let holds = |folder: &Path| {
         let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -271,7 +271,7 @@ pub(super) fn specs_in(package: &Path) -> Result<PathBuf, Failure> {
         })
 }
 
-/// Where calibrations of the package are kept.
+/// The output folder of the package's calibrations.
 fn folder() -> Result<PathBuf, Failure> {
     let package = package()?;
     let name = package.folder().file_name().unwrap_or_default().to_owned();

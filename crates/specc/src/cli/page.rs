@@ -1,4 +1,4 @@
-//! What is written of a fit: the models, their residuals, and the report with all that it shows.
+//! The files of a fit: the models, their residuals, and the report.
 
 use std::fs;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
 use crate::{curves, map};
 
-/// So many samples that would help are named.
+/// The most samples that the report advises.
 const NAMED: usize = 3;
 
-/// Writes what came of a fit: the models as TOML and as Rust, the report, the residuals. What
-/// choices lost and the spec, if there is one, make the report fuller.
+/// Writes the files of a fit: the models as TOML and as Rust, the report, and the residuals. The
+/// report includes the losses of choices, and the parts that need the spec if there is one.
 ///
 /// # Errors
 /// A file cannot be written, or the models cannot be emitted.
@@ -55,8 +55,8 @@ pub fn write_models(
     write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }
 
-/// The map of a library with its crossings. Libraries of more than two inputs need `specc map` with
-/// the others held fixed.
+/// The map of a library with its crossings; `None` for a library of more than two inputs, for which
+/// `specc map` can hold the others fixed.
 fn marked(competition: &Competition) -> Option<Map> {
     let mut map = map::compute(competition, &[]).ok()?;
     if let Ok(crossings) = crossings::compute(competition, &[], Some(&map.x.name)) {
@@ -65,7 +65,8 @@ fn marked(competition: &Competition) -> Option<Map> {
     Some(map)
 }
 
-/// Where the choices of a library are not sure, and, by its spec, what would make them surer.
+/// The ranges in which the choices of a library are unsure and, with the spec, the samples that
+/// would help.
 fn help(
     competition: &Competition,
     fitting: &Fitting,

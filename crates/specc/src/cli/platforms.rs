@@ -1,4 +1,4 @@
-//! Commands that look at simulated machines: `platform list`, `check` and `show`.
+//! Commands about simulated machines: `platform list`, `check` and `show`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn failure(error: MachineError) -> Failure {
     }
 }
 
-/// Faults as errors that can be drawn.
+/// Converts faults to errors that are printed with their source.
 fn drawn(faults: Faults) -> Vec<CheckError> {
     let source = Arc::new(NamedSource::new(faults.file, faults.text));
     let one = |fault: strata_sim::platform::Fault| {
@@ -76,7 +76,7 @@ pub(super) fn show(name_or_path: &str, nodes: usize, as_json: bool) -> Result<()
     print(figures_table(&platform, &figures))
 }
 
-/// The costs in the order of the file, by the names of its keys.
+/// The costs in the order of the file, each with its key.
 fn costs(platform: &SimulatedMachine) -> Vec<(String, Time)> {
     let costs = &platform.interface;
     let mut all: Vec<(String, Time)> = [
@@ -180,14 +180,14 @@ fn cycles(platform: &SimulatedMachine, time: Time) -> String {
     round(time.seconds() * platform.cpu.frequency)
 }
 
-/// Four significant digits, or all before the point, without zeros at the end.
+/// A number with four significant digits, or all before the point, without trailing zeros.
 fn round(value: f64) -> String {
     let before = if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
     let text = format!("{value:.*}", 4usize.saturating_sub(before));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A topology in words, after "a ".
+/// The text of a topology, to follow "a ".
 fn topology_text(topology: &Topology) -> String {
     let list = |counts: &[usize], between: &str| {
         counts.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)

@@ -1,4 +1,4 @@
-//! `specc advise` and `specc calibrate --refine`: which samples help most, and taking them.
+//! `specc advise` and `specc calibrate --refine`: the most useful samples, and measuring them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     if args.json { print(advice_json(&advice)) } else { print(tables::advice_table(&advice, width())) }
 }
 
-/// What was named; where nothing is, all libraries, or all models where there is none.
+/// The named targets; without names all libraries or, if there is none, all models.
 fn targets(set: &ModelSet, named: &[String], path: &Path) -> Result<Vec<Target>, Failure> {
     if named.is_empty() {
         let libraries: Vec<Target> = set.libraries.iter().map(|l| Target::Library(l.name.clone())).collect();
@@ -100,7 +100,7 @@ fn advice_json(advice: &Advice) -> Value {
     })
 }
 
-/// The first part of `specc calibrate --refine`: the path of the samples.
+/// The first part of `specc calibrate --refine`: returns the path of the samples.
 pub(super) fn refine<'a>(
     spec: &'a CheckedSpec,
     target: &On,
@@ -131,7 +131,7 @@ pub(super) fn refine<'a>(
         spec,
         more: target.resume,
         known: earlier.len(),
-        // Each sample gets the time that it would get if all the loops were measured.
+        // Each sample has the time that it would have if all points of the loops were measured.
         share: budget / (loops + verify).max(1) as f64,
         verify,
         left: budget,
@@ -154,26 +154,26 @@ pub(super) fn refine<'a>(
     Ok((path, campaign))
 }
 
-/// The share of the budget that the first round may use.
+/// The part of the budget for the first round.
 const PILOT: f64 = 0.25;
 
-/// The machine that is really there.
+/// The real machine.
 struct Real<'a> {
     campaign: &'a Campaign<'a>,
     spec: &'a CheckedSpec,
-    /// Whether samples in the folder are gone on from.
+    /// Whether samples in the folder are kept and continued.
     more: bool,
-    /// How many points an earlier run has measured, or was about to.
+    /// The number of points that an earlier run has measured or planned.
     known: usize,
-    /// Seconds for one sample.
+    /// The seconds for one sample.
     share: f64,
-    /// Samples for verification, which the first round takes too.
+    /// The number of verification samples, which the first round measures too.
     verify: usize,
-    /// Seconds left.
+    /// The seconds left.
     left: f64,
     samples: Option<PathBuf>,
     interrupt: Interrupt,
-    /// How often somebody had asked us to stop when it began.
+    /// The number of interrupts when the refinement began.
     interrupts: usize,
 }
 
@@ -181,7 +181,8 @@ impl Machine for Real<'_> {
     type Error = Failure;
 
     fn measure(&mut self, points: &Points, new: usize) -> Result<Option<Samples>, Failure> {
-        // While a program runs it is told itself; in between nobody else listens.
+        // A running program handles an interrupt itself; between two programs only this test sees
+        // it.
         if self.interrupt.count() > self.interrupts {
             return Err(Failure::Stage(
                 130,
@@ -190,7 +191,7 @@ impl Machine for Real<'_> {
         }
         let mut seconds = self.share * (new.saturating_sub(self.known) + self.verify) as f64;
         if self.verify > 0 && self.known == 0 {
-            // The first points lie at the ends of the loops, where samples take longest.
+            // The first points lie at the ends of the loops, where samples take the most time.
             seconds = seconds.max(PILOT * self.left);
         }
         let seconds = seconds.min(self.left);
@@ -206,7 +207,8 @@ impl Machine for Real<'_> {
         let samples =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
         self.samples = Some(path);
-        // Further samples would not tell what a quiet machine takes.
+        // The load by other programs is cleared here: further samples cannot lower the uncertainty
+        // that it adds.
         Ok(Some(Samples { busy: 0.0, ..samples }))
     }
 

@@ -17,22 +17,23 @@ use crate::emit::{self, Workspace};
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 
-/// Each side is measured so often: what slows the machine for a while slows both sides.
+/// The number of measurements of each side in turns, so that a slow period of the machine affects
+/// both sides.
 const TURNS: u32 = 3;
 
-/// One side: a folder with the package as it was.
+/// One side: a folder with the package at a revision.
 struct Side {
-    /// How messages name it.
+    /// Its name in messages.
     name: String,
-    /// Where the package lies.
+    /// The folder of the package.
     package: PathBuf,
-    /// Where what is measured is kept.
+    /// The folder of its measurements.
     output: PathBuf,
-    /// Removed when this is dropped.
+    /// The checkout, removed on drop.
     _tree: Option<Worktree>,
 }
 
-/// A checkout of a revision beside the repository's own, removed when this is dropped.
+/// A checkout of a revision outside the repository's working folder, removed on drop.
 struct Worktree {
     repository: PathBuf,
     folder: PathBuf,
@@ -40,7 +41,7 @@ struct Worktree {
 
 impl Drop for Worktree {
     fn drop(&mut self) {
-        // What is left after a failure is removed before the next checkout.
+        // If this fails, the folder is removed before the next checkout.
         let _removed = git(&self.repository, &["worktree", "remove", "--force"], &[&self.folder]);
     }
 }
@@ -63,7 +64,7 @@ pub(super) fn compare(
     if let [Ok(one), Ok(other)] = &folders
         && one == other
     {
-        // Cargo takes packages of one name and version there as one.
+        // Cargo would take two packages of one name and version in this folder as the same.
         return Err(Failure::Usage(format!(
             "both sides would be built in {}: leave CARGO_TARGET_DIR and `build.target-dir` unset, and name \
              different folders",
@@ -74,7 +75,7 @@ pub(super) fn compare(
     let specs = [old?, new?];
     for turn in 1..=TURNS {
         tell!("turn {turn} of {TURNS}");
-        // Neither side is always the first.
+        // The sides take turns at going first.
         let order = if turn % 2 == 1 { [0, 1] } else { [1, 0] };
         for side in order {
             sides[side].measure(&specs[side], target, turn)?;
@@ -105,7 +106,7 @@ impl Side {
         fs::create_dir_all(output).map_err(|error| Failure::file(output, error))?;
         let output = output.canonicalize().map_err(|error| Failure::file(output, error))?;
         let folder = output.join("tree");
-        // Of a run that was killed.
+        // A killed run may have left one.
         let _removed = git(&repository, &["worktree", "remove", "--force"], &[&folder]);
         git(
             &repository,
@@ -135,7 +136,7 @@ impl Side {
         measuring::measure(spec, &target, &self.turn(turn)).map(drop)
     }
 
-    /// All turns together, with the models that are fitted to them.
+    /// Joins the samples of all turns, and fits models to them.
     fn run(&self, spec: &CheckedSpec, target: &Target) -> Result<Run, Failure> {
         let mut samples = Samples::default();
         for turn in 1..=TURNS {
@@ -155,12 +156,12 @@ impl Side {
     }
 }
 
-/// The folder in which a package is built.
+/// The target folder of a package's build.
 fn target_of(package: &Path) -> Result<PathBuf, Failure> {
     Ok(Workspace::containing(&package.join("any.spec"), &[])?.target().to_owned())
 }
 
-/// What git prints, in `folder`.
+/// Runs git in `folder`; returns its output.
 fn git(folder: &Path, words: &[&str], paths: &[&Path]) -> Result<String, Failure> {
     let output = Process::new("git")
         .current_dir(folder)

@@ -1,4 +1,4 @@
-//! Loading spec files, and the commands that need nothing else: `check` and `fmt`.
+//! Loading spec files, and the commands that need only these: `check` and `fmt`.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ impl From<CheckErrors> for Failure {
     }
 }
 
-/// Reads and checks files and folders of them, together.
+/// Reads and checks spec files, and folders of them, together.
 pub(super) fn load(paths: &[PathBuf]) -> Result<CheckedSpec, Failure> {
     Ok(lang::load_paths(paths)?)
 }

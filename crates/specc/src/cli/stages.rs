@@ -114,7 +114,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
     if *install {
-        // What would be refused after the measuring is refused before it.
+        // Errors that installing would meet after the measurement are found here.
         let usage = |why: &str| Err(Failure::Usage(format!("--install: {why}")));
         if target.on.starts_with("sim:") {
             return usage("programs on simulated machines read no cache; name the models with STRATA_MODELS");
@@ -163,10 +163,10 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     added.map_or(Ok(()), |tables| tables.add(&set))
 }
 
-/// The share of the budget that is kept for timing what choices lose.
+/// The part of the budget for timing decisions.
 const DECIDING: f64 = 0.3;
 
-/// Whether a program chooses by the spec at all.
+/// Whether the spec has a library with a choice to make.
 fn is_choosing(spec: &CheckedSpec) -> bool {
     let chosen = |library: &Library| {
         let values = library.candidates.iter().flat_map(|candidate| &candidate.parameters);
@@ -175,8 +175,8 @@ fn is_choosing(spec: &CheckedSpec) -> bool {
     spec.libraries.iter().any(chosen)
 }
 
-/// Measures what choices lose, after so many seconds of measuring, and writes it into the set; what
-/// each of them lost.
+/// Measures the loss of choices and writes it into the set, given the seconds spent on measuring so
+/// far; returns the loss of each choice.
 type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<Vec<Judged>, Failure>;
 
 /// `specc regret`.
@@ -208,19 +208,19 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
     print(blocks.collect::<Vec<_>>().join("\n\n"))
 }
 
-/// What is printed of a fit.
+/// The form in which a fit is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Screen {
-    /// The libraries, and a line a model.
+    /// The libraries, and one line for each model.
     Models,
-    /// The libraries, and a line on the models.
+    /// The libraries, and one line on all models.
     Decision,
-    /// All for programs.
+    /// The whole fit as JSON.
     Json,
 }
 
-/// Fits the samples, lets choices be judged, writes what comes of it to `output`, and prints it;
-/// the models.
+/// Fits the samples, judges the choices, writes the files to `output`, and prints the result;
+/// returns the models.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
@@ -256,9 +256,9 @@ fn finish(
     }
     let moments = samples.models.iter().flat_map(|model| &model.rows).flat_map(|row| &row.notes.timings);
     let took = start.elapsed();
-    // The models are there, whatever becomes of their judgement.
+    // An error of the judgement is reported later, so that the models are still written.
     let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
-    // Where nothing was fitted, earlier models stay.
+    // If nothing was fitted, earlier models are kept.
     let output = output.filter(|_| !fitting.set.models.is_empty() || fitting.failures.is_empty());
     if let Some(folder) = output {
         let judged = decided.as_ref().map_or(&[][..], Vec::as_slice);
@@ -277,7 +277,8 @@ fn finish(
     if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
         tell!("{advice}");
     }
-    // What `specc` measures has samples for verification; what others measured has them if asked.
+    // Samples from `specc` include some for verification; imported samples include them only with
+    // `--hold-out`.
     let nothing_held_out = samples.models.iter().flat_map(|m| &m.rows).all(|row| !row.verify);
     if samples.spec.is_none() && nothing_held_out && !fitting.set.models.is_empty() {
         tell!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
@@ -301,7 +302,7 @@ fn finish(
     }
 }
 
-/// Prints the decisions first, then how far the models can be trusted.
+/// Prints the decisions, then the trust in the models.
 fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), Failure> {
     let (set, width) = (&fitting.set, screen::width());
     if screen == Screen::Json {

@@ -1,4 +1,4 @@
-//! Tables that fit the screen: samples to take, and the grid of who wins where.
+//! Tables that fit the screen: advised samples, and the grid of the fastest candidates.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -8,7 +8,7 @@ use strata_screen::{columns_of, shortened, wrapped};
 
 use crate::advise::{Advice, Target, TargetLoss};
 
-/// A row a sample, the most useful first; then what all of them do for each target.
+/// One row for each sample, the most useful first, then the effect of all samples on each target.
 pub(super) fn advice_table(advice: &Advice, width: usize) -> String {
     let mut table = new(width);
     table.set_header(["model", "point", "expected loss before", "after", "cost"]);
@@ -40,17 +40,18 @@ pub(super) fn advice_table(advice: &Advice, width: usize) -> String {
     text
 }
 
-/// A small share, with as many digits as tell something.
+/// A small share with its significant digits.
 fn share(fraction: f64) -> String {
     let percent = 100.0 * fraction;
     if percent >= 1.0 { format!("{percent:.2} %") } else { format!("{percent:.4} %") }
 }
 
-/// The map as a table: a row a value of y, a column a value of x, in each cell the winner with its
-/// parameters. Of more columns than fit the screen it has some, evenly.
+/// The map as a table: a row for each value of y, a column for each value of x, and in each cell
+/// the fastest candidate with its parameters. If not all columns fit the screen, evenly spaced ones
+/// are shown.
 pub(super) fn map_table(map: &Map, width: usize) -> String {
     let columns = map.x.values.len();
-    // At least the ends of the range, however long their names are.
+    // The last attempt has only the ends of the range, and is used even if it is too wide.
     let tables = (1..=columns.max(1)).map(|step| grid(map, &every(columns, step), width));
     let fits = |table: &String| table.lines().all(|line| columns_of(line) <= width);
     let mut table = String::new();
@@ -74,11 +75,11 @@ pub(super) fn map_table(map: &Map, width: usize) -> String {
     format!("{head}\n{table}{legend}")
 }
 
-/// Every so many of these columns, and the last one.
+/// The columns at multiples of `step`, and the last one.
 fn every(columns: usize, step: usize) -> Vec<usize> {
     let mut some: Vec<usize> = (0..columns).step_by(step).collect();
     if let Some(last) = columns.checked_sub(1).filter(|last| some.last() != Some(last)) {
-        // In place of a neighbour that is nearer than the others are.
+        // The last column replaces its neighbour if that is nearer than half a step.
         if some.len() > 1 && last - some[some.len() - 1] < step.div_ceil(2) {
             some.pop();
         }
@@ -87,12 +88,12 @@ fn every(columns: usize, step: usize) -> Vec<usize> {
     some
 }
 
-/// The table of these columns; names are shortened that no table of three columns could have whole.
+/// The table of these columns. Names are shortened if a table of three columns could not hold them.
 fn grid(map: &Map, columns: &[usize], width: usize) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
     let longest = (width / 3).saturating_sub(4);
-    // A map over one input has a single row without a name.
+    // A map over one input has a single row, without a label.
     let one = map.y.name.is_empty();
     let corner = if one { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
     let labels = columns.iter().map(|x| Axis::label(map.x.values[*x]));
@@ -111,7 +112,7 @@ fn grid(map: &Map, columns: &[usize], width: usize) -> String {
     table.to_string()
 }
 
-/// An empty table that folds its cells where it would be wider than this.
+/// An empty table that wraps its cells to this width.
 pub(super) fn new(width: usize) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);

@@ -1,4 +1,4 @@
-//! Values of the command line and how they read.
+//! Parsers of command line values.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use strata_model::expr::is_name;
 use strata_model::{Seconds, Unit};
 
-/// An input and its value, `keys=1000`.
+/// An input with its value, `keys=1000`.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     /// The input's name.
@@ -33,7 +33,7 @@ impl FromStr for Binding {
 /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The text is not a time above zero.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let time: Seconds = text.parse()?;
     match Duration::try_from_secs_f64(time.get()) {
@@ -48,7 +48,7 @@ pub fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=4096)
 }
 
-/// Takes what a name in C may begin with.
+/// Accepts a valid beginning of a name in C.
 pub(super) fn prefix(text: &str) -> Result<String, String> {
     if is_name(text) && !text.starts_with('_') {
         Ok(text.to_owned())
@@ -60,7 +60,7 @@ pub(super) fn prefix(text: &str) -> Result<String, String> {
 /// Reads `0.2%` as a fraction.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The text is not a percentage above 0 % and up to 100 %.
 pub fn percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
     match number {
@@ -69,12 +69,12 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The unit of prices: a unit of time, which is that much of a second, or any other.
+/// The unit of prices: a unit of time, with its known factor to seconds, or any other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceUnit {
     /// Its name.
     pub unit: Unit,
-    /// How many of it one of the model's own unit is.
+    /// The number of these units in one of the model's own units.
     pub factor: f64,
 }
 

@@ -17,11 +17,11 @@ use crate::decisions::{Compared, Held, Moved};
 use crate::emit;
 use crate::lang::CheckedSpec;
 
-/// A model whose times are off by more than this factor, beside the others, has moved; or by as
-/// much more as its own verification was off.
+/// A model has moved if its times, relative to the other models', are off by more than this factor
+/// times one plus its verification error.
 const MOVED: f64 = 1.25;
 
-/// Added to the seed.
+/// Added to the seed to draw other inputs.
 const FRESH: u64 = 1 << 32;
 
 /// `specc verify`.
@@ -37,7 +37,7 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
     }
     let subject = Subject::of(holding, &set, models)?;
     let _lock = Lock::take(&output.output)?;
-    // Other inputs than those at which the calibration has decided.
+    // The inputs differ from those of the calibration's decisions.
     let target = target.like(&set);
     let fresh = Target { seed: target.seed.wrapping_add(FRESH), ..target.clone() };
     let campaign = Campaign::new(&spec, &fresh, &output.output)?;
@@ -77,7 +77,7 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
     Err(Failure::Fault(subject.broken(&broken.join("`, `"))))
 }
 
-/// What is to hold.
+/// The subject of the verification.
 enum Subject {
     Models,
     Thresholds(Vec<LibraryThresholds>),
@@ -90,7 +90,7 @@ impl Subject {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
             let fault = |why: String| Failure::Fault(format!("{}: {why}", path.display()));
             let sets = thresholds::read(&text).map_err(fault)?;
-            // Of several machines those of the models.
+            // Among the thresholds of several machines, those of the models' machine are used.
             let is_ours = |one: &&Thresholds| one.platform == set.platform;
             let ours = sets.iter().find(is_ours).or(sets.first());
             let libraries = ours.map_or(Vec::new(), |one| one.libraries.clone());
@@ -113,7 +113,7 @@ impl Subject {
         Ok(Self::Constant(text.clone()))
     }
 
-    /// What is said where it does not hold for these libraries.
+    /// The message if it fails for these libraries.
     fn broken(&self, libraries: &str) -> String {
         match self {
             Self::Models => {
@@ -136,7 +136,7 @@ impl Subject {
         }
     }
 
-    /// The inputs of a library at which it says something.
+    /// The inputs of a library that it holds fixed, with their values.
     fn at(&self, library: &str) -> Vec<(String, f64)> {
         match self {
             Self::Models | Self::Constant(_) => Vec::new(),
@@ -147,7 +147,7 @@ impl Subject {
         }
     }
 
-    /// What is taken at inputs of a library.
+    /// The choice of the thresholds or of the constant at inputs of a library.
     fn held(&self, competition: &Competition, inputs: &[f64]) -> Option<(usize, Vec<i64>)> {
         match self {
             Self::Models => None,
@@ -167,7 +167,7 @@ impl Subject {
     }
 }
 
-/// What a pin names, if it is of this library and says all parameters.
+/// The candidate and parameters of a pin, if it is of this library and has all parameters.
 fn constant(competition: &Competition, pin: &Pin<'_>) -> Option<(usize, Vec<i64>)> {
     (pin.library == competition.name()).then_some(())?;
     let place = competition.candidates().iter().position(|row| row.name == pin.candidate)?;
@@ -175,14 +175,14 @@ fn constant(competition: &Competition, pin: &Pin<'_>) -> Option<(usize, Vec<i64>
     (competition.declared(place)?.parameters.len() == parameters.len()).then_some((place, parameters))
 }
 
-/// What became of one library.
+/// The result for one library.
 struct Outcome {
     compared: Compared,
-    /// What choices may lose.
+    /// The accepted loss.
     accepted: f64,
-    /// Models that take what they no longer predict, with their ratio beside the others'.
+    /// The models that have moved, with their ratio relative to the other models.
     moved: Vec<(Moved, f64)>,
-    /// By how much all models are off.
+    /// The common factor of all models.
     common: f64,
 }
 
@@ -192,7 +192,8 @@ impl Outcome {
         let before = before.filter(|_| by_models).map_or(0.0, |regret| regret.interval.1);
         let mut ratios: Vec<f64> = compared.moved.iter().map(|one| one.ratio).collect();
         ratios.sort_by(f64::total_cmp);
-        // The machine may be slower today. What that does to one model alone cannot be told apart.
+        // A slower machine affects all models, so their common factor is removed. With one model
+        // alone, a slower machine and a change of the model look the same.
         let middle = [ratios.len().saturating_sub(1) / 2, ratios.len() / 2].map(|place| ratios.get(place));
         let nearer = middle.into_iter().flatten().min_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
         let common = nearer.copied().unwrap_or(1.0);
@@ -206,7 +207,7 @@ impl Outcome {
         Self { accepted: holding.accept.max(before), moved, common, compared }
     }
 
-    /// Whether no more is lost than is accepted, for all that noise tells, and no model moved.
+    /// Whether the loss is within the accepted one, allowing for noise, and no model has moved.
     fn holds(&self) -> bool {
         let lost = self.compared.regret.as_ref().map_or(0.0, |regret| regret.interval.0);
         lost <= self.accepted && self.moved.is_empty()
@@ -262,7 +263,7 @@ impl Outcome {
     }
 }
 
-/// What has changed since the models were measured, in words.
+/// The changes since the models were measured, as text.
 fn changes(spec: &CheckedSpec, set: &ModelSet, features: &[String], campaign: &Campaign<'_>) -> Vec<String> {
     let mut changes = Vec::new();
     if set.spec.as_ref().is_some_and(|known| known.sha256 != campaign.spec().sha256) {

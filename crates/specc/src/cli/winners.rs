@@ -1,4 +1,4 @@
-//! What one came for: what choices of a library lose, and which candidate wins where.
+//! The first part of a screen: the loss of a library's choices, and the fastest candidates.
 
 use anstyle::Style;
 use strata_model::set::{Library, ModelSet};
@@ -10,27 +10,26 @@ use strata_select::Machine;
 use crate::competition::Competition;
 use crate::crossings::{Crossings, Line, Segment, compute, number, places};
 
-/// What segments may lose that are left out so that a line fits the screen; beyond that the line
-/// wraps.
+/// The greatest loss from segments left out to fit a line on the screen; beyond it the line wraps.
 const SMALL: f64 = 0.02;
-/// The most rows that a line takes, whatever that loses.
+/// The most rows of a line, whatever the loss.
 const ROWS: usize = 3;
 
-/// A block for each library of the set, with a blank line between; empty where there is none.
+/// A block for each library of the set, separated by blank lines; empty if there is none.
 pub(super) fn libraries(set: &ModelSet, width: usize) -> String {
     let competing = set.libraries.iter().filter(|library| !library.candidates.is_empty());
     let block = |library: &Library| {
         let competition = Competition::new(set, &library.name).map_err(|error| error.to_string());
         let crossings = competition.and_then(|competition| compute(&competition, &[], None));
         let text = block(set, library, crossings.as_ref().ok(), width);
-        // It has no map for a reason.
+        // The reason why there is no map.
         let why = crossings.err().map(|why| wrapped(&format!("\n  no map: {why}"), width, "  "));
         text + &why.unwrap_or_default()
     };
     competing.map(block).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Where it is, what its choices lose, and who wins where.
+/// A library's name and site, the loss of its choices, and the fastest candidates.
 pub(super) fn block(
     set: &ModelSet,
     library: &Library,
@@ -42,7 +41,7 @@ pub(super) fn block(
     let head = format!("{} on {}{place}", library.name, count(nodes, "node", "nodes"));
     let mut text = wrapped(&head, width, "    ");
     if let Some(regret) = &library.regret {
-        // The second line begins with where it was measured.
+        // The second line begins with the place of the measurement.
         let told = regret.to_string().replace(", measured at ", "\n  measured at ");
         text += &format!("\n{}", wrapped(&format!("  {told}"), width, "  "));
         if let Some(kept) = &library.incumbent {
@@ -55,7 +54,7 @@ pub(super) fn block(
     text
 }
 
-/// `this machine (AMD EPYC, 2 cores)`.
+/// The platform as text: `this machine (AMD EPYC, 2 cores)`.
 fn place(platform: &Platform) -> String {
     if let Some(name) = platform.transport.strip_prefix("sim:") {
         return format!("simulated {name}");
@@ -66,8 +65,8 @@ fn place(platform: &Platform) -> String {
     format!("{here} ({cpu}{}{mpi})", count(platform.cores, "core", "cores"))
 }
 
-/// The ways along an input with the places where they change, a line for each value of the second
-/// input, and what the signs mean.
+/// The ways along an input with their crossings, one line for each value of the second input, and a
+/// legend of the signs.
 pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
     let value = |line: &Line| line.at.map(number).unwrap_or_default();
     let widest = crossings.lines.iter().map(|line| value(line).len()).max().unwrap_or(0);
@@ -90,8 +89,8 @@ pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
     text
 }
 
-/// As many segments as fit, or as must be shown; the text, the segments, and what those left out
-/// lose.
+/// The most segments that fit, or the fewest that must be shown: their text, the segments, and the
+/// loss from those left out.
 fn fitted(crossings: &Crossings, line: &Line, width: usize) -> (String, Vec<Segment>, f64) {
     let mut most = line.segments.len();
     loop {
@@ -108,7 +107,7 @@ fn fitted(crossings: &Crossings, line: &Line, width: usize) -> (String, Vec<Segm
     }
 }
 
-/// `gather < 190 < radix:4`, wrapped before a crossing.
+/// The ways with their crossings: `gather < 190 < radix:4`, wrapped before a crossing.
 fn ways(crossings: &Crossings, segments: &[Segment], width: usize) -> String {
     let places = places(segments);
     let mut text = String::new();
@@ -121,8 +120,8 @@ fn ways(crossings: &Crossings, segments: &[Segment], width: usize) -> String {
     wrapped(&text, width, "")
 }
 
-/// A way's name in its style, with `?` where it is not sure, in parentheses where no model covers
-/// it.
+/// A way's name in its style, with `?` if it is not sure to be the fastest, and in parentheses if
+/// no model covers it.
 fn way(crossings: &Crossings, segment: &Segment, most: usize) -> String {
     let name = shortened(&crossings.name(&segment.way), most.max(12));
     match (&segment.way.beyond, segment.is_sure()) {
@@ -132,7 +131,7 @@ fn way(crossings: &Crossings, segment: &Segment, most: usize) -> String {
     }
 }
 
-/// What the signs of these segments mean.
+/// The meaning of the signs of these segments.
 fn legend(crossings: &Crossings, shown: &[Segment], lost: f64) -> String {
     let mut parts = Vec::new();
     let changes = shown.len() > crossings.lines.len();

@@ -1,4 +1,4 @@
-//! By how much times have changed, and over which part of the inputs.
+//! How much times have changed, and in which part of the inputs.
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -6,24 +6,24 @@ use strata_fit::stats::t_quantile;
 
 use crate::bootstrap::{interval_of_mean, mean};
 
-/// Fewer points say nothing.
+/// The fewest points for a verdict.
 pub(super) const LEAST: usize = 6;
 
-/// The quantile of the normal distribution for 95 %.
+/// The half width of a 95 % interval of the normal distribution, in standard deviations.
 pub(super) const NORMAL: f64 = 1.96;
 
-/// Logarithms of ratios that differ by less are equal.
+/// Logarithms of ratios within this distance are equal.
 const EQUAL: f64 = 1e-9;
 
-/// A part is told if it differs from the rest by as much, and if that explains this share of the
-/// scatter.
+/// A part is reported if it differs from the rest by at least this, and if the split explains this
+/// share of the scatter.
 const NOTABLE: f64 = 0.01;
 const EXPLAINED: f64 = 0.1;
 
-/// How often ratios are dealt out anew, to see what splits noise alone makes.
+/// The number of permutations of the ratios, which show the splits that noise alone makes.
 const SHUFFLES: usize = 999;
 
-/// What became of a time.
+/// The verdict on a change of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is longer, by more than noise explains.
@@ -36,16 +36,16 @@ pub enum Verdict {
     Unknown,
 }
 
-/// The times after over those before.
+/// The ratio of the times after to those before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Their geometric mean over the points.
+    /// The geometric mean of the ratios over the points.
     pub ratio: f64,
-    /// With 95 % it lies between these; `None` of too few points.
+    /// The 95 % interval; `None` with too few points.
     pub interval: Option<(f64, f64)>,
-    /// At how many points they were compared.
+    /// The number of points compared.
     pub points: usize,
-    /// What they say.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -65,8 +65,8 @@ pub(super) struct Cut {
 }
 
 impl Change {
-    /// The change at these points. `off`: the deviation by which all logarithms are off alike;
-    /// `level`: with which probability noise alone may be taken for a change.
+    /// The change at these points. `off`: the standard deviation of an error common to all
+    /// logarithms; `level`: the probability at which noise alone may be taken for a change.
     pub(super) fn of(logs: &[f64], off: f64, level: f64) -> Self {
         let (count, middle) = (logs.len(), mean(logs));
         let quantile = |level: f64| t_quantile(1.0 - level, count.saturating_sub(1));
@@ -74,7 +74,7 @@ impl Change {
             let (ratio, points) = (middle.exp(), count);
             return Self { ratio, interval: None, points, verdict: Verdict::Unknown };
         };
-        // The quantiles of few values lie too near.
+        // The quantiles of few values lie too close together.
         let widened = usual / NORMAL * (count as f64 / (count - 1) as f64).sqrt();
         let (low, high) = interval_of_mean(logs);
         let reach = |end: f64| ((end - middle).abs() * widened).hypot(NORMAL * off);
@@ -90,7 +90,7 @@ impl Change {
         Self { ratio: middle.exp(), interval, points: count, verdict }
     }
 
-    /// Whether it is slower by more than this share of the time, with confidence.
+    /// Whether times are longer by more than this share, with confidence.
     #[must_use]
     pub fn exceeds(&self, share: f64) -> bool {
         self.verdict == Verdict::Slower && self.interval.is_some_and(|(low, _)| low - 1.0 > share)
@@ -102,8 +102,8 @@ impl Cut {
         point.at[self.input] <= self.to
     }
 
-    /// The split of the points by one input whose parts differ most; `None` if noise explains it, or
-    /// it explains little. `level` as for [`Change::of`].
+    /// The split by one input whose parts differ most; `None` if noise explains it, or if it
+    /// explains little. `level` as for [`Change::of`].
     pub(super) fn find(points: &[Point], level: f64) -> Option<Self> {
         let mut logs: Vec<f64> = points.iter().map(|point| point.log).collect();
         let middle = mean(&logs);
@@ -112,7 +112,7 @@ impl Cut {
         let orders = orders(points);
         let (between, cut, apart) = best(&orders, &logs)?;
         (between >= EXPLAINED * scatter && apart >= NOTABLE).then_some(())?;
-        // The best of as many splits, where no input matters.
+        // The best splits of permuted ratios, which do not depend on the inputs.
         let mut random = ChaCha8Rng::seed_from_u64(3);
         let most = level.max(1.0 / (1 + SHUFFLES) as f64) * (1 + SHUFFLES) as f64;
         let mut as_good = 1;
@@ -129,10 +129,10 @@ impl Cut {
     }
 }
 
-/// The points in the order of an input, and where they can be split.
+/// The points ordered by an input, and the possible splits.
 struct Order {
     points: Vec<usize>,
-    /// How many points lie below, with the split.
+    /// For each split the number of points below it.
     cuts: Vec<(usize, Cut)>,
 }
 
@@ -153,8 +153,8 @@ fn orders(points: &[Point]) -> Vec<Order> {
     (0..inputs).map(order).collect()
 }
 
-/// The split with the greatest sum of squares between its parts, and how far these are apart. The
-/// logarithms have the mean 0.
+/// The split with the greatest sum of squares between its parts, and the distance of these. The
+/// logarithms must have the mean 0.
 fn best(orders: &[Order], logs: &[f64]) -> Option<(f64, Cut, f64)> {
     let mut best: Option<(f64, Cut, f64)> = None;
     for order in orders {

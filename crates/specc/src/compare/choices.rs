@@ -1,4 +1,4 @@
-//! Which choices of a library have changed between two runs.
+//! The changes of a library's choices between two runs.
 
 use strata_interchange::emit::thresholds::FLAT;
 use strata_model::ModelSet;
@@ -10,51 +10,52 @@ use crate::competition::Competition;
 use crate::crossings::{self, Way};
 use crate::crossovers::{self, Chain, Crossover, Crossovers};
 
-/// How many values of the input tell what the choices before lose.
+/// The number of input values at which the loss of the earlier choices is computed.
 const TRIED: usize = 65;
 
-/// What became of a library's choices along an input.
+/// The changes of a library's choices along an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LibraryChange {
-    /// The library.
+    /// The library's name.
     pub library: String,
     /// The input along which the choices are followed.
     pub by: String,
-    /// On how many nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// Along lines at some values of a second input.
+    /// The changes at each value of a second input.
     pub lines: Vec<LineChange>,
 }
 
-/// What became of the choices along a line.
+/// The changes of the choices along a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineChange {
-    /// The inputs that are held there.
+    /// The inputs held on this line.
     pub at: Vec<(String, f64)>,
-    /// The ways in order, with the values at which they give place to each other.
+    /// The ways in order, and the crossovers between them.
     pub before: (Vec<String>, Vec<Crossover>),
-    /// The same of the run after.
+    /// The same of the later run.
     pub after: (Vec<String>, Vec<Crossover>),
-    /// The crossovers that both have.
+    /// The crossovers of both runs.
     pub crossovers: Vec<Moved>,
-    /// What the choices before lose by the models after: on average, at most, and where.
+    /// The loss of the earlier choices by the later models: the mean, the greatest, and the place
+    /// of that.
     pub kept: Option<(f64, f64, f64)>,
 }
 
-/// A crossover of both runs.
+/// A crossover found in both runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     /// The candidates below and above.
     pub between: [String; 2],
-    /// Where it was and where it is.
+    /// The place before and after.
     pub at: [f64; 2],
-    /// Whether it lies farther away than the intervals explain.
+    /// Whether the distance exceeds what the intervals explain.
     pub moved: bool,
 }
 
 impl LineChange {
-    /// Whether what is chosen has changed by more than uncertainty explains, and it matters: the
-    /// choices before lose more than [`FLAT`].
+    /// Whether the choice has changed by more than uncertainty explains, and the change matters:
+    /// the earlier choices lose more than [`FLAT`].
     #[must_use]
     pub fn is_changed(&self) -> bool {
         let others = candidates(&self.before.0) != candidates(&self.after.0);
@@ -73,7 +74,7 @@ fn candidates(ways: &[String]) -> Vec<&str> {
 /// Compares the choices of the libraries that both runs have.
 ///
 /// # Errors
-/// A library has other inputs, or its choices cannot be followed, in words.
+/// A message: a library has other inputs, or its choices cannot be followed.
 pub fn libraries(before: &Run, after: &Run) -> Result<Vec<LibraryChange>, String> {
     let (Some(old), Some(new)) = (&before.set, &after.set) else { return Ok(Vec::new()) };
     let mut changes = Vec::new();
@@ -98,7 +99,7 @@ pub fn libraries(before: &Run, after: &Run) -> Result<Vec<LibraryChange>, String
             true => crossovers::compute(old, &was, fixed, by, &before.evidence),
             false => crossovers::compute(new, &is, fixed, by, &after.evidence),
         };
-        // Inputs that do not vary leave nothing to follow.
+        // A library whose inputs do not vary is skipped.
         let Ok(lines) = of(true, &[], None) else { continue };
         let by = lines.crossings.by.clone();
         let mut all = Vec::new();
@@ -129,7 +130,7 @@ fn line_of(
     };
     let pair = |new: &Crossover| {
         let names = between(two, new);
-        // The nearest of those between the same candidates.
+        // The nearest crossover between the same candidates.
         let same = before.crossovers.iter().filter(|old| between(one, old) == names);
         let apart = |old: &&Crossover| (old.at - new.at).abs();
         let old = same.min_by(|a, b| apart(a).total_cmp(&apart(b)))?;
@@ -144,8 +145,8 @@ fn line_of(
     })
 }
 
-/// Whether two crossovers are farther apart than their intervals explain. An end beyond the
-/// measured range leaves any place possible.
+/// Whether two crossovers are farther apart than their intervals explain. If an end is beyond the
+/// measured range, the answer is no.
 fn is_moved(old: &Crossover, new: &Crossover) -> bool {
     if old.at <= 0.0 || new.at <= 0.0 {
         return false;
@@ -159,7 +160,8 @@ fn is_moved(old: &Crossover, new: &Crossover) -> bool {
     apart > NORMAL * deviation(old).hypot(deviation(new)).max(1e-3)
 }
 
-/// What the choices before lose by the models after, along a line: on average, at most, and where.
+/// The loss of the earlier choices by the later models along a line: mean, greatest, and the place
+/// of that.
 fn kept((was, one): (&Competition, &Crossovers), is: &Competition) -> Option<(f64, f64, f64)> {
     let by = was.inputs().iter().position(|input| *input == one.crossings.by)?;
     let scale = crossings::scale(was, by).ok()?;

@@ -1,10 +1,10 @@
-//! Two runs compared: by how much the times of each model have changed, over which part of its
-//! inputs, and which choices have.
+//! The comparison of two runs: how much the times of each model have changed, in which part of its
+//! inputs, and which choices have changed.
 //!
-//! At the points that both runs have measured the logarithms of the ratios of their times are
-//! averaged; the interval comes from a bootstrap over the points. Where the runs share too few
-//! points, the models of each predict the times at the points of the other. What is called a change
-//! is so at a level that noise reaches for one of all models once in twenty comparisons.
+//! At the points of both runs the logarithms of the ratios of their times are averaged; the
+//! interval comes from a bootstrap over the points. If the runs share too few points, the models of
+//! each predict the times at the points of the other. The level of the test is such that, with no
+//! real change, noise makes a change of any of the models in one of twenty comparisons.
 
 mod change;
 mod choices;
@@ -23,27 +23,27 @@ pub use change::{Change, Verdict};
 pub use choices::{LibraryChange, LineChange, Moved, libraries};
 pub use ratios::By;
 
-/// With which probability noise alone makes a change of one of all models.
+/// The probability that noise alone makes a change of any model.
 const LEVEL: f64 = 0.05;
 
-/// So many models are named where none is shared.
+/// The most models that the message names if no model is shared.
 const NAMED: usize = 4;
 
-/// A run: what was measured, and the models that were fitted to it, as far as they are there.
+/// A run: its samples and the models fitted to them, each if present.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// How messages name it.
+    /// Its name in messages.
     pub name: String,
     /// The samples.
     pub samples: Option<Samples>,
     /// The models.
     pub set: Option<ModelSet>,
-    /// What intervals of crossovers are computed from.
+    /// The source of the intervals of crossovers.
     pub evidence: Evidence,
 }
 
 impl Run {
-    /// The names of the models that it has times of.
+    /// The names of the models with times.
     fn models(&self) -> Vec<&str> {
         let measured = self.samples.iter().flat_map(|samples| &samples.models).map(|model| &*model.name);
         let fitted = self.set.iter().flat_map(|set| &set.models);
@@ -53,59 +53,59 @@ impl Run {
     }
 }
 
-/// What became of a model.
+/// The change of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelChange {
-    /// The model.
+    /// The model's name.
     pub model: String,
-    /// Where the times come from.
+    /// The origin of the times.
     pub by: By,
     /// The change over all points.
     pub whole: Change,
-    /// Two parts that differ, if a split by one input explains much.
+    /// The two parts, if a split by one input explains much of the change.
     pub parts: Option<[Part; 2]>,
 }
 
 /// A part of a model's points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The input; `P`: the number of nodes.
+    /// The input's name; `P` for the number of nodes.
     pub input: String,
     /// The greatest value of the input in this part.
     pub to: Option<f64>,
-    /// The least value.
+    /// The least value of the input in this part.
     pub from: Option<f64>,
-    /// The change over it.
+    /// The change in this part.
     pub change: Change,
 }
 
 impl ModelChange {
-    /// Whether it changed anywhere.
+    /// Whether it changed over all points or in a part.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.changes().any(|(_, change)| matches!(change.verdict, Verdict::Slower | Verdict::Faster))
     }
 
-    /// The change over all points, then those of the parts.
+    /// The change over all points, then the change of each part.
     pub fn changes(&self) -> impl Iterator<Item = (Option<&Part>, &Change)> {
         let parts = self.parts.iter().flatten().map(|part| (Some(part), &part.change));
         std::iter::once((None, &self.whole)).chain(parts)
     }
 }
 
-/// What became of the models that both runs have.
+/// The changes of the models of both runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Models {
-    /// Those that could be compared.
+    /// The models that could be compared.
     pub changes: Vec<ModelChange>,
-    /// What could not, in words.
+    /// A message for each model that could not.
     pub left_out: Vec<String>,
 }
 
 /// Compares the models of two runs.
 ///
 /// # Errors
-/// They have nothing in common, or inputs or units of a model differ, in words.
+/// A message: the runs have no model in common, or inputs or units of a model differ.
 pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
     let [old, new] = [before.models(), after.models()];
     let shared: Vec<&str> = old.iter().copied().filter(|name| new.contains(name)).collect();
@@ -154,7 +154,7 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
 fn change_of(name: &str, ratios: &ratios::Ratios, level: f64) -> ModelChange {
     let ratios::Ratios { by, names, points, off } = ratios;
     let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
-    // What models miss would look like a part.
+    // With predicted times, an error of a model would look like a change of a part.
     let cut = if *by == By::Samples { Cut::find(points, level) } else { None };
     let parts = cut.map(|cut| {
         let part = |below: bool| {

@@ -12,15 +12,15 @@ use super::Run;
 use super::change::{LEAST, Point};
 use crate::crossings::Scale;
 
-/// How many points stand for the inputs where both times are predicted.
+/// The number of points if both times are predicted.
 const DRAWN: usize = 64;
 
-/// Where the two times of a point come from.
+/// The origin of the two times of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Both were measured.
     Samples,
-    /// One was measured, the other is predicted by the models of the other run.
+    /// One was measured; the other run's models predict the other.
     Predictions,
     /// Both are predicted.
     Models,
@@ -29,14 +29,14 @@ pub enum By {
 /// The ratios of one model.
 pub(super) struct Ratios {
     pub(super) by: By,
-    /// What the values of a point are; the number of nodes is the last.
+    /// The names of a point's values; the last is the number of nodes.
     pub(super) names: Vec<String>,
     pub(super) points: Vec<Point>,
-    /// The deviation by which the predictions among the times may all be off.
+    /// The standard deviation of an error common to all predicted times.
     pub(super) off: f64,
 }
 
-/// What a run knows of a model.
+/// The samples and the model of one run.
 struct Side<'a> {
     /// The names of its inputs.
     names: Vec<&'a str>,
@@ -44,15 +44,15 @@ struct Side<'a> {
     samples: Option<&'a ModelSamples>,
     fitted: Option<&'a Model>,
     resolved: Option<Resolved>,
-    /// On how many nodes it was measured.
+    /// The number of nodes of the measurement.
     nodes: usize,
 }
 
-/// The ratios of the model of this name in two runs; `None` if they have no point in common and no
+/// The ratios of the model `name` in two runs; `None` if the runs have no point in common and no
 /// models that predict.
 ///
 /// # Errors
-/// It differs in inputs or unit, in words.
+/// A message: its inputs or its unit differ.
 pub(super) fn of(name: &str, [before, after]: [&Run; 2]) -> Result<Option<Ratios>, String> {
     let (Some(old), Some(new)) = (Side::of(name, before), Side::of(name, after)) else { return Ok(None) };
     let sorted = |names: &[&str]| {
@@ -132,7 +132,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The medians of what was measured, by point: the inputs in this order, then the number of
+    /// The medians of the measured times by point: the inputs in this order, then the number of
     /// nodes.
     fn measured(&self, order: &[&str]) -> BTreeMap<Vec<u64>, (Vec<f64>, f64)> {
         let Some(samples) = self.samples else { return BTreeMap::new() };
@@ -185,7 +185,8 @@ impl<'a> Side<'a> {
         (0..DRAWN).map(|_| point()).collect()
     }
 
-    /// The deviation by which the model may be off: its own error, and that of its coefficients.
+    /// The standard deviation of the model's common error: from its own error and from its
+    /// coefficients.
     fn off(&self) -> f64 {
         let Some(model) = self.fitted else { return 0.0 };
         let kept = model.terms.iter().filter(|term| term.relevant).count() as f64;

@@ -1,13 +1,13 @@
-//! The choice along one input, the others held.
+//! The choice along one input, with the others held.
 
 use std::cell::RefCell;
 
 use super::segments::{Choices, State};
 use crate::competition::Competition;
 
-/// As many values of the input are tried before places are narrowed down.
+/// The number of values tried before the bisection.
 const TRIED: usize = 64;
-/// A place between two values that are as near is known.
+/// Bisection ends when the relative distance of its two values is below this.
 const NEAR: f64 = 1e-4;
 
 /// The range of an input.
@@ -15,7 +15,7 @@ const NEAR: f64 = 1e-4;
 pub(crate) struct Scale {
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// It takes whole numbers only.
+    /// Whether it takes whole numbers only.
     pub(crate) whole: bool,
 }
 
@@ -25,7 +25,7 @@ impl Scale {
         self.low > 0.0 && self.high >= 4.0 * self.low
     }
 
-    /// How far the range reaches: octaves, less than one where it is narrow.
+    /// The width of the range in octaves; below one for a narrow range.
     pub(super) fn width(&self) -> f64 {
         let low = self.low.max(1.0);
         if self.high <= self.low { 0.0 } else { (self.high.max(low) / low).log2().max(1e-9) }
@@ -50,7 +50,7 @@ impl Scale {
         self.at(0.5)
     }
 
-    /// At most so many values from end to end, rising.
+    /// Up to this many values from end to end, rising.
     pub(crate) fn spread(&self, most: usize) -> Vec<f64> {
         let last = most.saturating_sub(1).max(1) as f64;
         let mut values: Vec<f64> = (0..most).map(|place| self.at(place as f64 / last)).collect();
@@ -58,7 +58,7 @@ impl Scale {
         values
     }
 
-    /// All values if these are few; else the ends, and one or two between them, powers of two where
+    /// All values if they are few; else the ends and one or two between them, powers of two if
     /// there are some.
     pub(super) fn some(&self, most: usize) -> Vec<f64> {
         if self.whole && self.high - self.low < most as f64 {
@@ -82,7 +82,7 @@ impl Scale {
     }
 }
 
-/// Asks a competition along one input.
+/// Follows a competition along one input.
 pub(super) struct Along<'a> {
     competition: &'a Competition,
     inputs: RefCell<Vec<f64>>,

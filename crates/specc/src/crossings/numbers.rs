@@ -1,11 +1,11 @@
-//! Places as text, in few digits.
+//! Crossings as text with few digits.
 
 use strata_model::{grouped, rounded};
 
 use super::Segment;
 
-/// Where segments begin but the first, with two digits, or as many as it takes to tell neighbours
-/// apart.
+/// The beginnings of all segments but the first, with two digits, or with as many as neighbours
+/// need to differ.
 pub(crate) fn places(segments: &[Segment]) -> Vec<String> {
     let at: Vec<f64> = segments.iter().skip(1).map(|segment| segment.from).collect();
     let told = |digits: i32| at.iter().map(|value| number(rounded(*value, digits))).collect::<Vec<_>>();
@@ -13,7 +13,7 @@ pub(crate) fn places(segments: &[Segment]) -> Vec<String> {
     (2..=6).map(told).find(differ).unwrap_or_else(|| told(15))
 }
 
-/// `61,000`.
+/// A number with separators: `61,000`.
 pub(crate) fn number(value: f64) -> String {
     grouped(value, ',')
 }

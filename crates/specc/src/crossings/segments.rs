@@ -1,68 +1,69 @@
-//! Segments of equal choice, found by bisection, and which of them matter.
+//! Segments with one choice, found by bisection, and how important each is.
 
-/// A choice that is left and taken again within this factor of the input is a tooth of a saw.
+/// A choice that returns within this factor of the input forms a tooth: a segment that may be
+/// merged.
 const TOOTH: f64 = 1.1;
-/// Which is worth keeping if its neighbour loses at least this share of the time there.
+/// A tooth stays if its neighbour loses at least this share of the time there.
 const WORTH: f64 = 0.01;
-/// Values of a segment at which times are compared.
+/// The number of values in a segment at which times are compared.
 const COMPARED: usize = 5;
 
-/// What is taken: a candidate with values of its parameters.
+/// A candidate with values of its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// Its place among the candidates.
+    /// Its index among the candidates.
     pub candidate: usize,
-    /// One value of each parameter, which serves the whole segment.
+    /// For each parameter one value that is used in the whole segment.
     pub taken: Vec<i64>,
-    /// For each parameter the least and the greatest value that do.
+    /// For each parameter the least and the greatest value that could be.
     pub values: Vec<(i64, i64)>,
-    /// Where no model covers the segment: why this is chosen, in words.
+    /// If no model covers the segment: the reason for this choice, as text.
     pub beyond: Option<String>,
 }
 
 /// A part of the input's range in which one way is chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// Its least value.
+    /// The least value of the input.
     pub from: f64,
     /// The value at which the next segment begins, or the end of the range.
     pub to: f64,
-    /// What is chosen.
+    /// The choice.
     pub way: Way,
-    /// With which probability it is the fastest about the middle of the segment, if known.
+    /// The probability, about the middle of the segment, that the choice is the fastest, if known.
     pub fastest: Option<f64>,
 }
 
-/// Where one way gives place to another.
+/// A change from one way to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing<'a> {
     /// The least value at which `to` is chosen.
     pub at: f64,
-    /// What is chosen below.
+    /// The way below.
     pub from: &'a Way,
-    /// What is chosen from there on.
+    /// The way above.
     pub to: &'a Way,
 }
 
-/// A segment that can be left out: a neighbour takes its place.
+/// The removal of a segment, whose range goes to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Drop {
-    /// Its place among the segments that are then left.
+    /// Its index among the segments that are left then.
     place: usize,
-    /// Which neighbour.
+    /// Whether the left neighbour takes its range, or the right.
     to_the_left: bool,
-    /// The share of the time that this loses, on average over the segment.
+    /// The relative loss of time, on average over the segment.
     loss: f64,
 }
 
 /// The choices along an input, at one value of a second one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// That value; `None` where there is no second input.
+    /// The value of the second input; `None` if there is none.
     pub at: Option<f64>,
     /// All segments, in order.
     pub segments: Vec<Segment>,
-    /// In which order they can be left out, the least important first.
+    /// The order of removal, the least important segment first.
     drops: Vec<Drop>,
 }
 
@@ -72,8 +73,8 @@ impl Line {
         crossings(&self.segments)
     }
 
-    /// The most important segments, of several never one alone, and the share of the time that
-    /// those left out would have saved where they lie: the greatest of the means.
+    /// The most important segments (at least two of several), and the loss from leaving out the
+    /// others: the greatest of their mean losses.
     #[must_use]
     pub fn most_important(&self, most: usize) -> (Vec<Segment>, f64) {
         let (mut left, mut loss) = (self.segments.clone(), 0.0_f64);
@@ -96,7 +97,7 @@ fn crossings(segments: &[Segment]) -> impl Iterator<Item = Crossing<'_>> {
     segments.windows(2).map(|pair| Crossing { at: pair[1].from, from: &pair[0].way, to: &pair[1].way })
 }
 
-/// What is chosen at one value of the input.
+/// The choice at one value of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) candidate: usize,
@@ -105,17 +106,17 @@ pub(super) struct State {
     pub(super) beyond: Option<String>,
 }
 
-/// What can be asked along an input.
+/// The functions that following an input needs.
 pub(super) trait Choices {
-    /// What is chosen there.
+    /// The choice at this value.
     fn state(&self, value: f64) -> Result<State, String>;
     /// The expected time of a candidate there, if it has one.
     fn seconds(&self, value: f64, candidate: usize, parameters: &[i64]) -> Option<f64>;
-    /// With which probability the choice there is the fastest.
+    /// The probability that the choice there is the fastest.
     fn fastest(&self, value: f64) -> Option<f64>;
-    /// The values to begin with, rising.
+    /// The values to try first, rising.
     fn tried(&self) -> Vec<f64>;
-    /// A value between two; `None` where they are near enough.
+    /// A value between two; `None` if they are near enough.
     fn between(&self, low: f64, high: f64) -> Option<f64>;
     /// The share of the range between two values.
     fn share(&self, from: f64, to: f64) -> f64;
@@ -126,7 +127,7 @@ impl Way {
         Self { candidate: state.candidate, taken: state.taken, values: state.tied, beyond: state.beyond }
     }
 
-    /// The way that serves where either does: the same candidate, with values that tie in both.
+    /// The way that covers both: the same candidate, with the parameter values common to both.
     fn shared(&self, other: &Self) -> Option<Self> {
         if self.candidate != other.candidate || self.beyond != other.beyond {
             return None;
@@ -137,14 +138,14 @@ impl Way {
         };
         let values: Vec<(i64, i64)> =
             self.values.iter().zip(&other.values).map(both).collect::<Option<_>>()?;
-        // The ends of what ties are values of the parameter.
+        // The ends of a range of ties are values of the parameter.
         let taken = self.taken.iter().zip(&values).map(|(value, (low, high))| *value.max(low).min(high));
         Some(Self { taken: taken.collect(), values, ..self.clone() })
     }
 }
 
 impl Line {
-    /// Walks along.
+    /// Finds the segments along the input and their order of removal.
     pub(super) fn of(choices: &dyn Choices, at: Option<f64>) -> Result<Self, String> {
         let mut segments = walk(choices)?;
         without_teeth(choices, &mut segments);
@@ -169,7 +170,7 @@ fn walk(choices: &dyn Choices) -> Result<Vec<Segment>, String> {
             segments.push(begun(value, state));
             continue;
         };
-        // Several ways may follow one another before `value`.
+        // The way may change several times before `value`.
         loop {
             if let Some(way) = last.way.shared(&Way::of(state.clone())) {
                 segments.push(Segment { to: value, way, ..last });
@@ -195,7 +196,7 @@ fn walk(choices: &dyn Choices) -> Result<Vec<Segment>, String> {
     Ok(segments)
 }
 
-/// Takes out what returns soon and hardly loses.
+/// Merges the teeth: short segments between equal ways that lose hardly anything.
 fn without_teeth(choices: &dyn Choices, segments: &mut Vec<Segment>) {
     let mut place = 1;
     while place + 1 < segments.len() {
@@ -212,9 +213,9 @@ fn without_teeth(choices: &dyn Choices, segments: &mut Vec<Segment>) {
     }
 }
 
-/// Values inside a segment, evenly.
+/// Evenly spaced values inside a segment.
 fn inside(choices: &dyn Choices, segment: &Segment, count: usize) -> Vec<f64> {
-    // Bisected as often as it takes; a segment of one value has none between.
+    // Repeated bisection; a segment of one value has no values between.
     let mut values = vec![segment.from, segment.to];
     while values.len() < count + 2 {
         let between: Vec<f64> =
@@ -228,8 +229,8 @@ fn inside(choices: &dyn Choices, segment: &Segment, count: usize) -> Vec<f64> {
     values[1..values.len() - 1].to_vec()
 }
 
-/// The share of the time that another way loses in a segment, on average; nothing where the
-/// segment's own way has no time either.
+/// The relative loss of another way in a segment, on average; zero if the segment's own way has no
+/// time either.
 fn loss(choices: &dyn Choices, segment: &Segment, way: &Way) -> f64 {
     let values = inside(choices, segment, COMPARED);
     let count = values.len() as f64;
@@ -241,7 +242,7 @@ fn loss(choices: &dyn Choices, segment: &Segment, way: &Way) -> f64 {
     values.into_iter().map(one).sum::<f64>() / count
 }
 
-/// The order in which segments can be left out, until two are left.
+/// The order of removal, until two segments are left.
 fn drops(choices: &dyn Choices, mut segments: Vec<Segment>) -> Vec<Drop> {
     let mut drops = Vec::new();
     while segments.len() > 2 {
@@ -264,7 +265,7 @@ fn drops(choices: &dyn Choices, mut segments: Vec<Segment>) -> Vec<Drop> {
     drops
 }
 
-/// Gives a segment to its neighbour; neighbours that are then alike become one.
+/// Gives the range of a segment to its neighbour, then joins neighbours with the same way.
 fn leave_out(segments: &mut Vec<Segment>, drop: &Drop) {
     let gone = segments.remove(drop.place);
     let heir = if drop.to_the_left { drop.place - 1 } else { drop.place };
@@ -287,8 +288,8 @@ fn leave_out(segments: &mut Vec<Segment>, drop: &Drop) {
 mod tests {
     use super::*;
 
-    /// Times of candidates without parameters but the last one, whose best value is the octave of
-    /// the input, and values one octave apart tie.
+    /// Synthetic times of candidates without parameters. The last candidate has one: its best value
+    /// is the octave of the input, and values one octave apart tie.
     struct Made(fn(f64) -> Vec<f64>);
 
     fn octave(value: f64) -> i64 {
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_choice_changes_at_the_first_value_of_the_next_segment() {
-        // Even at 400, and at 40 000, where the first named would win.
+        // The times are equal at 400 and at 40 000, where the first named would win.
         let line = line(|n| vec![n, 200.0 + 0.5 * n - 1e-6, 18_200.0 + 0.05 * n - 2e-6]);
         assert_eq!(places(&line.segments)[..3], [(1.0, 0), (400.0, 1), (40_000.0, 2)]);
         let crossings: Vec<f64> = line.crossings().map(|crossing| crossing.at).collect();
@@ -354,7 +355,8 @@ mod tests {
     #[test]
     fn values_of_a_parameter_are_one_segment_as_long_as_one_of_them_serves_all_of_it() {
         let line = line(|_| vec![9.0, 9.0, 1.0]);
-        // The best value is each octave's, those beside it tie: three octaves have one in common.
+        // The best value changes with each octave and its neighbours tie, so three octaves have one
+        // in common.
         let first = &line.segments[0].way;
         assert_eq!((first.values.as_slice(), first.taken.as_slice()), (&[(2, 2)][..], &[2][..]));
         assert_eq!(line.segments[1].from, 8.0);
@@ -363,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_tooth_that_costs_little_is_no_crossing() {
-        // From 1000 to 1080 the other one is a little faster, or much.
+        // From 1000 to 1080 the other candidate is a little faster, or much.
         let flat = line(|n| vec![1.0, if (1000.0..1080.0).contains(&n) { 0.995 } else { 2.0 }]);
         assert_eq!(places(&flat.segments), [(1.0, 0)]);
         let deep = line(|n| vec![1.0, if (1000.0..1080.0).contains(&n) { 0.5 } else { 2.0 }]);

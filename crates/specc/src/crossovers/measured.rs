@@ -1,4 +1,4 @@
-//! Values of the input at which both ways were timed.
+//! Input values at which both ways were timed.
 
 use strata_model::expr::{Program, RESERVED, node_values, parse};
 use strata_model::samples::{ModelSamples, Sample};
@@ -13,7 +13,7 @@ use crate::crossings::{Segment, Way};
 /// Inputs that differ by less are equal.
 const EQUAL: f64 = 1e-9;
 
-/// The timings of both ways at equal values, in one file, between the ends of both segments.
+/// The timings of both ways at equal values in one file, within the range of both segments.
 pub(super) fn pairs(
     set: &ModelSet,
     competition: &Competition,
@@ -57,14 +57,14 @@ pub(super) fn rows<'a>(model: &Model, samples: &'a ModelSamples) -> Vec<Row<'a>>
     samples.rows.iter().filter_map(row).collect()
 }
 
-/// A way in the samples.
+/// A way as it appears in the samples.
 struct Timed<'a> {
     model: &'a Model,
     nodes: usize,
     parameters: Vec<f64>,
-    /// What the model is called with.
+    /// The arguments passed to the model.
     arguments: Vec<Program>,
-    /// For each argument the library's input that it is.
+    /// For each argument, the index of the library's input that it is.
     plain: Vec<Option<usize>>,
 }
 
@@ -94,13 +94,13 @@ impl<'a> Timed<'a> {
         rows.filter(here).map(|row| (row.inputs, row.sample.seconds))
     }
 
-    /// Which values of the library's input `by` were timed.
+    /// The values of the library's input `by` with timings.
     fn values(&self, file: &Samples, by: usize) -> Vec<f64> {
         let Some(place) = self.plain.iter().position(|input| *input == Some(by)) else { return Vec::new() };
         self.rows(file).filter_map(|(inputs, _)| inputs.get(place).copied()).collect()
     }
 
-    /// The mean of what was timed at these inputs of the library.
+    /// The mean of the times at these inputs of the library.
     fn seconds(&self, file: &Samples, inputs: &[f64]) -> Option<f64> {
         let all: Vec<f64> =
             inputs.iter().chain(&self.parameters).copied().chain(node_values(self.nodes)).collect();

@@ -1,10 +1,10 @@
-//! Crossovers: the places where the choice changes along an input as numbers that a program may
-//! hold, each with an interval and with what other numbers would lose.
+//! Crossovers: the input values at which the choice changes, as constants for programs, each with
+//! an interval and with the loss from other constants.
 //!
-//! The places are those of [`crossings`]. An interval comes from the samples where
-//! they lie beside the models: the coefficients are drawn as a repetition of the measurement would
-//! give them. Where both ways were timed at the same values, the number that GMP's
-//! `tuneup` would take of these timings stands beside ours.
+//! The places are those of [`crossings`]. If the samples lie beside the models, an interval comes
+//! from a bootstrap: the coefficients are drawn as repeated measurements would give them. If both
+//! ways were timed at the same values, the threshold that GMP's `tuneup` would compute from these
+//! timings is given too.
 
 mod measured;
 mod pair;
@@ -25,12 +25,12 @@ use spread::Spread;
 pub use spread::Origin;
 pub use tuneup::Tuneup;
 
-/// What lies beside a model set: the samples that it was fitted to, and the timed decisions.
+/// The files beside a model set: the samples of its fit, and the timed decisions.
 #[derive(Debug, Default)]
 pub struct Evidence {
     /// The samples of the fit.
     pub samples: Option<Samples>,
-    /// What was timed to judge choices.
+    /// The timings of decisions, by which choices are judged.
     pub decisions: Option<Samples>,
 }
 
@@ -40,51 +40,53 @@ impl Evidence {
     }
 }
 
-/// Where one way gives place to another.
+/// A change from one way to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossover {
     /// The least value at which the second way is taken.
     pub at: f64,
-    /// What is taken below, and from there on.
+    /// The ways below and above.
     pub ways: [Way; 2],
-    /// Whether both take equally long somewhere; else one of them begins or ends to apply there, or
-    /// values of a parameter tie.
+    /// Whether the predicted times are equal there. Otherwise one of the ways begins or ceases to
+    /// apply, or values of a parameter tie.
     pub is_root: bool,
-    /// With 95 % it lies between these; `None` for an end beyond the measured range. Nothing at all
-    /// where the models do not say how uncertain they are, or it is no root.
+    /// The 95 % interval; an end is `None` beyond the measured range. The whole is `None` if the
+    /// models have no uncertainties or the place is not a root.
     pub interval: Option<(Option<f64>, Option<f64>)>,
-    /// What half of the value and twice the value lose at most; `None` beyond the measured range.
+    /// The greatest loss from half the value and from twice the value; `None` beyond the measured
+    /// range.
     pub off_by_two: [Option<f64>; 2],
-    /// Values between these lose less than [`FLAT`](strata_interchange::emit::thresholds::FLAT).
+    /// The range of constants that lose less than
+    /// [`FLAT`](strata_interchange::emit::thresholds::FLAT).
     pub flat: Option<(f64, f64)>,
-    /// What `tuneup` would take.
+    /// The threshold that `tuneup` would compute.
     pub tuneup: Option<Tuneup>,
-    /// The gain for which the incumbent is left, where one of the ways is it.
+    /// The gain above which the incumbent gives way, if one of the ways is the incumbent.
     pub kept_for: Option<f64>,
 }
 
-/// The ways along one line, as few as lose no more than [`LOST`].
+/// The ways along one line: the fewest that lose no more than [`LOST`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// The ways, with the values between which they are taken.
+    /// The ways with their ranges.
     pub segments: Vec<Segment>,
-    /// Where each gives place to the next. Places are missing where no model covers a side.
+    /// The changes between them. A change is missing if no model covers one side.
     pub crossovers: Vec<Crossover>,
-    /// What the ways that are left out would save where they win, as a share of the time.
+    /// The relative time that the ways left out would save where they win.
     pub lost: f64,
 }
 
-/// What ways may save that are left out, on average where they win.
+/// The most that ways left out may save, on average where they win, as a share of the time.
 pub const LOST: f64 = 0.01;
 
 /// The crossovers of a library along an input.
 #[derive(Debug)]
 pub struct Crossovers {
-    /// What is chosen where.
+    /// The choices along the input.
     pub crossings: Crossings,
-    /// What is chosen along each of its lines.
+    /// The ways and crossovers of each line.
     pub lines: Vec<Chain>,
-    /// Where the intervals come from.
+    /// The origin of the intervals.
     pub origin: Origin,
 }
 
@@ -92,7 +94,7 @@ pub struct Crossovers {
 /// free; see [`crossings::compute`].
 ///
 /// # Errors
-/// What stands in the way, in words.
+/// A message: see [`crossings::compute`].
 pub fn compute(
     set: &ModelSet,
     competition: &Competition,
@@ -110,7 +112,7 @@ pub fn compute(
     Ok(Crossovers { origin: spread.origin(&involved), lines, crossings })
 }
 
-/// What the crossovers of each line are found with.
+/// The inputs of the search for crossovers.
 struct Walk<'a> {
     set: &'a ModelSet,
     competition: &'a Competition,
@@ -120,8 +122,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The crossovers of a line; the places of the fitted models that they come from are added to
-    /// those `involved`.
+    /// The crossovers of a line. Adds the indices of the fitted models behind them to `involved`.
     fn line(&self, line: &Line, involved: &mut BTreeSet<usize>) -> Result<Chain, String> {
         let Self { set, competition, crossings, spread, evidence } = *self;
         let (mut segments, lost) = crossings::important(line, LOST);

@@ -1,4 +1,4 @@
-//! Two ways along one input.
+//! Two ways compared along one input.
 
 use std::collections::BTreeSet;
 
@@ -8,32 +8,32 @@ use strata_model::set::Sensitivity;
 use crate::competition::Competition;
 use crate::crossings::{Scale, Segment, Way};
 
-/// Values all over the range, and about the place where the choice changes.
+/// The number of values over the whole range, and of values about the change.
 const SPREAD: usize = 256;
 const NEAR: usize = 128;
 
-/// The values about that place lie within this factor of it.
+/// The values about the change lie within this factor of it.
 const REACH: f64 = 4.0;
 
-/// Places that are as near each other are one.
+/// Places within this relative distance are the same.
 const SAME: f64 = 2e-3;
 
-/// Two ways, one of which gives place to the other.
+/// Two ways between which the choice changes.
 pub(super) struct Pair<'a> {
     pub(super) competition: &'a Competition,
     pub(super) ways: [&'a Way; 2],
     /// Where the choice changes.
     at: f64,
     scale: Scale,
-    /// By what the expected time of each is multiplied when they are ranked: the incumbent's by
-    /// less.
+    /// The factors on both expected times by which the ways are ranked: below one for the
+    /// incumbent.
     ranks: [f64; 2],
     kept_for: Option<f64>,
-    /// The input's values at which both predict, rising, with what they predict.
+    /// The input's values at which both ways have predictions, rising.
     pub(super) points: Vec<Point>,
 }
 
-/// What both ways predict at one value.
+/// The predictions of both ways at one value.
 pub(super) struct Point {
     pub(super) at: f64,
     /// Expected times.
@@ -42,7 +42,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// The logarithm of the second's expected time over the first's: positive where the first is
+    /// The logarithm of the second expected time over the first: positive if the first way is
     /// faster.
     pub(super) fn ratio(&self) -> f64 {
         (self.seconds[1] / self.seconds[0]).ln()
@@ -99,12 +99,12 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// From which value on the second way is taken: where both take equally long, if that lies
-    /// between these values, else where the choice changes. Values of a parameter that tie, and ways
-    /// that are left out between, move the latter away from the former.
+    /// The least value at which the second way is taken: the place of equal times if it lies
+    /// between `low` and `high`, else the change of the choice. The two differ if values of a
+    /// parameter tie, or if a way between was left out.
     pub(super) fn place(&self, low: f64, high: f64) -> f64 {
         let root = self.root().filter(|root| (low..=high).contains(root) && *root > low);
-        // What interpolation cannot tell apart the choice itself does.
+        // Where interpolation cannot separate the two, the change of the choice is more exact.
         let is_near = |root: &f64| {
             let apart = (root - self.at).abs();
             apart <= SAME * self.at.abs() || self.scale.whole && apart <= 1.0
@@ -112,18 +112,18 @@ impl<'a> Pair<'a> {
         root.filter(|root| !is_near(root)).unwrap_or(self.at)
     }
 
-    /// The places of the fitted models that both times come from.
+    /// The indices of the fitted models behind both times.
     pub(super) fn models(&self) -> BTreeSet<usize> {
         let all = self.points.iter().flat_map(|point| &point.sensitivity);
         all.flat_map(|sensitivity| sensitivity.parts.iter().map(|(place, _)| *place)).collect()
     }
 
-    /// The gain for which the incumbent is left, if one of the ways is it.
+    /// The gain above which the incumbent gives way, if one of the ways is the incumbent.
     pub(super) fn kept_for(&self) -> Option<f64> {
         self.kept_for
     }
 
-    /// The value nearest to where the choice changes from which on the second way ranks first.
+    /// The value, nearest to the change of the choice, above which the second way ranks first.
     pub(super) fn root(&self) -> Option<f64> {
         match self.crossing(&|point| point.ratio()) {
             Found::At(value) => Some(value),
@@ -131,13 +131,13 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The same by other ratios of the times than those of the models.
+    /// The same with other ratios of the times than those of the models.
     pub(super) fn crossing(&self, ratio: &dyn Fn(&Point) -> f64) -> Found {
         let bias = (self.ranks[1] / self.ranks[0]).ln();
         let value = |place: usize| ratio(&self.points[place]) + bias;
         let last = self.points.len().saturating_sub(1);
         let middle = self.points.partition_point(|point| point.at < self.at).min(last);
-        // The nearest first.
+        // The nearest pair of points is tried first.
         for distance in 0..=last {
             let below = middle.checked_sub(distance + 1);
             let above = (middle + distance < last).then_some(middle + distance);
@@ -157,19 +157,19 @@ impl<'a> Pair<'a> {
         if self.scale.is_wide() { low * (high / low).powf(share) } else { low + share * (high - low) }
     }
 
-    /// A value as far from `to` as `value` is from `from`.
+    /// Moves `value` by the distance (in wide ranges, the factor) from `from` to `to`.
     pub(super) fn moved(&self, value: f64, from: f64, to: f64) -> f64 {
         let moved = if self.scale.is_wide() { value / from * to } else { value - from + to };
         self.rounded(moved)
     }
 
-    /// The least value that can be, from which on it holds.
+    /// The least possible value of the input at or above this one.
     fn rounded(&self, value: f64) -> f64 {
-        // What is whole but for the rounding of a logarithm is whole.
+        // A value within rounding of a whole number counts as that number.
         if self.scale.whole { (value - 1e-9 * value.abs()).ceil() } else { value }
     }
 
-    /// What half of this value and twice this value lose at most, as constants in its place.
+    /// The greatest losses if half this value, or twice this value, is used as the threshold.
     pub(super) fn off_by_two(&self, at: f64) -> [Option<f64>; 2] {
         let (half, twice) = (at / 2.0, at * 2.0);
         let most = |low: f64, high: f64, sign: f64| {
@@ -184,7 +184,7 @@ impl<'a> Pair<'a> {
         ]
     }
 
-    /// Between which values a constant loses less than [`FLAT`]; `None` where this one does not.
+    /// The range of thresholds that lose less than [`FLAT`]; `None` if the threshold `at` does not.
     pub(super) fn flat(&self, at: f64) -> Option<(f64, f64)> {
         let most = FLAT.ln_1p();
         let middle = self.points.iter().rposition(|point| point.at <= at)?;
@@ -204,10 +204,10 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Where a crossing is.
+/// The place of a crossing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
-    /// Here.
+    /// At this value.
     At(f64),
     /// Below the range.
     Below,

@@ -1,11 +1,11 @@
-//! How far coefficients, and with them crossovers, would differ if everything were measured again.
+//! The spread of coefficients, and so of crossovers, under repeated measurement.
 //!
-//! Of a model whose samples are there the coefficients are drawn by a wild bootstrap over its points
-//! (Wu 1986; MacKinnon 2013): each point keeps the deviation of its sample from the model, with a
-//! random sign, and the least squares of the fit say what coefficients follow. So noise that differs
-//! from point to point counts as it is, and so does what the terms do not describe. Of other models
-//! they are drawn by their covariance. Either way each time is besides off by the model's own error,
-//! the error at held-out samples that noise does not explain.
+//! If the samples of a model are there, its coefficients are drawn by a wild bootstrap over the
+//! points (Wu 1986; MacKinnon 2013): each point keeps its deviation from the model with a random
+//! sign, and least squares give the coefficients. This covers noise that differs from point to
+//! point, and costs that no term describes. The coefficients of other models are drawn from their
+//! covariance. In both cases each time also gets the model's own error: the error at held-out
+//! samples that noise does not explain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
@@ -19,33 +19,34 @@ use super::Evidence;
 use super::measured::rows;
 use super::pair::{Found, Pair, Point};
 
-/// As often coefficients are drawn.
+/// The number of draws.
 const DRAWS: usize = 1000;
 
-/// A deviation of so many usual ones is an outlier, which the fit has left out.
+/// A deviation above this multiple of the median one is an outlier, which the fit has left out.
 const OUTLIER: f64 = 8.0;
 
-/// The quantile of the normal distribution for 95 %.
+/// The half width of a 95 % interval of the normal distribution, in standard deviations.
 const NORMAL: f64 = 1.96;
 
-/// Where intervals come from.
+/// The origin of intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A bootstrap over so many points of the samples.
+    /// A bootstrap over this number of points of the samples.
     Samples(usize),
-    /// The covariance of the coefficients, since the samples are not there.
+    /// The covariance of the coefficients; the samples are missing.
     Covariance,
-    /// Nothing is known.
+    /// No source; there are no intervals.
     Nothing,
 }
 
 /// Drawn deviations of coefficients.
 pub(super) struct Spread {
-    /// For each fitted model, by its place, the deviations of its kept coefficients, a row a draw.
+    /// For each fitted model, by its index, the deviations of its kept coefficients: one row per
+    /// draw.
     models: BTreeMap<usize, Vec<Vec<f64>>>,
-    /// The own error of each model, and the contrast between values of its parameters.
+    /// For each model its own error, and the contrast between values of its parameters.
     errors: BTreeMap<String, (f64, f64)>,
-    /// How many points the samples have of each model that is drawn by these.
+    /// The number of points of each model that is drawn from its samples.
     points: BTreeMap<usize, usize>,
 }
 
@@ -57,8 +58,8 @@ impl Spread {
         let mut points = BTreeMap::new();
         for model in &set.models {
             let contrast = model.contrast.map_or(0.0, |contrast| contrast.deviation);
-            // Where noise is not known, all of the error at held-out samples stands for its own; the
-            // deviations of the samples hold it already.
+            // Without a known noise the own error is the whole error at held-out samples. The
+            // deviations of the samples already contain it, so it is not added.
             let own = if model.noise.is_some() { model.own_error } else { 0.0 };
             errors.insert(model.name.clone(), (own, contrast));
             let (Kind::Fitted, Some(place)) = (&model.kind, resolved.place(&model.name)) else { continue };
@@ -77,7 +78,7 @@ impl Spread {
         Ok(Self { models, points, errors })
     }
 
-    /// Where the intervals of times come from that these models predict.
+    /// The origin of the intervals of times that these models predict.
     pub(super) fn origin(&self, models: &BTreeSet<usize>) -> Origin {
         let points: Vec<Option<usize>> = models.iter().map(|place| self.points.get(place).copied()).collect();
         if !points.is_empty() && points.iter().all(Option::is_some) {
@@ -89,7 +90,8 @@ impl Spread {
         }
     }
 
-    /// The interval of a crossover at this value: quantiles of where the drawn coefficients put it.
+    /// The interval of a crossover at this value: quantiles of the crossovers with the drawn
+    /// coefficients.
     pub(super) fn interval(&self, pair: &Pair<'_>, at: f64) -> Option<(Option<f64>, Option<f64>)> {
         let root = pair.root()?;
         let [first, second] = pair.ways.map(|way| way.candidate);
@@ -99,7 +101,7 @@ impl Spread {
         };
         let [(first_error, contrast), (second_error, _)] =
             [first, second].map(error).map(Option::unwrap_or_default);
-        // The errors of one model at two values of a parameter are alike but for its contrast.
+        // The error of one model is the same at two values of a parameter, except for its contrast.
         let deviation = if first == second { contrast } else { first_error.hypot(second_error) };
         if deviation <= 0.0 && !pair.models().iter().any(|place| self.models.contains_key(place)) {
             return None;
@@ -124,14 +126,14 @@ impl Spread {
             .collect();
         roots.sort_by(f64::total_cmp);
         let end = |place: usize| {
-            // The choice may change beside the place where the times cross.
+            // The choice need not change exactly where the times cross.
             let value = pair.moved(roots[place], root, at);
             value.is_finite().then_some(value)
         };
         Some((end(DRAWS / 40), end(DRAWS - 1 - DRAWS / 40)))
     }
 
-    /// A drawn time over that of the model.
+    /// The drawn time of a way over the model's time.
     fn drawn(&self, point: &Point, way: usize, draw: usize) -> f64 {
         let sensitivity = &point.sensitivity[way];
         let change = |(place, terms): &(usize, Vec<f64>)| {
@@ -144,16 +146,16 @@ impl Spread {
     }
 }
 
-/// What the points of a model contribute to its coefficients.
+/// The contributions of a model's points to its coefficients.
 struct Scores {
     /// (X'X)⁻¹ x e for each point.
     points: Vec<Vec<f64>>,
-    /// By what deviations are greater since they come from few points.
+    /// The factor on the deviations for having few points.
     widened: f64,
 }
 
 impl Scores {
-    /// `None` where there are too few points for the terms, or rows that say nothing of them.
+    /// `None` if there are too few points for the terms, or rows that do not determine them.
     fn of(
         resolved: &Resolved,
         model: &Model,
@@ -161,7 +163,7 @@ impl Scores {
         nodes: usize,
     ) -> Option<Self> {
         let place = resolved.place(&model.name)?;
-        // Rows of the weighted fit, with their deviations, and the point of each.
+        // Rows of the weighted fit, with the deviation and the point of each.
         let mut all: Vec<(Vec<f64>, f64, Vec<u64>)> = Vec::new();
         for row in rows.iter().filter(|row| !row.sample.verify) {
             let nodes = if row.sample.notes.nodes == 0 { nodes } else { row.sample.notes.nodes };
@@ -186,7 +188,7 @@ impl Scores {
         let mut scores: BTreeMap<&Vec<u64>, Vec<f64>> = BTreeMap::new();
         for (x, deviation, point) in &all {
             let direction = solve.times(x);
-            // As large as it would be if the point had not been fitted.
+            // The deviation as it would be if the point had not been fitted.
             let leverage = dot(&direction, x).clamp(0.0, 0.99);
             let score = scores.entry(point).or_insert_with(|| vec![0.0; count]);
             score.iter_mut().zip(&direction).for_each(|(sum, d)| *sum += d * deviation / (1.0 - leverage));
@@ -208,7 +210,7 @@ impl Scores {
     }
 }
 
-/// Draws by the covariance of the coefficients; `None` where that is not known.
+/// Draws from the covariance of the coefficients; `None` if it is not known.
 fn by_covariance(model: &Model, random: &mut ChaCha8Rng) -> Option<Vec<Vec<f64>>> {
     let kept: Vec<usize> = (0..model.terms.len()).filter(|term| model.terms[*term].relevant).collect();
     let known = model.covariance.len() == model.terms.len()
@@ -225,7 +227,7 @@ fn by_covariance(model: &Model, random: &mut ChaCha8Rng) -> Option<Vec<Vec<f64>>
     Some((0..DRAWS).map(one).collect())
 }
 
-/// The inverse of a matrix of products, by columns of about equal size.
+/// The inverse of a matrix of products, with columns scaled to about equal size.
 struct Inverse {
     scales: Vec<f64>,
     root: Vec<Vec<f64>>,
@@ -241,7 +243,7 @@ impl Inverse {
         };
         let matrix: Vec<Vec<f64>> = (0..count).map(|i| (0..count).map(|j| product(i, j)).collect()).collect();
         let root = cholesky(&matrix);
-        // Terms that depend on each other leave nothing on the diagonal.
+        // Dependent terms give zeros on the diagonal.
         (0..count).all(|i| root[i][i] > 1e-7).then_some(Self { scales, root })
     }
 
@@ -260,7 +262,7 @@ impl Inverse {
     }
 }
 
-/// The lower triangle L of a matrix L L'; zero columns where it has no full rank.
+/// The lower triangle L of the matrix L L'; columns of zeros if it is rank deficient.
 fn cholesky(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let count = matrix.len();
     let mut root = vec![vec![0.0; count]; count];
@@ -281,7 +283,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Of the normal distribution (Box and Muller 1958).
+/// A draw from the normal distribution (Box and Muller 1958).
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (random.random(), random.random());
     (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
@@ -295,7 +297,7 @@ mod tests {
     fn the_inverse_is_one() {
         let rows = [[1.0, 1e6], [1.0, 2e6], [1.0, 5e6]];
         let inverse = Inverse::of(2, rows.iter().map(|row| &row[..])).unwrap();
-        // X'X times the solution gives the vector back.
+        // X'X times the solution gives the vector again.
         let solved = inverse.times(&[3.0, 4e6]);
         let product = |i: usize| rows.iter().map(|row| row[i] * dot(row, &solved)).sum::<f64>();
         assert!((product(0) - 3.0).abs() < 1e-9 && (product(1) - 4e6).abs() < 1e-3, "{solved:?}");

@@ -1,7 +1,7 @@
-//! The threshold that GMP's `tuneup` takes of timings of both ways: that of the least summed
-//! relative loss (`analyze_dat` in GMP's `tune/tuneup.c`).
+//! The threshold that GMP's `tuneup` computes from timings of both ways: the one with the least
+//! summed relative loss (`analyze_dat` in GMP's `tune/tuneup.c`).
 
-/// Both ways timed at one value of the input.
+/// The times of both ways at one value of the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Both {
     pub(super) at: f64,
@@ -9,23 +9,23 @@ pub(super) struct Both {
     pub(super) to: f64,
 }
 
-/// What the timings say by themselves.
+/// The threshold from the timings alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuneup {
-    /// The least value timed at which the second way is to be taken; `None`: at none of them.
+    /// The least timed value at which the second way should be taken; `None` if there is none.
     pub at: Option<f64>,
-    /// How many values were timed.
+    /// The number of timed values.
     pub points: usize,
-    /// The mean loss with this threshold at these values, as a share of the slower time.
+    /// The mean loss with this threshold at the timed values, as a share of the slower time.
     pub least: f64,
-    /// The same with ours.
+    /// The same with the threshold of the models.
     pub ours: f64,
 }
 
-/// As few values say nothing.
+/// The fewest values that give a threshold.
 const LEAST: usize = 4;
 
-/// By these timings, beside the threshold `ours`.
+/// Computes it from these timings and compares it with the threshold `ours`.
 pub(super) fn of(timed: &[Both], ours: f64) -> Option<Tuneup> {
     let mut timed = timed.to_vec();
     timed.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_least_summed_loss_decides_and_not_the_first_value_at_which_it_is_faster() {
-        // Noise makes the second way look faster at 2; the sum says 8.
+        // Noise makes the second way look faster at 2; the sum gives 8.
         let timed = [both(1.0, 1.0, 2.0), both(2.0, 1.0, 0.99), both(4.0, 1.0, 1.2), both(8.0, 2.0, 1.0)];
         let found = of(&timed, 4.0).unwrap();
         assert_eq!((found.at, found.points), (Some(8.0), 4));

@@ -1,10 +1,10 @@
-//! Decisions: what the choices of a library lose, measured and not computed from the models.
+//! Decisions: the loss from a library's choices, measured instead of computed from the models.
 //!
-//! At fresh inputs the candidate that the models choose is timed in turns with others: the same with
-//! neighbouring values of its parameters and values from all over their range, and each other
-//! candidate. The fastest of them is what the choice is held against. So a choice is judged by
-//! times, also where its models failed verification: those say how far times are predicted, which
-//! a choice need not know.
+//! At fresh inputs the candidate that the models choose is timed in turns with others: the same
+//! with neighbouring values of its parameters and with values from their whole range, and each
+//! other candidate. The choice is compared with the fastest of them. Times judge it, so this also
+//! works for models that failed verification: a choice can be right although its time is badly
+//! predicted.
 
 mod moved;
 mod regret;
@@ -25,59 +25,58 @@ use regret::Rule;
 pub(crate) use ways::pin;
 use ways::{Way, Ways};
 
-/// Fresh inputs at which each library decides.
+/// The number of fresh inputs for each library.
 pub const INPUTS: usize = 32;
 
-/// Draws until an input is found at which several ways apply.
+/// The most draws to find an input at which several ways apply.
 const MAX_DRAWS: u64 = 50;
 
-/// How often each way is timed at least: two halves that judge each other.
+/// The fewest timings of each way, split into two halves that judge each other.
 const REPEAT: u32 = 8;
 
-/// What a program holds instead of the models.
+/// Constants or tables that a program holds instead of the models.
 #[derive(Clone, Copy)]
 pub struct Held<'a> {
-    /// What it takes at inputs of a library: a candidate and its parameters; `None` where it says
-    /// nothing.
+    /// Its choice at inputs of a library; `None` if it has none.
     pub taken: Taken<'a>,
-    /// Inputs of a library at whose values alone it says something.
+    /// Inputs of a library that it holds fixed, with their values; it has no choice at others.
     pub at: &'a dyn Fn(&str) -> Vec<(String, f64)>,
 }
 
-/// What is taken at inputs of a library.
+/// Gives the choice at inputs of a library: a candidate and its parameters.
 pub type Taken<'a> = &'a dyn Fn(&Competition, &[f64]) -> Option<(usize, Vec<i64>)>;
 
-/// What the models choose.
+/// The choice by the models.
 fn chosen(competition: &Competition, inputs: &[f64]) -> Option<(usize, Vec<i64>)> {
     let choice = competition.choose(inputs, None).ok()?;
     Some((choice.index, choice.parameters.to_vec()))
 }
 
-/// What was timed of one library against what is held, and against its models.
+/// The measured loss of a library's choices, and the deviations of its models.
 #[derive(Debug)]
 pub struct Compared {
-    /// The library.
+    /// The library's name.
     pub library: String,
-    /// What is lost by what is held; `None`: too little was timed.
+    /// The loss; `None` if too little was timed.
     pub regret: Option<Regret>,
-    /// How far the time of each model is from what it predicts.
+    /// The ratio of measured to predicted times for each model.
     pub moved: Vec<Moved>,
 }
 
 /// A model's times over its predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
-    /// The model.
+    /// The model's name.
     pub model: String,
     /// The median of measured over predicted times.
     pub ratio: f64,
-    /// Between these the median lies with 95 %.
+    /// The 95 % interval of the median.
     pub interval: (f64, f64),
-    /// Of so many points.
+    /// The number of points.
     pub points: usize,
 }
 
-/// What is timed to judge choices.
+/// The ways to time, by which choices are judged.
 #[derive(Debug, Default)]
 pub struct Decisions {
     libraries: Vec<Library>,
@@ -88,14 +87,14 @@ pub struct Decisions {
 struct Library {
     name: String,
     inputs: Vec<String>,
-    /// What the spec names as the way before, as it is pinned.
+    /// The `default` way that the spec names, as a pin.
     default: Option<String>,
-    /// Where it decides, and among which ways.
+    /// The inputs of each decision, with its ways.
     at: Vec<(Vec<f64>, Vec<Way>)>,
 }
 
-/// Plans so many decisions of each library of `set` among ways that can be measured at `site`, and
-/// what is to be timed for them. The way of what is `held` is among these ways.
+/// Plans this many decisions of each library of `set` among ways that can be measured at `site`,
+/// with the points to time for them. The choice of `held` is among these ways.
 ///
 /// # Errors
 /// As [`points::spaces`].
@@ -155,7 +154,7 @@ pub fn plan(
     });
     let run = Run {
         nodes: site.nodes(),
-        // Other repetitions than those that were fitted.
+        // Repetitions differ from those that were fitted.
         seed: !seed,
         machine: machine.into_iter().map(|(word, value)| (word.to_owned(), value)).collect(),
         models: models.collect(),
@@ -164,14 +163,14 @@ pub fn plan(
 }
 
 impl Decisions {
-    /// Whether there is nothing to decide.
+    /// Whether there are no decisions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.libraries.is_empty()
     }
 
-    /// What is lost by what is held, or by the models where nothing is, and how far models are from
-    /// these times.
+    /// The loss of what is `held` (of the models, if it is `None`), and the deviations of the
+    /// models from these times.
     pub fn compare(&self, set: &ModelSet, times: &Samples, held: Option<Held<'_>>) -> Vec<Compared> {
         let one = |library: &Library| {
             let competition = Competition::new(set, &library.name).ok()?;
@@ -192,16 +191,16 @@ impl Decisions {
         self.libraries.iter().filter_map(one).collect()
     }
 
-    /// Writes into `set` what the choices of each library by its models lose, by these times; of
-    /// libraries of which too little was timed nothing is known. With `adopt` a library gets an
-    /// incumbent where its choices lose less with one. Returns what each choice lost.
+    /// Writes into `set` the loss of each library's choices by its models, computed from these
+    /// times; `None` for libraries with too few timings. With `adopt`, a library gets an incumbent
+    /// if its choices then lose less. Returns the loss of each choice.
     pub fn judge(&self, set: &mut ModelSet, times: &Samples, adopt: bool) -> Vec<Judged> {
         let mut judged = Vec::new();
         for Library { name, inputs, default, at } in &self.libraries {
             let Some(place) = set.libraries.iter().position(|library| library.name == *name) else {
                 continue;
             };
-            // What the models choose by themselves is what is judged.
+            // With `adopt` the old incumbent is removed first, so that the models alone are judged.
             let before = if adopt { set.libraries[place].incumbent.take() } else { None };
             let Ok(competition) = Competition::new(set, name) else { continue };
             let timed = regret::timed(inputs, at, &competition, times, &chosen);

@@ -1,4 +1,4 @@
-//! How far measured times are from the models'.
+//! The ratios of measured to predicted times.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::regret::halves;
 use super::ways::Way;
 use crate::competition::Competition;
 
-/// Fewer points say nothing of a model.
+/// The fewest points that judge a model.
 const LEAST: usize = 6;
 
-/// Of each model whose ways were timed at enough points.
+/// The ratio of each model whose ways were timed at enough points.
 pub(super) fn of(
     decisions: &[(Vec<f64>, Vec<Way>)],
     competition: &Competition,
@@ -30,7 +30,7 @@ pub(super) fn of(
     ratios.into_iter().filter_map(|(model, ratios)| median(model, ratios)).collect()
 }
 
-/// The median with its interval by the ranks (Thompson 1936).
+/// The median with its interval from order statistics (Thompson 1936).
 fn median(model: &str, mut ratios: Vec<f64>) -> Option<Moved> {
     let count = ratios.len();
     (count >= LEAST).then_some(())?;

@@ -1,4 +1,4 @@
-//! Regret: by how much longer a choice takes than the fastest way that was tried.
+//! Regret: how much longer a choice takes than the fastest way timed.
 
 use strata_model::samples::Sample;
 use strata_model::set::{Constant, Regret};
@@ -10,34 +10,34 @@ use super::ways::Way;
 use crate::bootstrap::{interval_of_mean, mean};
 use crate::competition::Competition;
 
-/// Timings of a way that suffice to judge it.
+/// The fewest timings that judge a way.
 const LEAST: usize = 4;
 
-/// Gains for which an incumbent may be left.
+/// The gains tried for an incumbent.
 const GAINS: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0];
 
-/// A rule must lower the mean loss by this much, and be found from so many inputs.
+/// The least decrease of the mean loss by a rule, and the fewest inputs to find a rule from.
 const LEAST_USE: f64 = 0.003;
 const LEAST_INPUTS: usize = 8;
 
-/// The timings of one way in two halves, each in the lower quartile.
+/// The time of a way from each half of its timings: the lower quartile.
 pub(super) type Halves = [f64; 2];
 
-/// What was timed at one input.
+/// The timings at one input.
 pub(super) struct Timed {
-    /// The input, in words.
+    /// The input as text.
     at: String,
     /// Its values.
     inputs: Vec<f64>,
     /// The regret of each way.
     losses: Vec<f64>,
-    /// Each way as it is pinned, with its expected time by the models.
+    /// Each way as a pin, with the time that the models expect.
     ways: Vec<(String, Option<f64>)>,
-    /// Which way is chosen.
+    /// The index of the chosen way.
     chosen: usize,
 }
 
-/// What was timed at each input where what is `taken` was among it.
+/// The timings at each input at which the way of `taken` was timed.
 pub(super) fn timed(
     names: &[String],
     decisions: &[(Vec<f64>, Vec<Way>)],
@@ -66,10 +66,10 @@ pub(super) fn timed(
     all
 }
 
-/// A way that is kept unless another promises a gain.
+/// A way that is kept unless another promises more than a gain.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rule {
-    /// The way, as it is pinned.
+    /// The way as a pin.
     pub(super) name: String,
     /// The gain.
     pub(super) gain: f64,
@@ -80,7 +80,7 @@ impl Timed {
         self.ways.iter().position(|(way, _)| way == name)
     }
 
-    /// What is chosen with a rule, or without one.
+    /// The index of the way chosen with a rule, or without one.
     fn taken(&self, rule: Option<&Rule>) -> usize {
         let kept = rule.and_then(|rule| {
             let place = self.place(&rule.name)?;
@@ -90,16 +90,16 @@ impl Timed {
         kept.unwrap_or(self.chosen)
     }
 
-    /// The regret of that.
+    /// The regret of that choice.
     fn loss(&self, rule: Option<&Rule>) -> f64 {
         self.losses[self.taken(rule)]
     }
 }
 
-/// The rule by which choices lose least at these inputs; `None` where the models alone are about as
-/// good.
+/// The rule with the least loss at these inputs; `None` if no rule is clearly better than the
+/// models alone.
 ///
-/// Of a library that names a `default` that is the only way that may be kept, and it is.
+/// If the library names a `default`, only that way may be kept, and it is kept in any case.
 pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
     let names = default.map_or_else(|| everywhere(timed), |name| vec![name.to_owned()]);
     let mut best: Option<(f64, Rule)> = None;
@@ -108,7 +108,7 @@ pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
             let rule = Rule { name: name.clone(), gain };
             let saved: Vec<f64> = timed.iter().map(|one| one.loss(None) - one.loss(Some(&rule))).collect();
             let mean = mean(&saved);
-            // Among so many rules noise alone lets one look better.
+            // Among so many rules, noise alone makes one look better.
             let worth = default.is_some() || mean > LEAST_USE.max(standard_error(&saved));
             if worth && best.as_ref().is_none_or(|(most, _)| mean > *most) {
                 best = Some((mean, rule));
@@ -125,8 +125,8 @@ fn everywhere(timed: &[&Timed]) -> Vec<String> {
     names.filter(|name| timed.iter().all(|one| one.place(name).is_some())).collect()
 }
 
-/// What is chosen at each input. With `judged` a rule is found for each from the others alone, so
-/// that what is judged has played no part in it.
+/// The choice at each input. With `judged`, the rule for each input is found from the others alone,
+/// so that no input judges a rule found from it.
 pub(super) fn choices(timed: &[Timed], judged: bool, default: Option<&str>) -> Vec<usize> {
     let others = |at: usize| -> Vec<&Timed> {
         timed.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, one)| one).collect()
@@ -135,7 +135,7 @@ pub(super) fn choices(timed: &[Timed], judged: bool, default: Option<&str>) -> V
     (0..timed.len()).map(|at| timed[at].taken(own(at).as_ref())).collect()
 }
 
-/// Each of these choices with its loss.
+/// Each of these choices as an entry with its loss.
 pub(super) fn each(library: &str, names: &[String], timed: &[Timed], choices: &[usize]) -> Vec<Judged> {
     let one = |(one, chosen): (&Timed, &usize)| Judged {
         library: library.to_owned(),
@@ -146,7 +146,7 @@ pub(super) fn each(library: &str, names: &[String], timed: &[Timed], choices: &[
     timed.iter().zip(choices).map(one).collect()
 }
 
-/// What these choices lose.
+/// The summary of the losses of these choices.
 pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> Option<Regret> {
     let losses: Vec<f64> = timed.iter().zip(choices).map(|(one, chosen)| one.losses[*chosen]).collect();
     let worst = (0..losses.len()).max_by(|a, b| losses[*a].total_cmp(&losses[*b]))?;
@@ -168,7 +168,7 @@ pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> O
     })
 }
 
-/// The timings of a way, every other one in one half.
+/// The timings of a way, dealt to the two halves in turns.
 pub(super) fn halves(way: &Way, times: &Samples) -> Option<Halves> {
     let inputs = &way.point.values[..way.inputs];
     let is_way = |row: &&Sample| row.values.get(..way.inputs) == Some(inputs);
@@ -188,8 +188,8 @@ pub(super) fn halves(way: &Way, times: &Samples) -> Option<Halves> {
     Some([half(0), half(1)])
 }
 
-/// By how much longer `chosen` takes than the fastest way: the one that is the fastest in one half
-/// is timed by the other, so that noise does not favour it.
+/// How much longer `chosen` takes than the fastest way. The way that is fastest in one half is
+/// timed by the other half, so that noise does not favour it.
 fn regret(all: &[Halves], chosen: usize) -> f64 {
     let one = |judge: usize| {
         let fastest = all.iter().min_by(|a, b| a[1 - judge].total_cmp(&b[1 - judge]));
@@ -198,7 +198,7 @@ fn regret(all: &[Halves], chosen: usize) -> f64 {
     (one(0) + one(1)) / 2.0
 }
 
-/// Of the mean.
+/// The standard error of the mean.
 fn standard_error(values: &[f64]) -> f64 {
     let (mean, count) = (mean(values), values.len() as f64);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -213,8 +213,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Noise alone makes one of several equal ways look the fastest; it must not count.
-    /// What the models choose, and two constants.
+    /// Noise alone makes one of several equal ways look the fastest, which must not count. The ways
+    /// are the choice of the models and two constants.
     fn one(models: f64, constants: [f64; 2], promised: f64) -> Timed {
         let expected = [promised, 1.0, 1.0];
         let names = ["model:1", "a", "b"];
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(rule(&all, None), Some(Rule { name: "a".into(), gain: 0.2 }));
         assert!((judged(&poor, true).unwrap().mean - 0.01).abs() < 1e-12);
         assert!((judged(&poor, false).unwrap().mean - 0.2).abs() < 1e-12);
-        // Right where they promise much.
+        // These models are right at the inputs where they promise much.
         let mixed: Vec<Timed> = (0..12)
             .map(|at| if at % 3 == 0 { one(0.0, [3.0, 3.0], 0.25) } else { one(0.2, [0.01, 0.3], 0.9) })
             .collect();
@@ -247,11 +247,11 @@ mod tests {
         assert!(judged(&mixed, true).unwrap().worst < 0.02);
         let good: Vec<Timed> = (0..12).map(|_| one(0.001, [0.5, 0.3], 0.9)).collect();
         assert_eq!(rule(&good.iter().collect::<Vec<_>>(), None), None);
-        // What the program took before stays where nothing else is known to be better.
+        // The `default` stays if no other way is known to be better.
         let kept = rule(&good.iter().collect::<Vec<_>>(), Some("b"));
         assert_eq!(kept, Some(Rule { name: "b".into(), gain: 0.02 }));
         assert_eq!(rule(&all[..5], None), None, "five inputs tell too little");
-        // What noise might be adopts nothing.
+        // Differences as large as noise adopt nothing.
         let noisy: Vec<Timed> =
             (0..12).map(|at| one(if at % 2 == 0 { 0.31 } else { -0.3 }, [0.0, 0.0], 0.9)).collect();
         assert_eq!(rule(&noisy.iter().collect::<Vec<_>>(), None), None);

@@ -1,4 +1,4 @@
-//! The ways among which a library decides, at one input.
+//! The ways among which a library decides at one input.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::competition::Competition;
 use crate::lang::plan::{Candidate, CheckedSpec, Library, Parameter};
 use crate::points::{Draws, Site, Space};
 
-/// Values from all over a parameter's range.
+/// The number of values from all over a parameter's range.
 const SPREAD: usize = 6;
 
-/// Values of a parameter that are looked at.
+/// The most values of a parameter that are tried.
 const MOST_VALUES: usize = 10_000;
 
-/// Steps to either side of the chosen value, and by what they multiply it where the parameter takes
-/// every whole number.
+/// The number of steps to either side of the chosen value, and the factor of a step for a parameter
+/// that takes every whole number.
 const STEPS: i32 = 2;
 const FACTOR: f64 = 1.25;
 
@@ -26,30 +26,30 @@ const FACTOR: f64 = 1.25;
 pub(super) struct Way {
     pub(super) candidate: usize,
     pub(super) parameters: Vec<i64>,
-    /// The model that predicts it, and where that is measured.
+    /// The model that predicts it, and the point at which that is measured.
     pub(super) model: String,
     pub(super) point: PlanPoint,
-    /// How many of the point's values are the model's inputs.
+    /// The number of the point's values that are inputs of the model.
     pub(super) inputs: usize,
 }
 
 impl Way {
-    /// As it is pinned: `quick:16`.
+    /// The pin: `quick:16`.
     pub(super) fn pin(&self, competition: &Competition) -> String {
         pin(competition.candidates()[self.candidate].name, &self.parameters)
     }
 }
 
-/// A candidate with its parameters, as it is pinned.
+/// The pin of a candidate with its parameters.
 pub(crate) fn pin(name: &str, parameters: &[i64]) -> String {
     parameters.iter().fold(name.to_owned(), |text, value| format!("{text}:{value}"))
 }
 
-/// What the ways of a library are found with.
+/// The inputs of the search for ways.
 pub(super) struct Ways<'a> {
     library: &'a Library,
     competition: &'a Competition,
-    /// By candidate; `None` where its time is not measured itself.
+    /// By candidate; `None` if its time is not measured by itself.
     candidates: Vec<Option<Measurable<'a>>>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Ways<'a> {
         Self { library, competition, candidates: library.candidates.iter().map(measurable).collect() }
     }
 
-    /// Draws inputs of the library: those of its candidates' loops, which say what can be measured.
+    /// Draws inputs of the library from the loops of its candidates, so that they can be measured.
     pub(super) fn draw(&self, draws: &Draws, number: u64) -> Option<Vec<f64>> {
         let mut inputs: Vec<Option<f64>> = vec![None; self.library.inputs.len()];
         for measurable in self.candidates.iter().flatten() {
@@ -110,8 +110,8 @@ impl<'a> Ways<'a> {
         inputs.into_iter().collect()
     }
 
-    /// The ways that apply there and can be measured: what the models choose, what is `held`, and
-    /// what else might be the fastest.
+    /// The ways that apply at `inputs` and can be measured: the choice of the models, the way that
+    /// is `held`, and others that might be faster.
     pub(super) fn at(&self, inputs: &[f64], held: Option<(usize, Vec<i64>)>) -> Vec<Way> {
         let Ok(choice) = self.competition.choose(inputs, None) else { return Vec::new() };
         let mut ways: Vec<Way> = Vec::new();
@@ -121,7 +121,7 @@ impl<'a> Ways<'a> {
             let (best, taken) = match outcome {
                 Outcome::Taken => (choice.parameters.to_vec(), true),
                 Outcome::Slower(_, parameters) => (parameters.to_vec(), false),
-                // It may be fast all the same, where its model has nothing to say.
+                // A candidate without a prediction may still be fast.
                 _ => (measurable.values.iter().map(|values| middle(values)).collect(), false),
             };
             let mut tried = BTreeSet::from([best.clone()]);
@@ -170,8 +170,8 @@ fn middle(values: &[i64]) -> i64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Of its `values`, those of a parameter beside `best`, `steps` to either side, and from all over
-/// its range; a root has none but its own.
+/// Values of a parameter from `values`: `steps` to either side of `best`, and from the whole range;
+/// none for a root.
 fn around(parameter: &Parameter, values: &[i64], best: i64, steps: i32) -> BTreeSet<i64> {
     if parameter.root.is_some() {
         return BTreeSet::new();

@@ -1,5 +1,5 @@
-//! What users should know though a fit went through: what samples do not show, and what other
-//! programs took while they were measured.
+//! Warnings about a successful fit: what the samples cannot show, and the work of other programs
+//! during the measurement.
 
 use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Verdict};
@@ -7,10 +7,10 @@ use strata_model::{Samples, count};
 
 use super::Fitting;
 
-/// With fewer held-out samples a verdict says little.
+/// With fewer held-out samples a verdict means little.
 const LEAST_HELD_OUT: usize = 5;
 
-/// What samples of others do not show, though a model is fitted to them.
+/// Warnings about imported samples: what they do not show.
 pub(super) fn unseen(model: &ModelSamples) -> Vec<String> {
     let mut warnings = Vec::new();
     let name = &model.name;
@@ -36,7 +36,7 @@ pub(super) fn unseen(model: &ModelSamples) -> Vec<String> {
     warnings
 }
 
-/// The warnings of models, with their names; what is the same of several is said once.
+/// The warnings of models with their names; equal warnings of several models are joined.
 pub(super) fn of_several<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, warning) in warnings {
@@ -61,12 +61,12 @@ pub(super) fn of_several<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>)
 }
 
 impl Fitting {
-    /// Widens what is believed of models whose samples were taken while other programs had cores
-    /// that the nodes lacked: without them a candidate may be faster by the whole of what they
-    /// took, and another that has no use for the core not at all.
+    /// Raises the uncertainty of models whose samples were taken while other programs kept cores
+    /// busy that the nodes lacked. On a quiet machine one candidate may be faster by all of that
+    /// time, and another, which has no use for the cores, not at all.
     pub(super) fn believe_less(&mut self, samples: &Samples) {
         let part = samples.taken_by_others();
-        // Half of the way from no slower to slower by all that was taken.
+        // Half of the range from no slowdown to a slowdown by all the time taken.
         let deviation = 0.5 * part / (1.0 - part);
         let cores = samples.platform.as_ref().map_or(1, |platform| platform.cores);
         let doubt = format!(

@@ -1,4 +1,4 @@
-//! Requirements and terms with the numbers of the machine that samples come from.
+//! Requirements and terms with the machine's names replaced by the numbers of its platform.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use strata_model::{Expr, Platform};
 
 use crate::lang::plan::{Candidate, Model as SpecModel};
 
-/// What a word of the machine stands for in what is fitted.
+/// The number of a machine name, for the fit.
 fn word(platform: Option<&Platform>, name: &str) -> Option<Expr> {
     match platform? {
         // Each node has a processor of its own.
@@ -20,15 +20,15 @@ fn platform_text(platform: Option<&Platform>) -> String {
     platform.map_or("there is none".to_owned(), |platform| format!("`{platform}`"))
 }
 
-/// A requirement with numbers for words; `None` where it then holds always.
+/// A requirement with numbers for names; `None` if it then always holds.
 fn still_required(require: &Expr, number: &dyn Fn(&str) -> Option<Expr>) -> Option<Expr> {
     let here = require.substitute(number);
     let here = if here == *require { here } else { here.folded() };
     (here.as_number() != Some(1.0)).then_some(here)
 }
 
-/// The requirements of a model with the numbers of the machine that the samples come from; `None`
-/// where its platform does not tell one of them, which is a failure.
+/// The requirements of a model with the numbers of the platform of the samples. If the platform
+/// lacks one of the numbers, the result is `None` and a failure is added.
 pub(super) fn requires_here(
     model: &SpecModel,
     platform: Option<&Platform>,
@@ -54,8 +54,8 @@ pub(super) fn requires_here(
     Some(model.requires.iter().filter_map(|require| still_required(require, &number)).collect())
 }
 
-/// The terms of a model with the numbers of the machine that the samples come from. Terms that read
-/// a number which its platform does not tell are left out, with a warning.
+/// The terms of a model with the numbers of the platform of the samples. Terms that read a number
+/// which the platform lacks are left out, with a warning.
 pub(super) fn terms_here(
     model: &SpecModel,
     platform: Option<&Platform>,
@@ -73,7 +73,7 @@ pub(super) fn terms_here(
             continue;
         }
         let mut here = term.substitute(&value);
-        // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
+        // The cost of sharing cores, `max(0, P-cores)`, is zero on a simulated machine.
         if here != *term && platform.is_some_and(Platform::is_simulated) {
             here = here.folded();
         }
@@ -94,8 +94,8 @@ pub(super) fn terms_here(
     terms
 }
 
-/// What a candidate requires, with the numbers of the machine that the samples come from; what
-/// never holds where a number is not told, with a warning.
+/// The requirements of a candidate with the numbers of the platform of the samples. If the platform
+/// lacks a number, the requirements never hold, and a warning is added.
 pub(super) fn requires_of(
     candidate: &Candidate,
     library: &str,

@@ -1,4 +1,4 @@
-//! From samples to a model set: every model of the spec, in the order of their dependence, and the
+//! From samples to a model set: all models of the spec in the order of their dependencies, then the
 //! libraries.
 
 mod caution;
@@ -25,11 +25,11 @@ use machine::{requires_here, requires_of, terms_here};
 
 pub use overrides::Overrides;
 
-/// What another way must promise to save before what a spec names as `default` is left, until that
-/// is measured.
+/// The gain that another way must promise to replace the spec's `default`, until the gain is
+/// measured.
 const UNMEASURED_GAIN: f64 = 0.1;
 
-/// A model set with what is to be said about how it came to be.
+/// A model set with the messages about its fit.
 #[derive(Debug, Default)]
 pub struct Fitting {
     /// The models that could be fitted, and the libraries over them.
@@ -38,13 +38,13 @@ pub struct Fitting {
     pub fitted: Vec<Fitted>,
     /// One message for each model that could not be fitted.
     pub failures: Vec<String>,
-    /// What the user should know though the fit went through.
+    /// Warnings about a fit that succeeded.
     pub warnings: Vec<String>,
-    /// Which models are not verified, and why, one message each.
+    /// One message for each model that is not verified: the reason.
     pub untrusted: Vec<String>,
 }
 
-/// Fits every model of `samples`: by the spec where there is one, else by the columns.
+/// Fits every model of `samples`: by the spec if there is one, else by the columns.
 #[must_use]
 pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides: &Overrides) -> Fitting {
     let mut fitting = Fitting {
@@ -81,9 +81,9 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
 }
 
 impl Fitting {
-    /// The samples without the models that take no simulated time, of which there is nothing to
-    /// fit, and these models' names: on a simulated machine only messages take time, and the work
-    /// that `node.compute` is told of. Warns of them.
+    /// The samples without the models that take no simulated time, and the names of these. On a
+    /// simulated machine only messages take time, and the work that `node.compute` declares, so
+    /// other models have nothing to fit. Adds a warning about them.
     fn without_timeless<'a>(&mut self, samples: &'a Samples) -> (Cow<'a, Samples>, Vec<String>) {
         /// Simulated times are whole picoseconds, but differences of seconds are rounded.
         const HALF_A_PICOSECOND: f64 = 0.5e-12;
@@ -179,7 +179,7 @@ impl Fitting {
             }
             self.keep(outcome);
         }
-        // Candidates keep their place without a model, so that what is generated names them all.
+        // A candidate keeps its place without a model, so that generated code names all candidates.
         for candidate in spec.libraries.iter().flat_map(|library| &library.candidates) {
             for model in spec.models_of(candidate).into_iter().map(|model| &spec.models[model]) {
                 if self.set.model(&model.name).is_some() {
@@ -192,11 +192,10 @@ impl Fitting {
                 self.set.models.push(Model { kind: Kind::Unmeasured, ..without_fit(model, reason) });
             }
         }
-        // The set lists the models as the spec does, not in the order in which they had to be
-        // fitted.
+        // The set lists the models in the order of the spec, not of their fits.
         self.set.models.sort_by_key(|m| spec.models.iter().position(|s| s.name == m.name));
-        // Those that were measured stand in the order of the samples, in which the members of a
-        // family may have been of several files.
+        // Measured models keep the order of the samples, in which the members of a family may come
+        // from several files.
         let of_samples = |m: &Model| samples.models.iter().position(|s| s.name == m.name);
         let mut measured: Vec<Model> =
             self.set.models.iter().filter(|m| of_samples(m).is_some()).cloned().collect();
@@ -264,7 +263,7 @@ impl Fitting {
         }
     }
 
-    /// The unit of what is computed of these models; unknown ones have none.
+    /// The unit of a value computed from these models; an unknown model has no unit.
     fn unit_of(&self, models: &BTreeSet<String>) -> Result<Unit, String> {
         let mut units = models.iter().filter_map(|name| Some((name, &self.set.known(name)?.unit)));
         let Some((first, unit)) = units.next() else { return Ok(Unit::SECONDS) };
@@ -285,8 +284,7 @@ impl Fitting {
     }
 }
 
-/// Why samples and a spec that share no name of a model do not belong together; `None` where they
-/// share one.
+/// The message for samples and a spec that have no model name in common; `None` if they have one.
 fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
     let names = || spec.models.iter().map(|model| model.name.as_str());
     if samples.models.is_empty() || samples.models.iter().any(|model| names().any(|name| name == model.name))
@@ -307,14 +305,14 @@ fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
     ))
 }
 
-/// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the
-/// models that it calls.
+/// A factored model: it is never fitted, so there is nothing to verify. The models that it calls
+/// bound its inputs.
 fn factored(model: &SpecModel, expression: &Expr) -> Model {
     let kind = Kind::Factored { expression: expression.to_string() };
     Model { kind, ..without_fit(model, "an expression over other models".into()) }
 }
 
-/// A model of which no samples are known.
+/// A model without samples.
 fn without_fit(model: &SpecModel, reason: String) -> Model {
     let input = |i: &crate::lang::plan::Input| strata_model::set::Input {
         name: i.name.clone(),
@@ -326,7 +324,7 @@ fn without_fit(model: &SpecModel, reason: String) -> Model {
     Model {
         name: model.name.clone(),
         inputs: model.inputs.iter().map(input).collect(),
-        // Where nothing is predicted, the machine's words have no numbers.
+        // A model without predictions keeps no requirement that reads the machine.
         requires: model.requires.iter().filter(|r| !reads_machine(r)).map(Expr::to_string).collect(),
         reason,
         ..Model::default()
@@ -352,7 +350,7 @@ mod tests {
 }
 ";
 
-    /// 1 ns a byte, and 5 more for each copy of those beyond the sixth.
+    /// The times are 1 ns a byte, and 5 ns more for each copy of the bytes beyond the sixth.
     fn fitted(transport: &str, cache: &str, spec: &str) -> Fitting {
         let mut text = format!(
             "strata-samples 1\nplatform {transport} nodes=1 cores=8 cpu=\"\" cache=\"{cache}\" os=linux arch=x86_64\n\
@@ -376,7 +374,7 @@ mod tests {
         let only_machine = SPEC.replace("knee(bytes)*copies, ", "");
         let fitting = fitted("threads", "L1d:48K L1i:32K L2:2M", &only_machine);
         assert_eq!(terms(&fitting), ["bytes", "max(0,bytes-49152/8192)*copies"], "{:?}", fitting.failures);
-        // One that has no such cache finds the place itself.
+        // A machine without that cache: `knee` fits the place.
         let only_knee = SPEC.replace(", max(0, bytes-cache1/8192)*copies", "");
         assert_eq!(terms(&fitted("sim:cm5", "", &only_knee)), ["bytes", "max(0,bytes-6)*copies"]);
         for (transport, cache) in [("sim:cm5", "L1d:48K"), ("threads", ""), ("threads", "L2:2M")] {
@@ -385,12 +383,12 @@ mod tests {
             let said = "model `Copy`: its terms that read `cache1` are left out";
             assert!(fitting.warnings.iter().any(|w| w.starts_with(said)), "{:?}", fitting.warnings);
         }
-        // A simulated node has a core of its own.
+        // Each simulated node has its own core.
         let cores = only_machine.replace("cache1/8192", "6*cores");
         assert_eq!(terms(&fitted("sim:cm5", "", &cores)), ["bytes", "max(0,bytes-6*P)*copies"]);
         let shared = only_machine.replace("max(0, bytes-cache1/8192)", "max(0, P-cores)");
         assert!(fitted("sim:cm5", "", &shared).warnings.iter().all(|w| !w.contains("P-")));
-        // A name that the model defines is its own.
+        // A name that the model defines is not a machine name.
         let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
         assert!(fitted("sim:cm5", "", &own).warnings.iter().all(|w| !w.contains("left out")));
     }
@@ -433,7 +431,7 @@ mod tests {
         assert_eq!((best(3.0).parameters[..].len(), best(3.0).predicted.is_some()), (1, true));
         let none = competition.choose(&[1.0], None).unwrap_err().to_string();
         assert!(none.contains("no candidate of `copy` applies"), "{none}");
-        // What the machine does not tell.
+        // Numbers that the machine lacks.
         let fitting = fitted("threads", "", &spec);
         let said = "`copy` of library `copy` cannot be chosen: it reads `cache1`";
         assert!(fitting.warnings.iter().any(|w| w.starts_with(said)), "{:?}", fitting.warnings);
@@ -458,7 +456,7 @@ mod tests {
         assert!(fitting.warnings.iter().all(|warning| !warning.contains("Many")), "{:?}", fitting.warnings);
         let emitted = strata_fit::emit::rust(std::slice::from_ref(&fitting.set)).unwrap();
         assert!(emitted.contains("    Many,\n"), "the enum names it");
-        // Where it could be chosen, samples are missing.
+        // If it could be chosen, the missing samples are reported.
         let fitting = fitted("threads", "", &format!("{plain}{}", many.replace("P >= 8", "P >= 1")));
         assert!(fitting.failures[0].contains("`Many` has no samples"), "{:?}", fitting.failures);
         assert!(fitting.warnings.iter().any(|w| w.contains("`many` of library `copy` cannot be chosen")));

@@ -1,9 +1,9 @@
-//! Options of the command line against those of a spec or its samples.
+//! Options of the command line that override those of a spec or of its samples.
 
 use strata_fit::{Elimination, FitOptions, Robust, Search, Weights};
 use strata_model::set::Mode;
 
-/// What the command line says against the spec, or the samples that carry its words.
+/// Options that override the spec, and the fit options stored in the samples.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// Minimise the absolute error.
@@ -14,41 +14,40 @@ pub struct Overrides {
     pub keep_all: bool,
     /// Allow no negative coefficients.
     pub nonnegative: bool,
-    /// By what a term is irrelevant.
+    /// The rule by which a term is irrelevant.
     pub elimination: Option<Elimination>,
-    /// What relative errors are relative to.
+    /// The weights of relative errors.
     pub weights: Option<Weights>,
-    /// How outliers lose their weight; `Some(None)`: they do not, whatever the spec says.
+    /// How outliers are weighted down; `Some(None)` turns this off, whatever the spec has.
     pub robust: Option<Robust>,
     /// When to search for terms.
     pub search: Option<Search>,
-    /// The error of verification that is accepted, a fraction.
+    /// The accepted error of verification, a fraction.
     pub accept: Option<f64>,
-    /// The share of samples that models are to lie above.
+    /// The share of samples that models must lie above.
     pub upper: Option<f64>,
-    /// The column of the variances.
+    /// The name of the column of variances.
     pub variance: Option<String>,
-    /// There are few samples: see [`Overrides::of_few`].
+    /// Whether samples are few: see [`Overrides::of_few`].
     pub few: bool,
 }
 
 impl Overrides {
-    /// Every named term and no other, irrelevant ones too: what an advisor of samples wants to know
-    /// about.
+    /// All named terms, irrelevant ones too, and no others: the terms for advice on samples.
     #[must_use]
     pub fn everything() -> Self {
         Self { keep_all: true, search: Some(Search::Never), ..Self::default() }
     }
 
-    /// Where nothing else is said, terms go by their intervals, as in the thesis: of few samples
-    /// the best set lacks terms for want of evidence, and a choice loses more by a term that is
-    /// missing than by one too many.
+    /// Unless an option is given, terms are eliminated by their intervals, as in the thesis. With
+    /// few samples the best subset drops terms for lack of evidence, and a choice loses more by a
+    /// missing term than by a superfluous one.
     #[must_use]
     pub fn of_few() -> Self {
         Self { few: true, ..Self::default() }
     }
 
-    /// The options of a model with some of its own.
+    /// The fit options of a model, given those of the spec as `own`.
     pub(super) fn apply(&self, own: FitOptions) -> FitOptions {
         FitOptions {
             mode: if self.absolute { Mode::Absolute } else { own.mode },

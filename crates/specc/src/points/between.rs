@@ -1,10 +1,11 @@
-//! Points beside those of the loops.
+//! Points beside the values of the loops.
 //!
-//! Loops step evenly, often by powers of two, where caches conflict and divisions leave no rest: what
-//! was measured there alone would not hold elsewhere. So fitted points lie a little beside the
-//! loops' values, always in the same place, and verification points anywhere between. Both depend
-//! on the names of the iteration variables and not of the model: models with the same loop have the
-//! same inputs, so that candidates, and values of a parameter, are compared at equal ones.
+//! Loops step evenly, often by powers of two, where caches conflict and divisions have no
+//! remainder, so measurements there alone would not hold elsewhere. Fitted points therefore lie a
+//! little beside the loops' values, always in the same place, and verification points anywhere
+//! between. Both depend on the names of the iteration variables and not on the model: models with
+//! the same loop have the same inputs, so candidates and values of a parameter are compared at
+//! equal inputs.
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -14,16 +15,17 @@ use super::space::Space;
 use crate::lang::ast::StepOperator;
 use crate::lang::plan::{Candidate, CheckedSpec, LoopPlan, Model, Parameter};
 
-/// How far beside a loop's value a point lies at most, in steps. Of half powers of two it is 15 %.
+/// The greatest distance of a point from a loop's value, in steps. For half powers of two it is 15
+/// %.
 const ASIDE: f64 = 0.4;
 
-/// Values of a parameter that are looked at.
+/// The most values of a parameter.
 const MOST_VALUES: usize = 10_000;
 
-/// How the values of one loop are taken.
+/// The values of one loop.
 #[derive(Clone, Debug)]
 pub(super) enum Values {
-    /// A candidate's parameter takes these values alone.
+    /// Only these values: those of a candidate's parameter.
     Given(Vec<i64>),
     /// Whole numbers near those of the loop.
     Whole,
@@ -31,12 +33,12 @@ pub(super) enum Values {
     Real,
 }
 
-/// How the values of a model's loops are taken.
+/// The values of each loop of a model.
 pub(super) fn values(spec: &CheckedSpec, model: &Model, loops: &[LoopPlan], site: &Site) -> Vec<Values> {
     let given = |plan: &LoopPlan| {
         let (candidate, parameter) = parameter(spec, model, &plan.name)?;
         let values = parameter.values_on(&candidate.numbers(&|name| site.number(name)));
-        // None on this machine: then only other candidates, or none, take the model.
+        // With no values on this machine, the model is only used by other candidates, or by none.
         Some(values.take(MOST_VALUES).collect::<Vec<_>>()).filter(|values| !values.is_empty())
     };
     let of = |plan: &LoopPlan| match given(plan) {
@@ -47,7 +49,7 @@ pub(super) fn values(spec: &CheckedSpec, model: &Model, loops: &[LoopPlan], site
     loops.iter().map(of).collect()
 }
 
-/// The parameter, and its candidate, that a model's input of this name is.
+/// The parameter, with its candidate, that is passed to the model's input of this name.
 fn parameter<'s>(
     spec: &'s CheckedSpec,
     model: &Model,
@@ -63,8 +65,8 @@ fn parameter<'s>(
     of_model.into_iter().find_map(parameter)
 }
 
-/// A loop's value moved a little, within `first..=last`; its first value stays, and its last one
-/// lies at the end of the range, which no step may reach.
+/// A loop's value moved a little within `first..=last`. The first value stays; the last one moves
+/// to the end of the range, which the steps may miss.
 pub(super) fn aside(plan: &LoopPlan, value: i64, (first, last): (i64, i64)) -> f64 {
     let exact = value as f64;
     if value <= first {
@@ -82,14 +84,14 @@ pub(super) fn aside(plan: &LoopPlan, value: i64, (first, last): (i64, i64)) -> f
     moved.clamp(first as f64, last as f64)
 }
 
-/// From 0 up to 1, evenly for neighbouring values: multiples of the golden ratio.
+/// A number from 0 up to 1, evenly spread for neighbouring values: multiples of the golden ratio.
 fn scatter(name: &str, value: i64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let begin = (fnv(name) >> 11) as f64 / (1_u64 << 53) as f64;
     (begin + (value.rem_euclid(1 << 20)) as f64 * GOLDEN).fract()
 }
 
-/// FNV-1a.
+/// The FNV-1a hash.
 fn fnv(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -105,8 +107,8 @@ impl Draws {
         Self { seed }
     }
 
-    /// Values of all loops of a space, draw number `number`; `None` if a range is empty. Loops that
-    /// multiply are drawn evenly in the logarithm.
+    /// Draw `number`: a value for each loop of a space; `None` if a range is empty. A loop that
+    /// multiplies is drawn evenly in the logarithm.
     pub(crate) fn of(&self, space: &Space<'_>, number: u64) -> Option<Vec<f64>> {
         let mut drawn: Vec<f64> = Vec::new();
         for (plan, values) in space.plans().iter().zip(space.values()) {
@@ -140,7 +142,7 @@ fn real(step: StepOperator, share: f64, (first, last): (f64, f64)) -> f64 {
     }
 }
 
-/// Each whole number stands for what rounds to it.
+/// A drawn real number, rounded: each whole number has an equal part of the range.
 fn whole(step: StepOperator, share: f64, (first, last): (i64, i64)) -> f64 {
     let (low, high) = (first as f64, last as f64);
     real(step, share, (low - 0.5, high + 0.5)).round().clamp(low, high)

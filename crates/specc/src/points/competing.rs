@@ -1,5 +1,5 @@
-//! Which models matter at a site: a candidate whose `require` allows no choice on its number of
-//! nodes, or needs processes where nodes are none, need not be measured there.
+//! The models that matter at a site. A candidate need not be measured there if its `require` allows
+//! no choice on that number of nodes, or if it needs processes and the nodes are not.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::lang::machine::with_numbers;
 use crate::lang::plan::{Candidate, CheckedSpec, Model, ModelKind, Parameter};
 
 /// The models that a prediction at `site` may need: those of the candidates that can be chosen
-/// there, those that no candidate comes from, and all that these call, but for those that hold
-/// nowhere there.
+/// there, those outside all libraries, and the callees of both. A model whose requirements fail
+/// everywhere at `site` is left out.
 #[must_use]
 pub fn competing(spec: &CheckedSpec, site: impl Into<Site>) -> BTreeSet<&str> {
     let site = site.into();
@@ -26,14 +26,14 @@ pub fn competing(spec: &CheckedSpec, site: impl Into<Site>) -> BTreeSet<&str> {
     models.filter(|model| excluded_model(model, &site).is_none()).map(|m| m.name.as_str()).collect()
 }
 
-/// Numbers of nodes beyond this are not proposed.
+/// The greatest number of nodes that a message proposes.
 const MOST_NODES: usize = 65_536;
 
-/// Whether anything is to be measured at `site`.
+/// Whether any model is to be measured at `site`.
 ///
 /// # Errors
-/// Each measured model with what keeps it out there, and the least number of nodes that would let
-/// one in, if there is one.
+/// A line for each measured model with the reason for leaving it out, then the least number of
+/// nodes at which one is measured, if there is one.
 pub fn measurable(spec: &CheckedSpec, site: impl Into<Site>) -> Result<(), String> {
     let site = site.into();
     let measured = || spec.models.iter().filter(|model| matches!(model.kind, ModelKind::Measured(_)));
@@ -54,13 +54,13 @@ pub fn measurable(spec: &CheckedSpec, site: impl Into<Site>) -> Result<(), Strin
     Err(lines.join("\n"))
 }
 
-/// Says that a model is left out at `site`, and why.
+/// The message that a model is left out at `site`, with the reason.
 pub(super) fn not_measured(spec: &CheckedSpec, model: &str, site: &Site) -> String {
     let reasons = not_competing(spec, model, site.clone());
     format!("model {model} is not measured on {}: {reasons}", count(site.nodes(), "node", "nodes"))
 }
 
-/// Why a model does not matter at `site`, in words: what it requires, or its candidates do.
+/// The reason why a model does not matter at `site`, as text: its requirements, or its candidates'.
 #[must_use]
 pub fn not_competing(spec: &CheckedSpec, model: &str, site: impl Into<Site>) -> String {
     let site = site.into();
@@ -81,8 +81,8 @@ pub fn not_competing(spec: &CheckedSpec, model: &str, site: impl Into<Site>) -> 
     reasons.join(", ")
 }
 
-/// Why no problem at `site` can take a candidate, in words that follow its name: a requirement, or
-/// a parameter without a value.
+/// The reason why no problem at `site` can use a candidate, as text to follow its name: a
+/// requirement, or a parameter without a value.
 fn kept_out(candidate: &Candidate, site: &Site) -> Option<String> {
     let processes = |require: &&Expr| candidate.says_processes(require);
     let missing = candidate.requires.iter().filter(|_| !site.has_processes()).find(processes);
@@ -100,17 +100,17 @@ fn kept_out(candidate: &Candidate, site: &Site) -> Option<String> {
     })
 }
 
-/// The same of a model.
+/// The first such requirement of a model.
 fn excluded_model<'m>(model: &'m Model, site: &Site) -> Option<&'m Expr> {
     let number = |name: &str| if model.is_machine(name) { site.number(name) } else { None };
     excluded(&model.requires, site.nodes(), &number)
 }
 
-/// The first requirement that no problem on `nodes` nodes fulfils: one that reads nothing but the
-/// number of nodes and the machine, and does not hold.
+/// The first requirement that fails for every problem on `nodes` nodes: it reads only the number of
+/// nodes and the machine.
 fn excluded<'e>(requires: &'e [Expr], nodes: usize, numbers: Numbers<'_>) -> Option<&'e Expr> {
     let fails = |require: &&Expr| {
-        // Does not compile where it reads an input or a parameter.
+        // A requirement that reads an input or a parameter does not compile.
         let program = Program::compile(&with_numbers(require, numbers), &RESERVED);
         program.is_ok_and(|program| !holds(program.eval(&node_values(nodes))))
     };

@@ -1,12 +1,12 @@
-//! What is to be measured: the points of a spec on a number of nodes of a machine, and the plan of
-//! them that a profiling program follows.
+//! The points of a spec on a number of nodes of a machine, and the plan of them for the profiling
+//! program.
 //!
-//! A model's points are those of its loop nest, a little beside the loops' values, or those that
-//! are given in their place, then `verify` points drawn over the whole range of every iteration
-//! variable (Brewer Fig 3-4). Everything that a spec computes is computed here, once: the generated
-//! program holds the spec's Rust code and nothing else. Loops and values may read the machine: such
-//! a plan is true for machines with the same numbers alone, which it names; the spec and the
-//! program stay the same.
+//! The points of a model are those of its loop nest, a little beside the loops' values, or given
+//! points in their place, followed by `verify` points drawn over the whole range of every iteration
+//! variable (Brewer Fig 3-4). All expressions of a spec are evaluated here, once; the generated
+//! program holds the spec's Rust code and nothing else. Loops and values may read the machine. Such
+//! a plan holds only for machines with the same numbers, which it lists; the spec and the program
+//! stay the same.
 
 mod between;
 mod competing;
@@ -26,21 +26,21 @@ pub use competing::{competing, measurable, not_competing};
 pub use site::Site;
 pub use space::{Space, evenly, spaces};
 
-/// How often a verification point that fails a `require` is drawn again before it is given up.
+/// The most draws of a verification point that fails a `require`.
 const MAX_DRAWS: usize = 1_000;
 
-/// Fit samples of a model without loops: all are of its one place, so that their scatter tells how
-/// certain its time is.
+/// The number of fit samples of a model without loops. All are at its one place, so their scatter
+/// gives the uncertainty of its time.
 const SAMPLES_OF_ONE_PLACE: usize = 10;
 
-/// Plans the measurements of a spec at `site`: at the points of its loops, or of the models
-/// that `given` names at those points. Models that cannot matter there ([`competing`]) are left out
-/// unless `given` names them. Returns what is to be said about it too.
+/// Plans the measurements of a spec at `site`: at the points of its loops or, if `given` has
+/// points, of the models named there at those points. Models that do not matter there
+/// ([`competing`]) are left out unless `given` names them. Returns the plan and notes about it.
 ///
 /// # Errors
 /// One message for each model that cannot be measured: its loops are empty or have more than a
-/// million points, its `require`s allow none of them, a given point is none of its own, or the
-/// machine does not tell what its loops or values read. One where no model matters.
+/// million points, its `require`s exclude all of them, a given point is not one of its own, or the
+/// machine lacks a number that its loops or values read. One message if no model matters.
 pub fn plan(
     spec: &CheckedSpec,
     site: impl Into<Site>,
@@ -141,7 +141,7 @@ fn plan_model(
     Ok((model_plan(space, points), notes))
 }
 
-/// What a profiling program is to know of a model whose points are these.
+/// The part of the plan about one model with these points.
 pub(crate) fn model_plan(space: &Space<'_>, points: Vec<PlanPoint>) -> ModelPlan {
     let (model, measured) = (space.model(), space.measured());
     ModelPlan {
@@ -157,7 +157,7 @@ pub(crate) fn model_plan(space: &Space<'_>, points: Vec<PlanPoint>) -> ModelPlan
     }
 }
 
-/// Says that all repetitions have the same data, as far as the text tells.
+/// A note if all repetitions have the same data, as far as the spec's text shows.
 fn equal_data(name: &str, measured: &Measured) -> Option<String> {
     let fresh = matches!(measured.work, Timed::Task { repeated: Repeated::OnFreshSetups, .. });
     let reads = |word| measured.codes().any(|code| code.mentions(word));
@@ -169,7 +169,8 @@ fn equal_data(name: &str, measured: &Measured) -> Option<String> {
     })
 }
 
-/// Given points, if they are the model's: what lies outside its loops was never meant to be run.
+/// Returns the given points if all are within the model's loops and requirements. The task need not
+/// be correct at others.
 fn checked(space: &Space<'_>, nodes: usize, points: &[Vec<i64>]) -> Result<Vec<Vec<i64>>, String> {
     let bad = points.iter().find(|at| !space.contains(at) || space.inputs(at).is_none());
     let Some(at) = bad else { return Ok(points.to_vec()) };
@@ -205,7 +206,7 @@ mod tests {
         points.iter().filter(|point| point.verify == verify).map(|point| point.at.clone()).collect()
     }
 
-    /// Held-out points must not be fitted ones, nor lie on the lattice of the loops.
+    /// Held-out points must be neither fitted points nor on the lattice of the loops.
     #[test]
     fn verification_points_are_drawn_in_the_inputs_and_are_equal_for_all_candidates() {
         let text = "model A(n, b) { for e in 4..=24 for b in 2..=64

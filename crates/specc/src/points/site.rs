@@ -1,4 +1,4 @@
-//! Where points are measured.
+//! The site of a measurement.
 
 use strata_model::Platform;
 use strata_model::platform::MACHINE;
@@ -6,7 +6,7 @@ use strata_model::platform::MACHINE;
 use crate::lang::machine::is_plausible;
 use crate::lang::plan::Model;
 
-/// Where points are measured: on how many nodes, and of what machine.
+/// The site of a measurement: the number of nodes, and the machine.
 #[derive(Clone, Debug)]
 pub struct Site {
     nodes: usize,
@@ -14,14 +14,14 @@ pub struct Site {
 }
 
 impl From<usize> for Site {
-    /// So many nodes of a machine that tells nothing of itself.
+    /// This number of nodes of an unknown machine.
     fn from(nodes: usize) -> Self {
         Self { nodes, platform: None }
     }
 }
 
 impl From<Platform> for Site {
-    /// This machine, and the number of nodes that it says.
+    /// This machine with its number of nodes.
     fn from(platform: Platform) -> Self {
         Self { nodes: platform.nodes.max(1), platform: Some(platform) }
     }
@@ -40,26 +40,26 @@ impl Site {
         self.nodes
     }
 
-    /// What the machine tells of itself.
+    /// The machine, if known.
     pub(crate) fn platform(&self) -> Option<&Platform> {
         self.platform.as_ref()
     }
 
-    /// Whether nodes are processes with memories of their own.
+    /// Whether nodes are processes, each with its own memory.
     pub(super) fn has_processes(&self) -> bool {
         self.platform.as_ref().is_some_and(Platform::has_processes)
     }
 
-    /// What a word of the machine stands for here; `None` where the machine does not tell.
+    /// The number of a machine name here; `None` if the machine lacks it.
     pub(crate) fn number(&self, name: &str) -> Option<f64> {
         self.platform.as_ref()?.machine_number(name).filter(|value| is_plausible(name, *value))
     }
 
-    /// The words of the machine that a model's loops, values and requirements read, with their
-    /// numbers here.
+    /// The machine names that a model's loops, values and requirements read, with their numbers
+    /// here.
     ///
     /// # Errors
-    /// The machine does not tell one of them.
+    /// The machine lacks one of the numbers.
     pub(super) fn numbers(&self, model: &Model) -> Result<Vec<(&'static str, f64)>, String> {
         let number =
             |name| self.number(name).map(|value| (name, value)).ok_or_else(|| self.unknown(model, name));
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// `threads in 1..=cores`: what is measured, and what is not where a range is empty.
+    /// `threads in 1..=cores`: models are measured, or left out where a range is empty.
     #[test]
     fn ranges_and_requirements_follow_the_machine() {
         let text = "model Par(n, t) { for n in 1..=4 for t in 1..=64 require n*t <= 64*cores

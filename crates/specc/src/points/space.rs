@@ -1,4 +1,4 @@
-//! Where a model can be measured: its loops, and the inputs that they give.
+//! The points at which a model can be measured: its loops, and the inputs that they give.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use crate::lang::machine::{loops_with_numbers, with_numbers};
 use crate::lang::plan::{CheckedSpec, LoopPlan, Measured, Model, ModelKind};
 use crate::lang::{Nest, TooManyPoints};
 
-/// Corners are taken of at most so many loops.
+/// Corners are computed for at most this many loops.
 const MAX_CORNERS: usize = 8;
 
 /// The points of one measured model on a number of nodes of a machine.
@@ -20,29 +20,28 @@ pub struct Space<'a> {
     model: &'a Model,
     measured: &'a Measured,
     nest: Nest,
-    /// The loops, and how their values are taken.
+    /// The loops, and the kind of values of each.
     plans: Vec<LoopPlan>,
     values: Vec<Values>,
     nodes: usize,
-    /// The words of the machine that its loops, values and requirements read, with the numbers in
-    /// their place.
+    /// The machine names that its loops, values and requirements read, with their numbers.
     machine: Vec<(&'static str, f64)>,
-    /// What the spec computes with `let`, over `P`, `logP`, `sqrtP` and the iteration variables.
+    /// The `let` values of the spec, over `P`, `logP`, `sqrtP` and the iteration variables.
     bound: Vec<Program>,
-    /// Over the same.
+    /// The inputs, over the same.
     inputs: Vec<Program>,
-    /// Over the inputs, then `P`, `logP`, `sqrtP`.
+    /// The requirements, over the inputs, then `P`, `logP`, `sqrtP`.
     requires: Vec<Program>,
     terms: Vec<Program>,
-    /// The columns that are no inputs.
+    /// The columns that are not inputs, over the same.
     columns: Vec<Program>,
 }
 
-/// The spaces of the models of a spec that have iteration variables and matter on so many nodes
+/// The spaces of the models of a spec that have iteration variables and matter at `site`
 /// ([`competing`]), in the spec's order.
 ///
 /// # Errors
-/// The machine does not tell what loops or values of one of them read.
+/// The machine lacks a number that loops or values of one of them read.
 pub fn spaces(spec: &CheckedSpec, site: impl Into<Site>) -> Result<Vec<Space<'_>>, String> {
     let site = site.into();
     let needed = competing(spec, site.clone());
@@ -55,7 +54,7 @@ impl<'a> Space<'a> {
     /// `None` for a model that is not measured.
     ///
     /// # Errors
-    /// The machine does not tell what loops or values read.
+    /// The machine lacks a number that loops or values read.
     pub fn new(spec: &CheckedSpec, model: &'a Model, site: impl Into<Site>) -> Result<Option<Self>, String> {
         let ModelKind::Measured(measured) = &model.kind else { return Ok(None) };
         let site = site.into();
@@ -64,7 +63,7 @@ impl<'a> Space<'a> {
         Ok(Self::compiled(model, measured, values, site.nodes(), machine))
     }
 
-    /// Never `None` for a model of a checked spec.
+    /// Is never `None` for a model of a checked spec.
     fn compiled(
         model: &'a Model,
         measured: &'a Measured,
@@ -81,7 +80,7 @@ impl<'a> Space<'a> {
             None => Program::compile(&Expr::name(name), &loops).ok(),
         };
         let over_inputs = |expr: &Expr| Program::compile(expr, &named).ok();
-        // Terms that call models are known only once those are fitted.
+        // Terms that call models have values only after those are fitted.
         let terms = model.terms.iter().filter(|term| !term.fit_only).map(|term| over_inputs(&term.value));
         let plans = loops_with_numbers(&measured.loops, &number);
         Some(Self {
@@ -118,21 +117,21 @@ impl<'a> Space<'a> {
         self.measured
     }
 
-    /// The words of the machine that its loops, values and requirements read, with the numbers that
-    /// they have here.
+    /// The machine names that its loops, values and requirements read, with their numbers here.
     #[must_use]
     pub fn machine(&self) -> &[(&'static str, f64)] {
         &self.machine
     }
 
-    /// The same in words that follow a number of nodes; nothing where they read none.
+    /// The same as text to follow a number of nodes; empty if the model reads none.
     pub(super) fn machine_text(&self) -> String {
         let words = self.machine.iter().map(|(word, value)| format!("{word} = {}", number_text(*value)));
         let words: Vec<String> = words.collect();
         if words.is_empty() { String::new() } else { format!(" with {}", words.join(", ")) }
     }
 
-    /// Which loop has no value here, if one has none whatever the outer ones are.
+    /// The variable of a loop that has no value here for any values of the outer loops, if there is
+    /// one.
     pub(super) fn empty_loop(&self) -> Option<String> {
         let at = |end: &Expr| Program::compile(end, &RESERVED).ok().map(|end| end.eval(&self.reserved()));
         let ends = |plan: &LoopPlan| Some((at(&plan.first)?, at(&plan.last)?));
@@ -152,7 +151,7 @@ impl<'a> Space<'a> {
         &self.values
     }
 
-    /// The ends of the loop inside those whose variables are `outer`.
+    /// The bounds of the next inner loop, given the variables of the `outer` ones.
     pub(super) fn bounds(&self, outer: &[i64]) -> Option<(i64, i64)> {
         self.nest.bounds(self.nodes, outer)
     }
@@ -163,20 +162,20 @@ impl<'a> Space<'a> {
         self.measured.loops.iter().map(|l| l.name.as_str()).collect()
     }
 
-    /// How often a point is timed at least.
+    /// The least number of timings of a point.
     #[must_use]
     pub fn repeat(&self) -> u32 {
         self.model.options.repeat
     }
 
-    /// How many samples verify the model.
+    /// The number of samples that verify the model.
     #[must_use]
     pub fn verify(&self) -> u32 {
         self.model.options.verify
     }
 
-    /// Whether a point has a value for every iteration variable, each within its loop's range,
-    /// whatever the step.
+    /// Whether a point has a value for every iteration variable, each within its loop's range; it
+    /// need not be on a step.
     #[must_use]
     pub fn contains(&self, at: &[i64]) -> bool {
         let within = |depth: usize| {
@@ -186,15 +185,14 @@ impl<'a> Space<'a> {
         at.len() == self.measured.loops.len() && (0..at.len()).all(within)
     }
 
-    /// All that a plan says of a point that is fitted; `None` where a requirement of the model
-    /// fails.
+    /// The entry of a plan for a fitted point; `None` if a requirement of the model fails.
     #[must_use]
     pub fn planned(&self, at: &[i64]) -> Option<PlanPoint> {
         let (variables, inputs) = self.beside(at)?;
         Some(PlanPoint { at: at.to_vec(), ..self.point_at(&variables, inputs) })
     }
 
-    /// The same of a point that verifies, with these iteration variables.
+    /// The same for a verification point with these iteration variables.
     pub(crate) fn verifying(&self, variables: &[f64]) -> Option<PlanPoint> {
         let inputs = self.inputs_at(variables)?;
         Some(PlanPoint { verify: true, ..self.point_at(variables, inputs) })
@@ -212,14 +210,14 @@ impl<'a> Space<'a> {
         PlanPoint { verify: false, at, bound, values }
     }
 
-    /// `P`, `logP`, `sqrtP` and the iteration variables.
+    /// The values of `P`, `logP`, `sqrtP`, then the iteration variables.
     fn iteration(&self, variables: &[f64]) -> Vec<f64> {
         self.reserved().into_iter().chain(variables.iter().copied()).collect()
     }
 
-    /// The iteration variables of a point, moved where they may lie between whole values, and its
-    /// inputs; where the requirements exclude those, the values as they are. `None` where they
-    /// exclude these too.
+    /// The iteration variables of a point, moved if they are real, and its inputs. If the
+    /// requirements exclude the moved values, the exact ones are used; `None` if they exclude these
+    /// too.
     fn beside(&self, at: &[i64]) -> Option<(Vec<f64>, Vec<f64>)> {
         let exact: Vec<f64> = at.iter().map(|value| *value as f64).collect();
         let moved = |i: usize| match (&self.values[i], self.bounds(&at[..i])) {
@@ -231,7 +229,7 @@ impl<'a> Space<'a> {
         good(moved).or_else(|| good(exact)).map(|(inputs, variables)| (variables, inputs))
     }
 
-    /// The inputs of a fitted point; `None` where a requirement of the model fails.
+    /// The inputs of a fitted point; `None` if a requirement of the model fails.
     #[must_use]
     pub fn inputs(&self, at: &[i64]) -> Option<Vec<f64>> {
         self.beside(at).map(|(_, inputs)| inputs)
@@ -246,9 +244,9 @@ impl<'a> Space<'a> {
         good.then_some(inputs)
     }
 
-    /// The point with these inputs, as one that verifies; `None` where the loops give no such point
-    /// or the requirements exclude it. Each loop is looked for by itself, which suffices where an
-    /// input reads one iteration variable and rises with it.
+    /// The verification point with these inputs; `None` if the loops give no such point or the
+    /// requirements exclude it. Each loop is searched by itself, which is enough if each input
+    /// reads one iteration variable and rises with it.
     pub(crate) fn at_inputs(&self, wanted: &[f64]) -> Option<PlanPoint> {
         let mut variables: Vec<f64> = Vec::new();
         for (depth, plan) in self.plans.iter().enumerate() {
@@ -266,7 +264,7 @@ impl<'a> Space<'a> {
                 (Some(input), Some(found)) => found < wanted[input],
                 _ => false,
             };
-            // The least value that gives at least what is wanted.
+            // The least value whose input is at least the wanted one.
             let real = matches!(self.values[depth], Values::Real);
             if input.is_some() && is_low(low) {
                 while (real && high - low > 1e-12 * high.abs()) || (!real && high - low > 1.0) {
@@ -285,14 +283,14 @@ impl<'a> Space<'a> {
         (point.values[..wanted.len()] == *wanted).then_some(point)
     }
 
-    /// Whether a model's input is an iteration variable, or a value that reads it.
+    /// Whether a model's input is an iteration variable, or a `let` value that reads it.
     fn reads(&self, input: &str, variable: &str) -> bool {
         let binding = self.measured.bindings.iter().find(|binding| binding.name == input);
         binding.map_or(input == variable, |binding| binding.reduced.names().contains(variable))
     }
 
-    /// The values of the terms at a point, the constant first; terms that call other models are
-    /// left out.
+    /// The values of the terms at a point, the constant first, without terms that call other
+    /// models.
     #[must_use]
     pub fn terms(&self, at: &[i64]) -> Option<Vec<f64>> {
         let mut inputs = self.inputs(at)?;
@@ -300,7 +298,7 @@ impl<'a> Space<'a> {
         Some(std::iter::once(1.0).chain(self.terms.iter().map(|term| term.eval(&inputs))).collect())
     }
 
-    /// The points of the loop nest that the requirements allow, in the order of the loops; none if
+    /// The points of the loop nest that the requirements allow, in the order of the loops; empty if
     /// there are too many to list.
     #[must_use]
     pub fn loops(&self) -> Vec<Vec<i64>> {
@@ -309,10 +307,11 @@ impl<'a> Space<'a> {
         points
     }
 
-    /// All points of the loop nest, in the order of the loops, whole values moved a little.
+    /// All points of the loop nest in the order of the loops, with whole values moved a little.
     ///
     /// # Errors
-    /// [`TooManyPoints`]: bounds may depend on the number of nodes.
+    /// [`TooManyPoints`]; the check of a spec cannot exclude it, because bounds may depend on the
+    /// number of nodes.
     pub fn nest(&self) -> Result<Vec<Vec<i64>>, TooManyPoints> {
         let mut points = Vec::new();
         self.nest.visit(self.nodes, &mut |point| {
@@ -322,7 +321,7 @@ impl<'a> Space<'a> {
         Ok(points)
     }
 
-    /// A point of the nest with its whole values moved, as far as loops and requirements allow.
+    /// A point of the nest with its whole values moved if loops and requirements allow that.
     fn whole_aside(&self, at: &[i64]) -> Vec<i64> {
         let moved = |i: usize| match (&self.values[i], self.bounds(&at[..i])) {
             (Values::Whole, Some(ends)) => aside(&self.plans[i], at[i], ends).round() as i64,
@@ -332,8 +331,8 @@ impl<'a> Space<'a> {
         if self.contains(&moved) && self.inputs(&moved).is_some() { moved } else { at.to_vec() }
     }
 
-    /// Points with every iteration variable at an end of its range, as far as the requirements
-    /// allow.
+    /// The points with every iteration variable at an end of its range, if the requirements allow
+    /// them.
     #[must_use]
     pub fn corners(&self) -> Vec<Vec<i64>> {
         let depth = self.measured.loops.len();
@@ -346,8 +345,8 @@ impl<'a> Space<'a> {
         corners
     }
 
-    /// At most `count` points that fill the ranges of the iteration variables evenly, whatever the
-    /// loops' steps.
+    /// At most `count` points that fill the ranges of the iteration variables evenly, independent
+    /// of the loops' steps.
     #[must_use]
     pub fn fill(&self, count: usize) -> Vec<Vec<i64>> {
         let depth = self.measured.loops.len();
@@ -372,8 +371,8 @@ impl<'a> Space<'a> {
     }
 }
 
-/// Coordinate `i` of point `k` of a sequence that fills the unit cube of `d` dimensions evenly,
-/// from 0 up to 1: multiples of powers of the generalised golden ratio (Roberts 2018, *The
+/// Coordinate `i`, from 0 up to 1, of point `k` of a sequence that fills the unit cube of `d`
+/// dimensions evenly: multiples of powers of the generalised golden ratio (Roberts 2018, *The
 /// unreasonable effectiveness of quasirandom sequences*).
 #[must_use]
 pub fn evenly(k: usize, i: usize, d: usize) -> f64 {
@@ -418,7 +417,7 @@ mod tests {
         assert!(filled.iter().any(|at| at[0] % 4 != 0), "steps do not count");
     }
 
-    /// Where everything is a power of two, caches conflict, and what divides leaves no rest.
+    /// At powers of two, caches conflict and divisions have no remainder.
     #[test]
     fn fitted_points_lie_beside_the_loops_values_and_are_those_of_other_models_with_them() {
         let text = "model A(n, b) { for e in 4..=24 for b in 2..=64 step *2
@@ -452,7 +451,7 @@ mod tests {
         assert_eq!(first(&all[4])[..4], [4, 5, 8, 11], "Rust sees the whole variable");
     }
 
-    /// A matrix whose side is a multiple of 8 is not measured with another.
+    /// A model of matrices whose side is a multiple of 8 is measured only with such sides.
     #[test]
     fn multiples_stay_multiples_in_fitted_and_verification_points() {
         let text = "model Steps(n) { for k in 1..=512 step *2 let n = 8*k task { f(n) } verify 50 }

@@ -1,23 +1,22 @@
-//! The loss of choices as fits of parts of the samples judge it.
+//! The loss of choices, estimated with fits of parts of the samples.
 //!
-//! The covariance of coefficients knows nothing of what a fit chose besides them: the place of a
-//! knee, which may be far away as likely as near, and the terms that were kept. Fits of all terms
-//! that leave out a quarter of the samples each judge the choice. They deviate from the fit of all
-//! samples by a third of the variance by which that one deviates from the truth (the delete-d
-//! jackknife, d/(n - d) = 1/3: Shao and Wu 1989), and an expected loss grows as the variance, so it
-//! is three times what they say.
+//! The covariance of coefficients does not include what else a fit chooses: the place of a knee,
+//! which can be far off, and the terms that are kept. So fits of all terms that leave out a quarter
+//! of the samples each judge the choice. The variance of such a fit about the fit of all samples is
+//! a third of the variance of that one about the truth (the delete-d jackknife, d/(n - d) = 1/3:
+//! Shao and Wu 1989). An expected loss grows as the variance, so the estimate is three times the
+//! loss found with these fits.
 
 use strata_model::{ModelSet, Samples};
 
 use crate::advise::places;
 use crate::competition::Competition;
 
-/// Each fit leaves out one of so many parts.
+/// The number of parts; each fit leaves out one.
 const FOLDS: usize = 4;
 
-/// The expected loss of what `chosen` chooses for `library`, as a share of the time, on average
-/// over its inputs; `fit` fits all terms to samples. Infinite where a part does not suffice for a
-/// choice.
+/// The expected relative loss of the choices of `chosen` for `library`, on average over its inputs.
+/// `fit` fits all terms to samples. Infinite if a fit of a part gives no choice.
 pub(super) fn loss(
     library: &str,
     chosen: &ModelSet,
@@ -31,7 +30,8 @@ pub(super) fn loss(
     losses.sum::<f64>() / FOLDS as f64 * (FOLDS - 1) as f64
 }
 
-/// The samples but for every fourth of each model. Those for verification stay: no fit reads them.
+/// The samples without every fourth fit sample of each model. Verification samples stay; no fit
+/// reads them.
 fn without(samples: &Samples, fold: usize) -> Samples {
     let mut rest = samples.clone();
     for model in &mut rest.models {
@@ -44,7 +44,8 @@ fn without(samples: &Samples, fold: usize) -> Samples {
     rest
 }
 
-/// By how much longer than its own choice `judge` predicts that of `chosen` to take, as a share.
+/// How much longer the choice of `chosen` takes than that of `judge`, by the predictions of
+/// `judge`, as a share.
 fn judged(library: &str, chosen: &ModelSet, judge: &ModelSet) -> Option<f64> {
     let chooser = Competition::new(chosen, library).ok()?;
     let judge = Competition::new(judge, library).ok()?;

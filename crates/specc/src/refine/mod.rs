@@ -1,15 +1,14 @@
-//! Adaptive sampling: a few samples, a fit, those samples that would help most, and so on until the
-//! choice is sure enough.
+//! Adaptive sampling: a few samples and a fit, then repeatedly the most useful further samples and
+//! a new fit, until the expected loss reaches its goal.
 //!
-//! It begins with a [`pilot`]: points of the loops from which every term can be told. Each round
-//! then fits all candidate terms, asks [`advise`] which samples would lower the expected loss of
-//! what the models of the relevant terms choose most, and measures those; a quarter of each round
-//! fills the ranges evenly whatever the models say, since what no term describes shows only where
-//! somebody looks. A goal that seems reached is one only if fits of parts of the samples
-//! agree and verification does not contradict. Verification points are drawn as ever and take no
-//! part in the advice.
+//! The first samples are a [`pilot`]: points of the loops that determine every term. Each round
+//! then fits all candidate terms and asks [`advise`] which samples would most lower the expected
+//! loss of choices by the models of the relevant terms, and measures those. A quarter of each round
+//! fills the ranges evenly, because a missing term shows only at points that are measured. A goal
+//! counts as reached only if fits of parts of the samples agree and verification does not
+//! contradict. Verification points are drawn as without refinement, and advice does not use them.
 //!
-//! Nothing here measures: the caller does, so that a machine can be real or made up.
+//! This module does not measure. Its caller does, so the machine can be real or synthetic.
 
 mod folds;
 mod pilot;
@@ -23,74 +22,74 @@ use crate::advise::{self, Target};
 use crate::lang::plan::{CheckedSpec, ModelKind};
 use crate::points::Space;
 
-/// Rounds at most. Each adds a quarter of the samples there are, so these would make a hundred of
+/// The most rounds. Each adds a quarter of the present samples, so twenty rounds make a hundred of
 /// one.
 const MAX_ROUNDS: usize = 20;
 
-/// A round has at least so many samples, if there are as many.
+/// The least number of samples in a round, if there are enough points.
 const LEAST: usize = 8;
 
-/// One in so many samples of a round is taken wherever the ranges are emptiest.
+/// One sample in this number is taken where the ranges are emptiest.
 const EXPLORE: usize = 4;
 
-/// When it is enough.
+/// The goals that end a refinement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goals {
-    /// The expected loss of the libraries' choices, as a share of the time.
+    /// The expected relative loss of the libraries' choices.
     pub loss: f64,
-    /// The half width of the predictions of models that compete nowhere, as a share of the time,
-    /// from the uncertainty of their coefficients alone.
+    /// The relative half width of the predictions of models outside all libraries, from the
+    /// uncertainty of their coefficients alone.
     pub precision: f64,
 }
 
-/// What a round found.
+/// The state after one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
-    /// From one.
+    /// The round's number, from one.
     pub number: usize,
-    /// The samples so far, those of verification aside; fewer than were asked for where the time
-    /// did not suffice.
+    /// The number of samples so far without those for verification; fewer than requested if the
+    /// time ran out.
     pub samples: usize,
-    /// How far each target is: its loss, and the goal.
+    /// Each target with its loss and its goal.
     pub targets: Vec<(Target, f64, f64)>,
-    /// What could not be asked, in words.
+    /// Messages about targets without queries.
     pub notes: Vec<String>,
 }
 
-/// Why it ended.
+/// The reason for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Every target has reached its goal.
     Goal,
-    /// The caller would measure no more.
+    /// The caller's budget is spent.
     Budget,
-    /// As many points are measured as the loops have.
+    /// All points of the loops are measured.
     Loops,
-    /// Too many rounds.
+    /// The most rounds are done.
     Rounds,
 }
 
-/// What a refinement needs of its caller.
+/// The functions that a refinement needs from its caller.
 pub trait Machine {
-    /// Why a measurement fails.
+    /// The error of a failed measurement.
     type Error;
 
-    /// Measures all of `points`, the last `new` of which were not asked for before, and gives all
-    /// samples, those for verification among them. `None`: the budget is spent.
+    /// Measures all of `points`, of which the last `new` are new, and returns all samples,
+    /// including those for verification. `None`: the budget is spent.
     ///
     /// # Errors
-    /// Whatever measuring ends with.
+    /// The measurement failed.
     fn measure(&mut self, points: &Points, new: usize) -> Result<Option<Samples>, Self::Error>;
 
-    /// Fits samples, as the spec says or, for the advice, with `everything`: all candidate terms,
+    /// Fits samples by the spec or, with `everything` (for the advice), with all candidate terms,
     /// irrelevant ones too.
     fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet;
 
-    /// Hears of each round.
+    /// Is called after each round.
     fn tell(&mut self, round: &Round);
 }
 
-/// Refines the models of a spec in their spaces, beginning with `start`.
+/// Refines the models of a spec in their spaces, starting with the points `start`.
 ///
 /// # Errors
 /// Those of the machine.
@@ -138,8 +137,8 @@ pub fn refine<M: Machine>(
             notes: std::mem::take(&mut advice.notes),
         };
         machine.tell(&round);
-        // The advice believes the models. One that cannot be fitted yet, fails, or probably misses
-        // by more than is accepted is not to be believed when it says that its choice is sure.
+        // The advice relies on the models, so no goal counts as reached while a model has no fit,
+        // fails verification, or probably has an error above the accepted one.
         let good = |space: &Space<'_>| {
             let accept = spec.model(space.name()).map_or(f64::INFINITY, |model| model.options.fit.accept);
             set.known(space.name()).is_some()
@@ -178,7 +177,7 @@ impl Goals {
     }
 }
 
-/// Adds points that fill the ranges evenly, a model after the other, until there are `total`.
+/// Adds points that fill the ranges evenly, to each model in turn, until there are `total`.
 fn explore(spaces: &[Space<'_>], points: &mut Points, total: usize) {
     let mut free: Vec<_> = spaces.iter().map(|space| space.fill(total).into_iter()).collect();
     while points.len() < total {
@@ -196,8 +195,8 @@ fn explore(spaces: &[Space<'_>], points: &mut Points, total: usize) {
     }
 }
 
-/// The libraries of which several candidates have models, then the fitted models that no candidate
-/// of theirs comes from.
+/// The libraries in which several candidates have models, then the fitted models outside these
+/// libraries.
 #[must_use]
 pub fn targets(spec: &CheckedSpec, set: &ModelSet) -> Vec<Target> {
     let known = |index: &usize| set.known(&spec.models[*index].name).is_some();

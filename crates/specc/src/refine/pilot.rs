@@ -1,23 +1,23 @@
-//! The first few points: enough to tell every term, spread as far as the loops reach.
+//! The first few points: enough to determine every term, spread over the range of the loops.
 //!
-//! Nothing is known of the times yet, so each term is taken to cost alike on average; the points
-//! are then those that a fit of relative errors would tell the coefficients from best, one after
-//! the other (D-optimal, Fedorov 1972).
+//! The times are not known yet, so each term is assumed to cost the same on average. The points are
+//! then those from which a fit of relative errors would best determine the coefficients, chosen one
+//! after the other (D-optimal, Fedorov 1972).
 
 use strata_model::Points;
 
 use crate::points::Space;
 
-/// Points of a pilot for each term: as many again are left to tell the noise from.
+/// The points of a pilot for each term; half of them are left to estimate the noise.
 const EACH: usize = 2;
-/// Points of a loop nest that are weighed up.
+/// The most points of a loop nest that are rated.
 const FROM_LOOPS: usize = 600;
-/// All corners are taken where there are so few of them.
+/// If there are at most this many corners, all are taken.
 const CORNERS: usize = 8;
-/// What is known of a term before its first point, as a share of what one point tells.
+/// The prior information on a term, as a share of that from one point.
 const PRIOR: f64 = 1e-6;
 
-/// The points to begin with, of each model.
+/// The pilot points of each model.
 #[must_use]
 pub fn pilot(spaces: &[Space<'_>]) -> Points {
     let mut points = Points::default();
@@ -68,7 +68,7 @@ fn one(space: &Space<'_>) -> Vec<Vec<i64>> {
     chosen.into_iter().map(|site| sites[site].clone()).collect()
 }
 
-/// The terms at each site over the time that they would take if each cost alike on average.
+/// The terms at each site, over the total time if each term costs the same on average.
 fn rows(space: &Space<'_>, sites: &[Vec<i64>]) -> Vec<Vec<f64>> {
     let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
     let terms: Vec<Vec<f64>> = sites
@@ -106,7 +106,7 @@ impl Precision {
         self.inverse.chunks_exact(self.width.max(1)).map(dot).collect()
     }
 
-    /// By what factor, less one, the determinant of X'X would grow.
+    /// The relative growth of the determinant of X'X.
     fn gain(&self, row: &[f64]) -> f64 {
         self.times(row).iter().zip(row).map(|(a, b)| a * b).sum()
     }

@@ -1,8 +1,8 @@
-//! Decision tables, grown from what the ways of a library lose at random points.
+//! Decision tables, grown from the losses of a library's ways at random points.
 //!
-//! First as few ways are picked as suffice, then the inputs' ranges are split, each time where it
-//! saves most (Breiman et al. 1984, with the times lost in place of misclassified points). Of the
-//! tables that come about so the smallest is taken that loses little at other random points.
+//! First the fewest ways that suffice are picked. Then the inputs' ranges are split, each time
+//! where a split saves most (Breiman et al. 1984, with lost time in place of misclassified points).
+//! The result is the smallest of these tables with a small loss at other random points.
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -14,37 +14,37 @@ use crate::competition::Competition;
 use crate::crossings::{self, Scale};
 use crate::decisions::pin;
 
-/// What a table may lose on average against the models.
+/// The greatest mean loss of a table against the models.
 pub const LOSS: f64 = 0.01;
 
-/// At so many random points the loss is computed.
+/// The number of random points at which the loss is computed.
 pub const POINTS: usize = 10_000;
 
-/// At so many other points the table is grown.
+/// The number of other random points from which the table is grown.
 const GROWN: usize = 32_768;
 
 /// The most splits that are tried.
 const SPLITS: usize = 255;
 
-/// As many ways compete for a place in the table, and as many get one.
+/// The most ways from which those of the table are picked, and the most that are picked.
 const TRIED: usize = 64;
 const WAYS: usize = 24;
 
-/// The share of [`LOSS`] that a choice among the picked ways alone may lose.
+/// The share of [`LOSS`] that a choice among the picked ways may lose.
 const PICKED: f64 = 0.2;
 
-/// The loss of a way that does not apply, or that no model covers, at a point.
+/// The loss of a way that does not apply at a point, or that no model covers there.
 const NEVER: f64 = 10.0;
 
-/// Random points, and what ways lose there.
+/// Random points, and the losses of ways there.
 struct Field {
     /// The free inputs of each point.
     values: Vec<Vec<f64>>,
-    /// By point, for each way.
+    /// For each point the loss of each way.
     losses: Vec<Vec<f64>>,
 }
 
-/// Draws points and asks for the times of ways there.
+/// Draws points and computes the times of ways there.
 struct Asked<'a> {
     competition: &'a Competition,
     inputs: Vec<f64>,
@@ -55,7 +55,7 @@ struct Asked<'a> {
 /// The table of a library over the inputs `free`.
 ///
 /// # Errors
-/// What stands in the way, in words.
+/// A message: an input has no range, or no model covers the points.
 pub(super) fn table(
     competition: &Competition,
     fixed: &[(String, f64)],
@@ -93,7 +93,7 @@ pub(super) fn table(
 }
 
 impl Asked<'_> {
-    /// Random points that a model covers, with what is chosen there and how long it takes.
+    /// Random points that a model covers, with the choice there and its time.
     fn points(&self, seed: u64, count: usize) -> (Vec<Vec<f64>>, Vec<(Taken, f64)>) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (mut points, mut chosen) = (Vec::new(), Vec::new());
@@ -107,7 +107,7 @@ impl Asked<'_> {
         (points, chosen)
     }
 
-    /// All inputs of the library.
+    /// All inputs of the library, at a point of the free ones.
     fn at(&self, point: &[f64]) -> Vec<f64> {
         let mut inputs = self.inputs.clone();
         for (input, value) in self.free.iter().zip(point) {
@@ -133,7 +133,7 @@ impl Asked<'_> {
         (seconds / best - 1.0).clamp(0.0, NEVER)
     }
 
-    /// Whether the parameters may have these values there.
+    /// Whether a candidate with these parameters is allowed at the inputs.
     fn allows(&self, inputs: &[f64], candidate: usize, parameters: &[i64]) -> bool {
         let declared = self.competition.declared(candidate);
         if declared.is_none_or(|declared| declared.parameters.iter().all(|one| one.is_constant())) {
@@ -145,7 +145,7 @@ impl Asked<'_> {
     }
 }
 
-/// The places of as few ways as suffice, those that save most first.
+/// The indices of the fewest ways that suffice; those that save most come first.
 fn pick(losses: &[Vec<f64>], count: usize) -> Vec<usize> {
     let mut picked: Vec<usize> = Vec::new();
     let mut least = vec![f64::INFINITY; losses.len()];
@@ -164,29 +164,29 @@ fn pick(losses: &[Vec<f64>], count: usize) -> Vec<usize> {
     picked
 }
 
-/// All tables of one growth: that after any number of splits.
+/// The tables after each number of splits, as one tree.
 struct Tree {
     nodes: Vec<Node>,
     splits: usize,
 }
 
 struct Node {
-    /// What is taken as long as it is not split.
+    /// The way of this node before it is split.
     way: usize,
     split: Option<Grown>,
 }
 
 #[derive(Clone, Copy)]
 struct Grown {
-    /// How many splits came before.
+    /// The number of earlier splits.
     order: usize,
     input: usize,
     below: f64,
-    /// The nodes below and above.
+    /// The indices of the nodes below and above.
     then: [usize; 2],
 }
 
-/// A split that could be made.
+/// A possible split.
 struct Possible {
     saved: f64,
     input: usize,
@@ -218,8 +218,8 @@ impl Tree {
         tree
     }
 
-    /// The smallest table that loses no more than [`LOSS`] in this field, or the one that loses
-    /// least.
+    /// The smallest table with a loss up to [`LOSS`] in this field or, if there is none, the table
+    /// with the least loss.
     fn smallest(&self, field: &Field) -> Table {
         let count = field.losses.len().max(1) as f64;
         let losses: Vec<(f64, f64)> = (0..=self.splits)
@@ -247,7 +247,7 @@ impl Tree {
         table
     }
 
-    /// The way after so many splits.
+    /// The way at these values after `size` splits.
     fn way(&self, values: &[f64], size: usize) -> usize {
         let mut at = 0;
         while let Some(split) = self.nodes[at].split.filter(|split| split.order < size) {
@@ -256,7 +256,7 @@ impl Tree {
         self.nodes[at].way
     }
 
-    /// Writes a node and what is below it.
+    /// Writes a node and its subtree.
     fn write(&self, node: usize, size: usize, splits: &mut Vec<Split>) -> Branch {
         let Some(grown) = self.nodes[node].split.filter(|split| split.order < size) else {
             return Branch::Way(self.nodes[node].way);
@@ -290,16 +290,16 @@ impl Field {
         (0..sums.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap_or(0)
     }
 
-    /// The split of these points that promises to save most.
+    /// The split of these points that should save most.
     ///
-    /// One split alone saves nothing where another way is better in the middle of a range only: so
-    /// the best band of an input counts, for half of what it saves, as does the middle of the widest
-    /// input, for little.
+    /// If another way is better only in the middle of a range, one split alone saves nothing. So
+    /// the best band of an input also counts, with half of what it saves, and the middle of the
+    /// widest input with a little.
     fn split(&self, points: &[usize], scales: &[Scale]) -> Option<Possible> {
         let all = self.sums(points.iter());
         let taken = self.best(points);
         let together = all[taken];
-        // Sums of differences are not exact.
+        // Differences of sums have rounding errors.
         let least = 1e-9 * together;
         let mut best: Option<Possible> = None;
         let mut consider = |saved: f64, input: usize, below: f64| {
@@ -350,25 +350,25 @@ impl Field {
     }
 }
 
-/// What a split in the middle of an input counts for, of what is lost.
+/// The share of the loss that a split in the middle of an input counts as saving.
 const MIDDLE: f64 = 0.02;
 
-/// The range of values in which another way saves most (Kadane's algorithm).
+/// The range of values in which another way saves most (found by Kadane's algorithm).
 #[derive(Clone, Copy, Debug, Default)]
 struct Band {
-    /// Saved at the value that is looked at.
+    /// The saving at the current value.
     gains: f64,
-    /// Saved by the band that ends here, and where it begins.
+    /// The saving of the band that ends here, and its beginning.
     here: f64,
     begins: f64,
-    /// Saved by the best band, and where it lies; to the end where there is no value.
+    /// The saving of the best band, and its ends; `None` for a band up to the end.
     most: f64,
     from: f64,
     to: Option<f64>,
 }
 
 impl Band {
-    /// Takes in the value between two places.
+    /// Adds the value between two splits to the bands.
     fn close(&mut self, begins: f64, ends: Option<f64>) {
         if self.here <= 0.0 {
             (self.here, self.begins) = (0.0, begins);
@@ -380,14 +380,14 @@ impl Band {
     }
 }
 
-/// A value above the first and at most the second.
+/// A value above `low` and at most `high`, near their middle.
 fn between(scale: &Scale, low: f64, high: f64) -> f64 {
     let middle = if scale.is_wide() { (low * high).sqrt() } else { f64::midpoint(low, high) };
     let middle = if scale.whole { middle.ceil() } else { middle };
     if middle > low && middle <= high { middle } else { high }
 }
 
-/// The ways that a table names, and the table with their places.
+/// The ways that a table uses, and the table with indices into these.
 fn used(ways: &[Taken], mut table: Table) -> (Vec<Taken>, Rule) {
     let mut kept = Vec::new();
     let mut renamed = |way: usize| place(&mut kept, ways[way].clone());

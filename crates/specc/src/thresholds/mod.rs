@@ -1,5 +1,4 @@
-//! What a program holds instead of models: thresholds along one input, a decision table over
-//! several.
+//! Choices without models: thresholds along one input, or a decision table over several.
 
 mod grow;
 
@@ -14,12 +13,12 @@ use crate::crossovers::{self, Evidence};
 
 pub use grow::{LOSS, POINTS};
 
-/// The thresholds of a library with the inputs in `fixed` held; a table where several inputs are
-/// left, and constants where one is; and what to warn of, in words. Inputs without a range in the
-/// models are an error.
+/// The thresholds of a library with the inputs in `fixed` held, and warnings about them. With one
+/// free input they are constants, with several a table. An input without a range in the models is
+/// an error.
 ///
 /// # Errors
-/// What stands in the way, in words.
+/// A message: no input is free, one has no range, or the choices cannot be followed.
 pub fn of(
     set: &ModelSet,
     competition: &Competition,
@@ -73,7 +72,7 @@ pub fn of(
 /// A candidate with its parameters.
 type Taken = (usize, Vec<i64>);
 
-/// The place of a way, which is added where it is not there yet.
+/// The index of a way, which is added if it is new.
 fn place(ways: &mut Vec<Taken>, way: Taken) -> usize {
     ways.iter().position(|known| *known == way).unwrap_or_else(|| {
         ways.push(way);
@@ -81,7 +80,7 @@ fn place(ways: &mut Vec<Taken>, way: Taken) -> usize {
     })
 }
 
-/// Constants along the only input that is left.
+/// Constants along the only free input.
 fn line(
     set: &ModelSet,
     competition: &Competition,
@@ -120,7 +119,7 @@ fn line(
              `specc show` whether a model failed"
         ));
     }
-    // Where no model covers a side the same may be taken on both.
+    // If no model covers one side, the way may be the same on both.
     let mut before = first.unwrap_or(0);
     steps.retain(|step| std::mem::replace(&mut before, step.to) != step.to);
     Ok((ways, Rule::Line { first: first.unwrap_or(0), steps }))
