@@ -255,7 +255,7 @@ impl Default for ModelOptions {
     }
 }
 
-/// What competes.
+/// A library of competing implementations.
 #[derive(Clone, Debug)]
 pub struct Library {
     /// Its name, different from all others.
@@ -266,7 +266,7 @@ pub struct Library {
     pub file: usize,
     /// From its first to its last character.
     pub span: Span,
-    /// What a choice depends on.
+    /// The inputs on which a choice depends.
     pub inputs: Vec<String>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,

@@ -24,7 +24,7 @@ pub(super) struct Scan {
     pub(super) comments: Vec<Comment>,
     /// The inside of every piece of Rust in braces, by the place of its `{`.
     pub(super) code: BTreeMap<usize, Span>,
-    /// What never ends.
+    /// Errors for pieces that are never closed.
     pub(super) faults: Vec<CheckError>,
 }
 

@@ -58,7 +58,7 @@ fn place(text: &str, room: usize) -> Option<usize> {
     let (mut at, mut column, mut depth) = (0, 0, 0_usize);
     let mut before = "(";
     let mut places: Vec<(usize, usize, usize)> = Vec::new();
-    // Of the places after the line only the first one counts.
+    // Of the break points beyond the end of the line, only the first is used.
     while at < text.len() && (column <= room || places.is_empty()) {
         let blanks = text[at..].len() - text[at..].trim_start().len();
         at += blanks;
