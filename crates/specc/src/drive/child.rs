@@ -98,7 +98,7 @@ pub(super) fn run(
 fn signal(target: i32, signal: Signal) {
     // 0 would be our own group.
     if target != 0 {
-        // It may have ended in the meantime; then there is nobody to tell.
+        // The process may have ended already; then the signal has no effect.
         let _gone = kill(Pid::from_raw(target), signal);
     }
 }

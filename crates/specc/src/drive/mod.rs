@@ -116,9 +116,9 @@ impl std::fmt::Display for On {
 /// How to profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
-    /// Where.
+    /// The machine.
     pub on: On,
-    /// On how many nodes.
+    /// The number of nodes.
     pub nodes: usize,
     /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians
     /// are certain.

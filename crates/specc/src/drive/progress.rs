@@ -35,7 +35,7 @@ impl Status {
         Self { bar, title: title.to_owned() }
     }
 
-    /// What is at work within the stage.
+    /// Shows the current activity within the stage.
     pub(super) fn detail(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{}: {text}", self.title));

@@ -182,7 +182,7 @@ fn start_error(command: &Command, error: &std::io::Error) -> DriveError {
     DriveError::Start { program, reason: error.to_string(), help: help.to_owned() }
 }
 
-/// What is left of an unfinished run.
+/// The message about the files that an unfinished run leaves.
 fn kept(output: &Path) -> String {
     let mut partial = output.as_os_str().to_owned();
     partial.push(".partial");
