@@ -33,12 +33,12 @@ pub(super) struct End {
     pub(super) interrupted: bool,
 }
 
-/// What ends when we are asked to stop, or are killed.
+/// The processes that end when `specc` is interrupted or killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The child, which ends those that it has started.
+    /// The child, which ends its own children.
     Child,
-    /// The child and all that it has started.
+    /// The child and all its descendants.
     Group,
 }
 

@@ -50,7 +50,7 @@ pub enum DriveError {
     Run {
         /// Its exit status or signal.
         status: String,
-        /// The last lines of its output.
+        /// Its error message: the lines from the first `error:` on.
         message: String,
         /// The files that are kept, and how to resume.
         help: String,

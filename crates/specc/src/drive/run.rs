@@ -58,7 +58,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         }
         Line::Err(text) => {
             let text = in_spec(&text, emitted);
-            // What follows `error:` becomes part of our own error, once of all processes.
+            // Text after `error:` becomes part of the returned error, once for all processes.
             if let Some(first) = text.strip_prefix("error: ") {
                 if message.lines().any(|line| line == first) {
                     return;

@@ -162,7 +162,7 @@ impl CheckError {
     }
 }
 
-/// How far from a place its line, and the lines before and after it, may reach to be drawn.
+/// The lines around a place are drawn only if they end within this many bytes of it.
 const WINDOW: usize = 2000;
 
 /// Whether the lines around a place are short enough to be drawn.

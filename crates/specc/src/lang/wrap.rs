@@ -41,7 +41,7 @@ pub(super) fn filled(word: &str, parts: &[String], indent: usize) -> String {
     text
 }
 
-/// How loosely the parts of an expression hold together at an operator: less is looser.
+/// The precedence of an operator as a break point: lines break at lower values first.
 fn tightness(operator: &str) -> Option<usize> {
     Some(match operator {
         "||" | "&&" => 1,
