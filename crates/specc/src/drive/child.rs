@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 
 use super::interrupt::Interrupt;
 
-/// What a child says.
+/// A line of a child's output.
 pub(super) enum Line {
     Out(String),
     Err(String),

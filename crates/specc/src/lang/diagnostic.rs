@@ -38,7 +38,7 @@ pub enum ErrorCode {
     Cycle,
     /// A `require` that no sample meets.
     Excluded,
-    /// A part that has to be there.
+    /// A required part is missing.
     Missing,
     /// A number outside its range.
     Range,

@@ -285,8 +285,8 @@ pub struct Candidate {
     pub arguments: Vec<Expr>,
     /// What may be tuned.
     pub parameters: Vec<Parameter>,
-    /// Outside these it does not apply: over the library's inputs, the parameters, `P`, `logP`,
-    /// `sqrtP` and the machine.
+    /// Requirements for the candidate to apply: over the library's inputs, the parameters, `P`,
+    /// `logP`, `sqrtP` and the machine.
     pub requires: Vec<Expr>,
     /// The words of the machine that stand for it here: no input or parameter has their names.
     pub machine: Vec<&'static str>,

@@ -31,8 +31,8 @@ pub(super) struct Scan {
 /// Words that open a piece of Rust; at the start of a line they are never Rust themselves.
 const CODE_WORDS: [&str; 4] = ["setup", "task", "cleanup", "sample"];
 
-/// After so many pieces that never end the rest of the file is not looked at: each costs a walk
-/// through what follows.
+/// After this many unclosed pieces the rest of the file is not scanned: each costs a walk through
+/// the text after it.
 const MAX_FAULTS: usize = 100;
 
 /// Scans a whole file.

@@ -12,7 +12,7 @@ use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp, Whole};
 use crate::lang::machine::{BYTES, MOST_CORES};
 use crate::lang::plan::NumberKind;
 
-/// The most nodes that are reckoned with when bounds depend on `P`.
+/// The most nodes assumed when bounds depend on `P`.
 const MOST_NODES: f64 = 1_048_576.0;
 
 /// Values from `low` to `high`; `integral` if all are whole, and then none is NaN.
