@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 
 use super::interrupt::Interrupt;
 
-/// What a child says.
+/// A line of a child's output.
 pub(super) enum Line {
     Out(String),
     Err(String),
@@ -33,12 +33,12 @@ pub(super) struct End {
     pub(super) interrupted: bool,
 }
 
-/// What ends when we are asked to stop, or are killed.
+/// The processes that end when `specc` is interrupted or killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The child, which ends those that it has started.
+    /// The child, which ends its own children.
     Child,
-    /// The child and all that it has started.
+    /// The child and all its descendants.
     Group,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn run(
 fn signal(target: i32, signal: Signal) {
     // 0 would be our own group.
     if target != 0 {
-        // It may have ended in the meantime; then there is nobody to tell.
+        // The process may have ended already; then the signal has no effect.
         let _gone = kill(Pid::from_raw(target), signal);
     }
 }

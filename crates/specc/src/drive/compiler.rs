@@ -58,7 +58,7 @@ impl Diagnostic for CodeErrors {
     }
 }
 
-/// What cargo's messages come to.
+/// The compiler errors collected from cargo's messages.
 #[derive(Default)]
 pub(super) struct Collector {
     errors: Vec<CodeError>,
@@ -68,14 +68,14 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Takes in a message; warnings are not ours to show.
+    /// Collects the errors of a message; warnings are ignored.
     pub(super) fn take(&mut self, message: &Rustc, emitted: &Emitted) {
         if !matches!(message.level, DiagnosticLevel::Error | DiagnosticLevel::Ice) {
             return;
         }
         let places = labels(message, emitted);
         let Some((file, labels)) = places.filter(|(_, labels)| !labels.is_empty()) else {
-            // "aborting due to 3 errors" and its like have no place at all.
+            // Summaries such as "aborting due to 3 errors" have neither a place nor a code.
             if !message.spans.is_empty() || message.code.is_some() {
                 self.foreign += message.rendered.as_deref().unwrap_or(&message.message);
             }

@@ -10,10 +10,10 @@ use super::compiler::CodeErrors;
 /// Why there are no samples.
 #[derive(Debug, Error, Diagnostic)]
 pub enum DriveError {
-    /// What was asked for makes no sense.
+    /// The options are invalid.
     #[error("{message}")]
     Usage {
-        /// What, and what would.
+        /// The invalid option, and valid ones.
         message: String,
     },
     /// Code of the spec does not compile.
@@ -24,24 +24,24 @@ pub enum DriveError {
     #[error("the profiling program does not compile")]
     #[diagnostic(help("this is not the spec's fault; the compiler said:\n{output}"))]
     Build {
-        /// What cargo said.
+        /// The output of cargo.
         output: String,
     },
     /// A program could not be started.
     #[error("cannot start {program}: {reason}")]
     #[diagnostic(help("{help}"))]
     Start {
-        /// Which.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the operating system.
         reason: String,
-        /// The way out.
+        /// The remedy.
         help: String,
     },
     /// The spec or the journal to resume is at fault; the program said so.
     #[error("{message}")]
     Fault {
-        /// What the program said.
+        /// The program's error message.
         message: String,
     },
     /// The profiling program failed.
@@ -50,26 +50,26 @@ pub enum DriveError {
     Run {
         /// Its exit status or signal.
         status: String,
-        /// What it said last.
+        /// Its error message: the lines from the first `error:` on.
         message: String,
-        /// What is kept and how to go on.
+        /// The files that are kept, and how to resume.
         help: String,
     },
     /// A file or folder cannot be used.
     #[error("{what} {}: {source}", path.display())]
     File {
-        /// What was attempted.
+        /// The operation that failed.
         what: &'static str,
-        /// With which file.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Somebody pressed Ctrl-C.
+    /// The run was interrupted by a signal.
     #[error("interrupted")]
     #[diagnostic(help("{help}"))]
     Interrupted {
-        /// What is kept and how to go on.
+        /// The files that are kept, and how to resume.
         help: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C in `specc`: a count that the waiting loops look at.
+//! Ctrl-C in `specc`: a count of signals that the waiting loops poll.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ impl Interrupt {
         Self(&COUNT)
     }
 
-    /// How often so far.
+    /// The number of signals so far.
     #[must_use]
     pub fn count(self) -> usize {
         self.0.load(Ordering::Relaxed)

@@ -116,17 +116,16 @@ impl std::fmt::Display for On {
 /// How to profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
-    /// Where.
+    /// The machine.
     pub on: On,
-    /// On how many nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians
-    /// are certain.
+    /// Seconds for all measurements; if `None`, up to 60 s, ending earlier once the medians are
+    /// certain.
     pub budget: Option<f64>,
-    /// Sufficient relative half width of a median, at which measuring ends; the program's own where
-    /// it is left out.
+    /// Relative half width of a median at which measuring ends; the program's default if `None`.
     pub precision: Option<f64>,
-    /// The most timings of a point; the program's own where it is left out.
+    /// The most timings of a point; the program's default if `None`.
     pub most: Option<usize>,
     /// The plan: what to measure.
     pub plan: PathBuf,
@@ -134,8 +133,8 @@ pub struct RunOptions {
     pub resume: bool,
     /// The samples file.
     pub output: PathBuf,
-    /// Where several runs make one measurement, which this is, such as `launch 2 of 6`: its own
-    /// words then are few.
+    /// The part of a measurement of several runs that this run is, such as `launch 2 of 6`; its
+    /// messages are then short.
     pub part: Option<String>,
 }
 

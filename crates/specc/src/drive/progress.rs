@@ -1,5 +1,5 @@
-//! What the user sees on stderr meanwhile: one line that is drawn anew on a terminal, and nothing
-//! where there is none, or one that cannot draw anew (`TERM=dumb`).
+//! Progress on stderr: one line, redrawn in place on a terminal; nothing without a terminal, or on
+//! one that cannot redraw (`TERM=dumb`).
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Status {
         Self { bar, title: title.to_owned() }
     }
 
-    /// What is at work within the stage.
+    /// Shows the current activity within the stage.
     pub(super) fn detail(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{}: {text}", self.title));

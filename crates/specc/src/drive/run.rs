@@ -58,7 +58,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         }
         Line::Err(text) => {
             let text = in_spec(&text, emitted);
-            // What follows `error:` becomes part of our own error, once of all processes.
+            // Text after `error:` becomes part of the returned error, once for all processes.
             if let Some(first) = text.strip_prefix("error: ") {
                 if message.lines().any(|line| line == first) {
                     return;
@@ -182,7 +182,7 @@ fn start_error(command: &Command, error: &std::io::Error) -> DriveError {
     DriveError::Start { program, reason: error.to_string(), help: help.to_owned() }
 }
 
-/// What is left of an unfinished run.
+/// The message about the files that an unfinished run leaves.
 fn kept(output: &Path) -> String {
     let mut partial = output.as_os_str().to_owned();
     partial.push(".partial");

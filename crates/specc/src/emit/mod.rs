@@ -101,7 +101,7 @@ pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitt
     let folder = std::env::current_dir().unwrap_or_default().join(out).join("profile");
     std::fs::create_dir_all(folder.join("src"))
         .map_err(|source| EmitError::File { path: folder.clone(), source })?;
-    // Without links, so that the ways from there to the dependencies are right.
+    // Symbolic links are resolved, so that the relative paths to dependencies are right.
     let folder = folder.canonicalize().map_err(|source| EmitError::File { path: folder.clone(), source })?;
     let name = package_name(&id.path);
     let mut map = SourceMap::default();
@@ -234,8 +234,9 @@ fn module_name(index: usize, model: &Model) -> String {
     format!("m{}_{}", index + 1, model.name)
 }
 
-/// The version is that of the text: in a build folder cargo takes packages of one name and version
-/// for the same program, wherever they lie, and would run another folder's.
+/// The version is derived from the text: in a shared build folder cargo treats packages of equal
+/// name and version as one program, in whatever folder they are, and would run that of another
+/// folder.
 fn manifest(
     name: &str,
     id: &SpecId,

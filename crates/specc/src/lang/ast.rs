@@ -1,4 +1,4 @@
-//! What a spec file says, before it is checked: one tree for both spellings.
+//! The unchecked syntax tree of a spec file: one tree for both spellings.
 //!
 //! The one-line form of Brewer (1994), Fig 3-3, becomes the same statements as a block;
 //! [`Spelling`] remembers which one was written, for the printer and for the rule that in the
@@ -56,7 +56,7 @@ pub struct Name {
 pub enum Item {
     /// A model, in either spelling.
     Model(Model),
-    /// A library: what competes.
+    /// A library of competing implementations.
     Library(Library),
     /// `let share = max(1, P/cores)`: a name for an expression in all that follows in the file.
     Let(SharedValue),
@@ -91,7 +91,7 @@ pub struct SharedTerms {
 pub struct Family {
     /// The name's parts, in order.
     pub parts: Vec<Part>,
-    /// What the member's words are called, a name for each of the lists.
+    /// The aliases of the member's words, one for each list.
     pub aliases: Vec<Name>,
 }
 
@@ -160,7 +160,7 @@ pub struct Statement {
     pub span: Span,
 }
 
-/// What a statement says.
+/// The kinds of statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// `for i in 1..=8 step *2`
@@ -348,7 +348,7 @@ pub struct Library {
     pub name: Name,
     /// The members, if the name stands for several libraries; `None` once they are written out.
     pub family: Option<Family>,
-    /// What a choice depends on.
+    /// The inputs on which a choice depends.
     pub inputs: Vec<Name>,
     /// `default quick(cutoff = 16)`: what the program took before.
     pub incumbent: Option<Incumbent>,
@@ -384,7 +384,7 @@ pub struct Candidate {
     pub arguments: Vec<Expr>,
     /// What may be tuned, each with its values.
     pub parameters: Vec<Parameter>,
-    /// Outside these it does not apply.
+    /// Requirements: the candidate applies only where all hold.
     pub requires: Vec<Expr>,
     /// Where it stands.
     pub span: Span,
@@ -395,7 +395,7 @@ pub struct Candidate {
 pub struct Parameter {
     /// Its name and its values.
     pub values: Loop,
-    /// The expression whose root it is, if it is one.
+    /// The expression whose root gives its value, if it is defined as a root.
     pub root: Option<Expr>,
 }
 

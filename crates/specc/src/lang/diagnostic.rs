@@ -1,4 +1,4 @@
-//! What is wrong with a spec: where, why, and the way out.
+//! Errors of a spec: place, cause and remedy.
 //!
 //! One shape for every stage (scanning, grammar, names, loops, Rust code) and for platform files,
 //! so that all errors of all files come at once and look alike. `miette` draws them.
@@ -38,7 +38,7 @@ pub enum ErrorCode {
     Cycle,
     /// A `require` that no sample meets.
     Excluded,
-    /// A part that has to be there.
+    /// A required part is missing.
     Missing,
     /// A number outside its range.
     Range,
@@ -85,10 +85,10 @@ pub struct CheckError {
     pub message: String,
     /// The places, the main one first, each with a few words.
     pub labels: Vec<(Span, String)>,
-    /// The way out.
+    /// The remedy.
     pub help: Option<String>,
     source: Option<Arc<NamedSource<String>>>,
-    /// Whether the place is told in the message instead of drawn.
+    /// Whether the message gives the place, instead of a drawing of the source line.
     hidden: bool,
 }
 
@@ -162,7 +162,7 @@ impl CheckError {
     }
 }
 
-/// How far from a place its line, and the lines before and after it, may reach to be drawn.
+/// The lines around a place are drawn only if they end within this many bytes of it.
 const WINDOW: usize = 2000;
 
 /// Whether the lines around a place are short enough to be drawn.

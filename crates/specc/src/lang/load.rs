@@ -13,7 +13,7 @@ use super::expand::expand;
 use super::parse::parse;
 use super::plan::{CheckedSpec, SpecFile};
 
-/// A file may be this long; positions and the text of errors stay cheap.
+/// The length limit of a file, which keeps positions and the text of errors cheap.
 const MAX_FILE: usize = 16 << 20;
 
 /// Checks one spec.

@@ -10,10 +10,10 @@ use strata_model::platform::MACHINE;
 
 use super::plan::{LoopPlan, Measured, Model, ModelKind};
 
-/// The least and the greatest size of a cache in bytes that is reckoned with.
+/// The smallest and the largest cache size assumed, in bytes.
 pub(crate) const BYTES: (f64, f64) = (1024.0, 1_125_899_906_842_624.0);
 
-/// The most hardware threads that are reckoned with; the fewest are one.
+/// The most hardware threads assumed; the fewest are one.
 pub(crate) const MOST_CORES: f64 = 1_048_576.0;
 
 /// Whether a number can be what a word of the machine stands for.

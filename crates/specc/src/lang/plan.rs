@@ -255,7 +255,7 @@ impl Default for ModelOptions {
     }
 }
 
-/// What competes.
+/// A library of competing implementations.
 #[derive(Clone, Debug)]
 pub struct Library {
     /// Its name, different from all others.
@@ -266,7 +266,7 @@ pub struct Library {
     pub file: usize,
     /// From its first to its last character.
     pub span: Span,
-    /// What a choice depends on.
+    /// The inputs on which a choice depends.
     pub inputs: Vec<String>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,
@@ -285,8 +285,8 @@ pub struct Candidate {
     pub arguments: Vec<Expr>,
     /// What may be tuned.
     pub parameters: Vec<Parameter>,
-    /// Outside these it does not apply: over the library's inputs, the parameters, `P`, `logP`,
-    /// `sqrtP` and the machine.
+    /// Requirements for the candidate to apply: over the library's inputs, the parameters, `P`,
+    /// `logP`, `sqrtP` and the machine.
     pub requires: Vec<Expr>,
     /// The words of the machine that stand for it here: no input or parameter has their names.
     pub machine: Vec<&'static str>,

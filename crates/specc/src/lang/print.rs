@@ -222,7 +222,7 @@ impl Printer<'_> {
         self.close(span);
     }
 
-    /// Goes on with the line that was begun.
+    /// Continues the current line.
     fn push_wrapped(&mut self, text: &str) {
         let column = self.out.rfind('\n').map_or(self.out.as_str(), |line| &self.out[line + 1..]);
         let text = wrapped(text, column.chars().count(), INDENT);
@@ -305,7 +305,7 @@ impl Printer<'_> {
         if factors.len() == 1 { factors.concat() } else { format!("({})", factors.join(", ")) }
     }
 
-    /// The author's text of an expression, spaced our way.
+    /// The author's text of an expression, in canonical spacing.
     fn expr(&self, expr: &Expr) -> String {
         respaced(&self.plain[expr.span.start..expr.span.end], true)
     }

@@ -24,15 +24,15 @@ pub(super) struct Scan {
     pub(super) comments: Vec<Comment>,
     /// The inside of every piece of Rust in braces, by the place of its `{`.
     pub(super) code: BTreeMap<usize, Span>,
-    /// What never ends.
+    /// Errors for pieces that are never closed.
     pub(super) faults: Vec<CheckError>,
 }
 
 /// Words that open a piece of Rust; at the start of a line they are never Rust themselves.
 const CODE_WORDS: [&str; 4] = ["setup", "task", "cleanup", "sample"];
 
-/// After so many pieces that never end the rest of the file is not looked at: each costs a walk
-/// through what follows.
+/// After this many unclosed pieces the rest of the file is not scanned: each costs a walk through
+/// the text after it.
 const MAX_FAULTS: usize = 100;
 
 /// Scans a whole file.

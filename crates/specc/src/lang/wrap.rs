@@ -41,7 +41,7 @@ pub(super) fn filled(word: &str, parts: &[String], indent: usize) -> String {
     text
 }
 
-/// How loosely the parts of an expression hold together at an operator: less is looser.
+/// The precedence of an operator as a break point: lines break at lower values first.
 fn tightness(operator: &str) -> Option<usize> {
     Some(match operator {
         "||" | "&&" => 1,
@@ -58,7 +58,7 @@ fn place(text: &str, room: usize) -> Option<usize> {
     let (mut at, mut column, mut depth) = (0, 0, 0_usize);
     let mut before = "(";
     let mut places: Vec<(usize, usize, usize)> = Vec::new();
-    // Of the places after the line only the first one counts.
+    // Of the break points beyond the end of the line, only the first is used.
     while at < text.len() && (column <= room || places.is_empty()) {
         let blanks = text[at..].len() - text[at..].trim_start().len();
         at += blanks;

@@ -146,7 +146,7 @@ fn candidate(
                 CheckError::new(ErrorCode::NotAFunction, message, root.span, "never changes its sign");
             errors.push(error.help("write what is positive while more of the parameter is worth it"));
         }
-        // What the model's loops give is as far as the parameter can go.
+        // The range of the model's loops limits the range of the parameter.
         let most = bounds(&parameter.name.text);
         let Bounds { values, first, last } = range_of(parameter, &of_ends, most, errors);
         ranges.insert(parameter.name.text.clone(), values);

@@ -10,7 +10,7 @@ use crate::lang::ast::{Loop, Step, StepOperator};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::plan::LoopPlan;
 
-/// A nest may be this deep.
+/// The depth limit of a loop nest.
 const MAX_LOOPS: usize = 16;
 /// Bounds are whole numbers that an `f64` holds exactly.
 const MAX_BOUND: f64 = 9_007_199_254_740_992.0;

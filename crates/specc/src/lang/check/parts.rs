@@ -12,7 +12,7 @@ pub(super) struct Parts<'a> {
     pub(super) lets: Vec<(&'a Name, &'a Expr)>,
     pub(super) requires: Vec<&'a Expr>,
     pub(super) setup: Option<(bool, &'a Code)>,
-    /// Whether it is `once` and whether `hot`.
+    /// The flags `once` and `hot`, and the code of the task.
     pub(super) task: Option<([bool; 2], &'a Code)>,
     pub(super) cleanup: Option<&'a Code>,
     pub(super) sample: Option<&'a Code>,

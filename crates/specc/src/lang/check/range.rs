@@ -12,7 +12,7 @@ use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp, Whole};
 use crate::lang::machine::{BYTES, MOST_CORES};
 use crate::lang::plan::NumberKind;
 
-/// The most nodes that are reckoned with when bounds depend on `P`.
+/// The most nodes assumed when bounds depend on `P`.
 const MOST_NODES: f64 = 1_048_576.0;
 
 /// Values from `low` to `high`; `integral` if all are whole, and then none is NaN.
@@ -27,7 +27,7 @@ pub(super) struct Range {
 pub(super) type Ranges = BTreeMap<String, Range>;
 
 impl Range {
-    /// Nothing is known.
+    /// Any value, NaN included.
     pub(super) const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, integral: false };
 
     /// Some number, not NaN.

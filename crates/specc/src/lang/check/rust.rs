@@ -12,7 +12,7 @@ use crate::lang::lex::{Lexeme, lexeme};
 const MAX_BRACKETS: usize = 100;
 const MAX_LENGTH: usize = 32 * 1024;
 
-/// What a piece of code has to be.
+/// The syntax required of a piece of code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Any statements, perhaps with a value at the end.

@@ -77,13 +77,13 @@ struct Expander {
 /// What reads names: a model or a library, with the names of its own.
 struct Reader<'a> {
     what: &'a Name,
-    /// `None` in the file itself: what is not known there is looked up where the name is read.
+    /// `None` for the file itself: a name unknown there is resolved where it is read.
     known: Option<BTreeSet<&'a str>>,
     /// Whether it may read the words of the machine.
     machine: bool,
-    /// The names that have been found to read what is not known.
+    /// The names whose expressions have been reported for reading an unknown name.
     told: BTreeSet<String>,
-    /// The words of the family's member that it is.
+    /// The words of this member of the family.
     words: Words,
     complete: bool,
 }

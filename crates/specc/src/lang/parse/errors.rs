@@ -105,8 +105,8 @@ impl Reader<'_> {
         };
         let place =
             Span { start: at, end: at + if word > 0 || !rest.trim().is_empty() { length } else { 0 } };
-        // Of what is expected, words stand in backquotes; where it is in words of ours, any may be
-        // meant.
+        // Expected words are in backquotes. If none is, because the expectation is a description,
+        // any word of the language may be meant.
         let quoted = words.iter().filter_map(|word| word.strip_prefix('`')?.strip_suffix('`'));
         let is_word = words::all().any(|word| word == &rest[..length]);
         let any = words::all().filter(|_| words.is_empty() && !is_word);

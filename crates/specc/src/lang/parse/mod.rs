@@ -1,4 +1,4 @@
-//! Text to tree, with every syntax error of the file.
+//! Parses text into a syntax tree, with every syntax error of the file.
 
 mod errors;
 mod library;
@@ -16,7 +16,7 @@ use super::scan::{Scan, scan};
 #[grammar = "lang/grammar.pest"]
 struct SpecParser;
 
-/// What could be read of a file, and what could not.
+/// The items of a file that could be read, and its syntax errors.
 #[derive(Debug)]
 pub struct Parsed {
     /// The items that could be read.
