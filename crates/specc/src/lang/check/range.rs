@@ -27,7 +27,7 @@ pub(super) struct Range {
 pub(super) type Ranges = BTreeMap<String, Range>;
 
 impl Range {
-    /// Any value, NaN included.
+    /// Any value: nothing is known.
     pub(super) const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, integral: false };
 
     /// Some number, not NaN.
