@@ -485,29 +485,7 @@ fn settings(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-/// Models of two schedules of an all-to-all: one starts faster, the other moves a byte faster.
-const SCHEDULES: &str = r#"
-strata-models = 1
-[[models]]
-name = "OfLibrary"
-inputs = [{ name = "bytes", min = 8.0, max = 1e6, integer = true }]
-terms = [{ term = "1", coefficient = 1e-6, std_error = 0.0, half_width = 0.0, relevant = true },
-         { term = "bytes", coefficient = 2e-9, std_error = 0.0, half_width = 0.0, relevant = true }]
-covariance = [[0.0, 0.0], [0.0, 0.0]]
-[[models]]
-name = "OfFree"
-inputs = [{ name = "bytes", min = 8.0, max = 1e6, integer = true }]
-terms = [{ term = "1", coefficient = 2e-6, std_error = 0.0, half_width = 0.0, relevant = true },
-         { term = "bytes", coefficient = 1e-9, std_error = 0.0, half_width = 0.0, relevant = true }]
-covariance = [[0.0, 0.0], [0.0, 0.0]]
-[[libraries]]
-name = "all_to_all"
-inputs = ["bytes"]
-candidates = [
-    { name = "library", model = "OfLibrary", arguments = ["bytes"], parameters = [], requires = [] },
-    { name = "free", model = "OfFree", arguments = ["bytes"], parameters = [], requires = [] },
-]
-"#;
+const SCHEDULES: &str = include_str!("schedules.toml");
 
 /// Each node has a folder, and so a cache, of its own, as on hosts of their own; that of node 1
 /// holds models of a newer Strata.

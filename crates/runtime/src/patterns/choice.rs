@@ -36,30 +36,7 @@ mod tests {
     use super::*;
     use crate::{Machine, select::Options};
 
-    /// `library` has a low start-up cost and a high cost a byte; `free` the opposite; the others
-    /// have no model.
-    const SET: &str = r#"
-strata-models = 1
-[[models]]
-name = "L"
-inputs = [{ name = "bytes", min = 8.0, max = 100000.0, integer = true }]
-terms = [{ term = "1", coefficient = 1e-6, std_error = 0.0, half_width = 0.0, relevant = true },
-         { term = "bytes", coefficient = 2e-9, std_error = 0.0, half_width = 0.0, relevant = true }]
-covariance = [[0.0, 0.0], [0.0, 0.0]]
-[[models]]
-name = "F"
-inputs = [{ name = "bytes", min = 8.0, max = 100000.0, integer = true }]
-terms = [{ term = "1", coefficient = 2e-6, std_error = 0.0, half_width = 0.0, relevant = true },
-         { term = "bytes", coefficient = 1e-9, std_error = 0.0, half_width = 0.0, relevant = true }]
-covariance = [[0.0, 0.0], [0.0, 0.0]]
-[[libraries]]
-name = "all_to_all"
-inputs = ["bytes"]
-candidates = [
-    { name = "free", model = "F", arguments = ["bytes"], parameters = [], requires = [] },
-    { name = "library", model = "L", arguments = ["bytes"], parameters = [], requires = [] },
-]
-"#;
+    const SET: &str = include_str!("../../tests/schedules.toml");
 
     #[test]
     fn the_fastest_by_the_models_is_taken_and_beyond_them_as_at_the_nearest_size() {

@@ -9,7 +9,7 @@ use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, duration, node_count, percentage};
-use super::values::{PriceUnit, prefix};
+use super::values::{PriceUnit, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -703,7 +703,7 @@ pub(super) struct How {
     /// Fit a bound from above, for example `99%`: coefficients that are not negative and as small
     /// as can be, so that this share of fresh samples lies below with 95 % confidence. It takes
     /// samples that are held out, 299 for 99 %.
-    #[arg(long, value_name = "SHARE", value_parser = percentage)]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) upper: Option<f64>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those
     /// that are fail), or `always`, which is also what the option alone means; `when-needed` where

@@ -69,6 +69,18 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Reads `99%`, the share of samples below an upper bound, as a fraction.
+///
+/// # Errors
+/// The text is not a percentage between 0 % and 100 %: no finite bound is above all samples.
+pub fn share(text: &str) -> Result<f64, String> {
+    let below_all = |share: &f64| *share < 1.0;
+    percentage(text)
+        .ok()
+        .filter(below_all)
+        .ok_or_else(|| "a percentage between 0% and 100%, for example `99%`".into())
+}
+
 /// The unit of prices: a unit of time, with its known factor to seconds, or any other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceUnit {
@@ -115,6 +127,14 @@ mod tests {
         assert_eq!(percentage("100 %"), Ok(1.0));
         for bad in ["", "%", "0.5", "0%", "-1%", "101%", "nan%", "inf%"] {
             assert!(percentage(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_bound_is_above_all_samples() {
+        assert_eq!(share("99%"), Ok(0.99));
+        for bad in ["100%", "0%", "99"] {
+            assert!(share(bad).is_err(), "{bad}");
         }
     }
 

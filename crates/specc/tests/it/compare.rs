@@ -5,7 +5,6 @@ use std::f64::consts::TAU;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -15,15 +14,7 @@ use strata_model::{Samples, sha256_hex};
 
 /// The exit status, standard output and standard error of `specc compare`.
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args([&["compare"], arguments].concat())
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "80")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    crate::specc(folder, "80", &[&["compare"], arguments].concat())
 }
 
 const PLATFORM: &str =

@@ -14,3 +14,20 @@ mod platform;
 mod robust;
 mod simulated;
 mod thresholds;
+
+use std::path::Path;
+use std::process::Command;
+
+/// The exit status, standard output and standard error of `specc` in a folder, on a screen of so
+/// many columns.
+fn specc(folder: &Path, columns: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", columns)
+        .output()
+        .expect("specc starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// `Meet` takes 5 µs and 3 µs for each doubling of the nodes, and 2 ns for each of its `n` words.
 fn samples(nodes: usize, cpu: &str) -> String {
@@ -18,15 +17,7 @@ fn samples(nodes: usize, cpu: &str) -> String {
 }
 
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "1000")
-        .output()
-        .expect("specc starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    crate::specc(folder, "1000", arguments)
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Samples of simulated machines, on the command line.
 
 use std::fs;
-use std::process::Command;
 
 const HEAD: &str =
     "strata-samples 1\nplatform MACHINE nodes=2 cores=1 cpu=\"x\" cache=\"\" os=any arch=any\n";
@@ -12,15 +11,7 @@ fn fit(machine: &str) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("samples.txt");
     fs::write(&path, HEAD.replace("MACHINE", machine) + SAMPLES).expect("written");
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args(["fit", "samples.txt"])
-        .current_dir(folder.path())
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "1000")
-        .output()
-        .expect("specc starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    crate::specc(folder.path(), "1000", &["fit", "samples.txt"])
 }
 
 /// Only messages take simulated time, and what `node.compute` is told of: there is nothing to fit

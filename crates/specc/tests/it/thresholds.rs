@@ -17,17 +17,8 @@ use strata_interchange::emit::thresholds::{
 };
 use strata_model::{ModelSet, Samples};
 
-/// The exit status, standard output and standard error of `specc`.
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "80")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    crate::specc(folder, "80", arguments)
 }
 
 /// A model whose time is the sum of these terms, in nanoseconds.
