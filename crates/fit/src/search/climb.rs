@@ -1,13 +1,14 @@
 //! The improvement of sets by their price: a term more, a term less, or one in place of another,
 //! until no such step is cheaper.
 //!
-//! A beam ranks sets by their error, so many complicated sets that fit noise a little better can
-//! crowd out the plain one. A step finds it, and lets products grow, which a beam would have to try
-//! all. Steps begin at short sets too: several terms together are soon as good as the steep one
-//! that is missing, and none of them can then be exchanged with a gain.
+//! A beam ranks sets by their error, so many complicated sets that fit noise slightly better can
+//! displace the simple one. Steps find it again. They also try products with steeper factors, of
+//! which there are too many for a beam. Steps begin at short sets, too: in a long set several flat
+//! terms together imitate a missing steep one, and no single exchange then lowers the price.
 //!
-//! The error of a fit is at most that with points left out, which is in the price. Steps are tried
-//! in the order of the price that follows from it, so that most need not be scored.
+//! The price contains the error with points left out, which is never below the error of the fit.
+//! The latter gives a lower bound of the price; steps are tried in the order of these bounds, so
+//! that most need not be scored.
 
 use std::collections::BTreeSet;
 

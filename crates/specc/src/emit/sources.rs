@@ -52,7 +52,7 @@ pub fn code_hash(spec: &CheckedSpec, features: &[String]) -> Result<String, Emit
         }
         let is_library = folder.join("src/lib.rs").exists();
         for file in files {
-            // What is generated from the models comes after them, and programs use what is measured.
+            // Generated files are made from the models, and programs only call the measured code.
             let is_program = ["src/main.rs", "src/bin"].iter().any(|own| file.starts_with(folder.join(own)));
             if is_library && is_program {
                 continue;
