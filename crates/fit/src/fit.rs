@@ -374,6 +374,7 @@ fn fit_terms(
         name: samples.name.clone(),
         inputs,
         requires: structure.requires.iter().map(Expr::to_string).collect(),
+        names: Vec::new(),
         kind: Kind::Fitted,
         unit: samples.unit.clone(),
         bound: None,

@@ -47,6 +47,11 @@ pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, p
                 page.add(format_args!(" <span>{}</span>", Escaped(&summand)));
             }
             page.add(format_args!("</code></p>\n"));
+            let meanings = model.meanings();
+            if !meanings.is_empty() {
+                let meanings = meanings.join(", ");
+                page.add(format_args!("<p>Where <code>{}</code>.</p>\n", Escaped(&meanings)));
+            }
             quality(page, model);
             if let Some(fitted) = fitted.filter(|f| !(f.warnings.is_empty() && f.notes.is_empty())) {
                 list(page, fitted.warnings.iter().chain(&fitted.notes).map(String::as_str));
@@ -81,7 +86,7 @@ fn equation(model: &Model) -> Vec<String> {
             (_, false) => "+ ",
             (_, true) => "- ",
         };
-        let factor = match term.term.as_str() {
+        let factor = match model.short(&term.term).as_str() {
             "1" => String::new(),
             text if is_factor(text) => format!("·{text}"),
             text => format!("·({text})"),
@@ -154,7 +159,8 @@ fn coefficients(page: &mut Page, model: &Model) {
         &["Term", "#Coefficient", &format!("#{level}")],
     );
     for t in &model.terms {
-        let term = Escaped(&t.term);
+        let term = model.short(&t.term);
+        let term = Escaped(&term);
         if t.coefficient == 0.0 {
             page.add(format_args!(
                 "<tr class=\"dropped\"><th scope=\"row\"><code>{term}</code></th><td class=\"n\">dropped</td><td class=\"n\">–</td></tr>\n"
@@ -202,7 +208,10 @@ fn domain(page: &mut Page, model: &Model) {
         limits.push(format!("Nodes: {}.", nodes.trim_end_matches(" nodes")));
     }
     if !model.requires.is_empty() {
-        limits.push(format!("Requires {}.", model.requires.join(" and ")));
+        limits.push(format!(
+            "Requires {}.",
+            model.requires.iter().map(|text| model.short(text)).collect::<Vec<_>>().join(" and ")
+        ));
     }
     if model.leverage_limit > 0.0 {
         limits.push(format!(

@@ -90,7 +90,7 @@ fn row(page: &mut Page, model: &Model) {
             _ => model.reason.clone(),
         };
         let why = if why.is_empty() { why } else { format!(": {why}") };
-        let kept = model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.as_str());
+        let kept = model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| model.short(&t.term));
         [
             format!("{}{}", Badge(model.verdict), Escaped(&why)),
             Escaped(&model.mre_verify.map_or("–".into(), percent)).to_string(),

@@ -303,6 +303,26 @@ impl Expr {
         Self { kind, span: self.span }
     }
 
+    /// The same expression with names in place of what they stand for: at each place the last of
+    /// `names` whose value stands there.
+    #[must_use]
+    pub fn with_names(&self, names: &[(String, Self)]) -> Self {
+        let within = |part: &Self| Box::new(part.with_names(names));
+        if let Some((name, _)) = names.iter().rfind(|(_, value)| value == self) {
+            return Self { kind: ExprKind::Name(name.clone()), span: self.span };
+        }
+        let kind = match &self.kind {
+            ExprKind::Number(_) | ExprKind::Name(_) => return self.clone(),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, within(a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, within(a), within(b)),
+            ExprKind::Call { name, arguments } => ExprKind::Call {
+                name: name.clone(),
+                arguments: arguments.iter().map(|argument| argument.with_names(names)).collect(),
+            },
+        };
+        Self { kind, span: self.span }
+    }
+
     /// Whether the value is a whole number if `P` and the names for which `integral` holds are.
     ///
     /// Exponents and shift counts are assumed to be at least zero unless they contain a minus sign.

@@ -1,9 +1,50 @@
 //! A model in words: how it was fitted and where it predicts, a line each.
 
+use std::collections::BTreeSet;
+
 use super::{Kind, Model, Resolved};
+use crate::expr::{Expr, parse};
 use crate::{count, number_text, percent};
 
 impl Model {
+    /// A text over the inputs, such as a term, as the spec writes it: with its names for what they
+    /// stand for.
+    #[must_use]
+    pub fn short(&self, text: &str) -> String {
+        match parse(text) {
+            Ok(expr) if !self.names.is_empty() => expr.with_names(&self.values_of_names()).to_string(),
+            _ => text.to_owned(),
+        }
+    }
+
+    /// What the names in its [short](Self::short) terms and requirements stand for, in the order of
+    /// the spec, each by those before it: `passes = ceil(width/bits)`.
+    #[must_use]
+    pub fn meanings(&self) -> Vec<String> {
+        let terms = self.terms.iter().map(|term| &term.term);
+        self.meanings_in(&terms.chain(&self.requires).map(|text| self.short(text)).collect::<Vec<_>>())
+    }
+
+    fn meanings_in(&self, short: &[String]) -> Vec<String> {
+        let names_of = |text: &String| Some(parse(text).ok()?.names());
+        let mut read: BTreeSet<String> = short.iter().filter_map(names_of).flatten().collect();
+        let values = self.values_of_names();
+        let mut meanings = Vec::new();
+        for (at, (name, value)) in values.iter().enumerate().rev() {
+            if read.contains(name) {
+                let value = value.with_names(&values[..at]);
+                read.extend(value.names());
+                meanings.push(format!("{name} = {value}"));
+            }
+        }
+        meanings.reverse();
+        meanings
+    }
+
+    fn values_of_names(&self) -> Vec<(String, Expr)> {
+        self.names.iter().filter_map(|named| Some((named.name.clone(), parse(&named.value).ok()?))).collect()
+    }
+
     /// How a model was fitted, in one line.
     #[must_use]
     pub fn quality(&self) -> String {
@@ -50,7 +91,12 @@ impl Resolved {
             })
             .collect();
         parts.push(formula.map_or(model.nodes, |formula| formula.nodes).to_string());
-        parts.extend(model.requires.iter().map(|r| format!("requires {r}")));
+        let requires: Vec<String> = model.requires.iter().map(|text| model.short(text)).collect();
+        parts.extend(requires.iter().map(|text| format!("requires {text}")));
+        let meanings = model.meanings_in(&requires);
+        if !meanings.is_empty() {
+            parts.push(format!("where {}", meanings.join(", ")));
+        }
         parts.join(", ")
     }
 }

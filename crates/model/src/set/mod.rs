@@ -87,6 +87,8 @@ pub struct Model {
     pub inputs: Vec<Input>,
     /// Conditions, without which the model predicts nothing.
     pub requires: Vec<String>,
+    /// What the spec calls parts of terms and requirements, in its order; see [`Model::short`].
+    pub names: Vec<Named>,
     /// Fitted to samples, an expression over other models, or unknown. In the text the latter two
     /// are `expression = "…"` and `unmeasured = true`.
     pub kind: Kind,
@@ -153,6 +155,16 @@ pub struct Model {
     pub nodes: Nodes,
 }
 
+/// A name of the spec, and the expression over inputs that it stands for. Terms are computed without
+/// it: it is for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// What it stands for.
+    pub value: String,
+}
+
 impl Model {
     /// Its own error, if verification could separate it from noise.
     #[must_use]
@@ -168,6 +180,7 @@ impl Default for Model {
             name: String::new(),
             inputs: Vec::new(),
             requires: Vec::new(),
+            names: Vec::new(),
             kind: Kind::Fitted,
             unit: Unit::SECONDS,
             bound: None,

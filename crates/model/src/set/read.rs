@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode,
-    Model, ModelSet, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
+    Model, ModelSet, Named, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
 use crate::{Platform, SpecId, Unit, did_you_mean};
 
@@ -74,6 +74,7 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         name: table.required("name", Value::text)?,
         inputs: table.list("inputs", input)?,
         requires: table.list("requires", Value::text)?,
+        names: table.list("names", named)?,
         kind: match (table.optional("expression", Value::text)?, table.or_default("unmeasured", Value::flag)?)
         {
             (Some(expression), _) => Kind::Factored { expression },
@@ -108,6 +109,12 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         nodes: table.optional("nodes", nodes)?.unwrap_or(Nodes::ANY),
     };
     table.finish(read)
+}
+
+fn named(value: &Value<'_>) -> Result<Named, SetError> {
+    let mut table = value.table()?;
+    let (name, value) = (table.required("name", Value::text)?, table.required("value", Value::text)?);
+    table.finish(Named { name, value })
 }
 
 fn correction(value: &Value<'_>) -> Result<Correction, SetError> {

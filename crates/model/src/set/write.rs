@@ -8,8 +8,8 @@ use std::fmt::Write;
 use crate::codegen::toml_string;
 
 use super::{
-    Bound, Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange,
-    Regret, Step, Term, VERSION,
+    Bound, Constant, Correction, Incumbent, Input, Kind, Library, Model, ModelSet, Named, Nodes,
+    ParameterRange, Regret, Step, Term, VERSION,
 };
 
 impl ModelSet {
@@ -87,6 +87,7 @@ impl Text {
         self.entry("name", &toml_string(&model.name));
         self.list("inputs", &model.inputs, input);
         self.list("requires", &model.requires, |text| toml_string(text));
+        self.list("names", &model.names, named);
         match &model.kind {
             Kind::Fitted => {}
             Kind::Factored { expression } => self.entry("expression", &toml_string(expression)),
@@ -207,6 +208,10 @@ fn input(input: &Input) -> String {
         float(*min),
         float(*max)
     )
+}
+
+fn named(Named { name, value }: &Named) -> String {
+    format!("{{ name = {}, value = {} }}", toml_string(name), toml_string(value))
 }
 
 fn term(term: &Term) -> String {

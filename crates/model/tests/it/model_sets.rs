@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use strata_model::set::{
     Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate,
-    MAX_CHAIN, Mode, Model, ModelSet, Nodes, ParameterRange, Quantiles, Regret, Step, Term, Verdict,
+    MAX_CHAIN, Mode, Model, ModelSet, Named, Nodes, ParameterRange, Quantiles, Regret, Step, Term, Verdict,
 };
 use strata_model::{Platform, SpecId, Unit};
 use strata_select::Source as _;
@@ -33,6 +33,42 @@ fn factored(name: &str, inputs: &[Input], expression: &str) -> Model {
 
 fn set(models: Vec<Model>) -> ModelSet {
     ModelSet { models, ..ModelSet::default() }
+}
+
+/// Names are for people: they change neither what is computed nor what other texts mean, and one that
+/// stands for nothing here is not explained.
+#[test]
+fn terms_are_shown_by_the_names_of_the_spec() {
+    let named = |name: &str, value: &str| Named { name: name.into(), value: value.into() };
+    let names = ["ceil(width/bits)", "ceil(width/ceil(width/bits))", "pow(2,ceil(width/ceil(width/bits)))"];
+    let names = ["passes", "digit", "bins"].iter().zip(names).map(|(name, value)| named(name, value));
+    let mut set = sorts();
+    set.models[0].names = names.chain([named("share", "max(1,P/2)"), named("broken", "1 +")]).collect();
+    assert_eq!(ModelSet::read(&set.to_text()).unwrap(), set);
+    let model = &set.models[0];
+    for (text, short) in [
+        ("ceil(width/bits)*keys", "passes*keys"),
+        ("min(keys,pow(2,ceil(width/ceil(width/bits))))", "min(keys,bins)"),
+        ("max(0,ceil(width/ceil(width/bits))-8)", "max(0,digit-8)"),
+        ("width/bits", "width/bits"),
+        ("1 +", "1 +"),
+    ] {
+        assert_eq!(model.short(text), short);
+    }
+    assert_eq!(model.meanings(), ["passes = ceil(width/bits)"]);
+    set.models[0].requires = vec!["pow(2,ceil(width/ceil(width/bits)))<=keys".into()];
+    let all = ["passes = ceil(width/bits)", "digit = ceil(width/passes)", "bins = pow(2,digit)"];
+    assert_eq!(set.models[0].meanings(), all);
+    let mut without = set.clone();
+    without.models[0].names.clear();
+    let predict = |set: &ModelSet| set.resolve().unwrap().formula("Radix").unwrap().mean.clone();
+    assert_eq!(predict(&set), predict(&without));
+    let resolved = set.resolve().unwrap();
+    assert!(
+        resolved
+            .validity(&set.models[0])
+            .ends_with(&format!("requires bins<=keys, where {}", all.join(", ")))
+    );
 }
 
 /// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort that calls it.
@@ -517,6 +553,7 @@ proptest! {
             name,
             inputs: vec![Input { name: "x".into(), min: numbers[0], max: numbers[1], integer: verified }],
             requires: vec![reason.clone()],
+            names: vec![Named { name: "n".into(), value: "1 +".into() }; usize::from(verified)],
             kind: if verified { Kind::Factored { expression: reason.clone() } } else { Kind::Fitted },
             unit: if verified { "gas".parse().unwrap() } else { Unit::SECONDS },
             bound: verified.then_some(Bound {

@@ -93,14 +93,15 @@ pub(super) fn predict(
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
     let nodes = nodes.unwrap_or_else(|| set.nodes());
     let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
-        let ranges = resolved.formula(name).map_or(&[][..], |formula| &formula.ranges);
-        let ranges = names.iter().zip(ranges).map(|(n, (low, high))| format!("{n} in {low}..={high}"));
-        let requires = model.requires.iter().map(|r| format!("require {r}"));
-        let valid = resolved.formula(name).map(|formula| formula.nodes.to_string());
-        let told: Vec<String> = valid.into_iter().chain(ranges).chain(requires).collect();
+        let within = resolved.formula(name).is_some_and(|formula| {
+            let ranges = formula.ranges.iter().zip(&inputs);
+            formula.nodes.contains(nodes)
+                && ranges.into_iter().all(|((low, high), x)| (low..=high).contains(&x))
+        });
+        let why = if within { "where a requirement fails or its terms add up to no time" } else { "here" };
         return Err(Failure::Fault(format!(
-            "`{name}` predicts nothing here; it was measured for {}",
-            told.join(", ")
+            "`{name}` predicts nothing {why}; it was measured for {}",
+            resolved.validity(model)
         )));
     };
     let amount = prediction.seconds.get();

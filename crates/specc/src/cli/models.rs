@@ -131,10 +131,18 @@ fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
         Kind::Unmeasured => add("", &format!("not measured: {}", model.reason)),
         Kind::Fitted => {
             equation(model).iter().for_each(|line| add("", line));
-            let dropped: Vec<&str> =
-                model.terms.iter().filter(|term| !term.relevant).map(|term| term.term.as_str()).collect();
+            let dropped: Vec<String> = model
+                .terms
+                .iter()
+                .filter(|term| !term.relevant)
+                .map(|term| model.short(&term.term))
+                .collect();
             if !dropped.is_empty() {
                 add("dropped", &dropped.join(", "));
+            }
+            let meanings = model.meanings();
+            if !meanings.is_empty() {
+                add("where", &meanings.join(", "));
             }
             add("verdict", &if_any(&model.verdict.to_string(), &model.reason));
             model
@@ -218,7 +226,7 @@ fn equation(model: &Model) -> Vec<String> {
             (_, true) => "-",
             (_, false) => "+",
         };
-        let factor = if term.term == "1" { String::new() } else { format!("·{}", term.term) };
+        let factor = if term.term == "1" { String::new() } else { format!("·{}", model.short(&term.term)) };
         let width = match term.coefficient.abs() {
             size if size > 0.0 && term.half_width > 0.0 => {
                 format!(" (±{JOINED}{})", percent(term.half_width / size))

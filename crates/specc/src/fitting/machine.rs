@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use strata_model::platform::CORES;
+use strata_model::set::Named;
 use strata_model::{Expr, Platform};
 
 use crate::lang::plan::{Candidate, Model as SpecModel};
@@ -92,6 +93,18 @@ pub(super) fn terms_here(
         ));
     }
     terms
+}
+
+/// The names of a model with the numbers of the platform of the samples, as [`terms_here`] has them.
+pub(super) fn names_here(model: &SpecModel, platform: Option<&Platform>) -> Vec<Named> {
+    let value = |name: &str| if model.is_machine(name) { word(platform, name) } else { None };
+    let here = |(name, expr): &(String, Expr)| {
+        let here = expr.substitute(&value);
+        let folds = here != *expr && platform.is_some_and(Platform::is_simulated);
+        let here = if folds { here.folded() } else { here };
+        Named { name: name.clone(), value: here.to_string() }
+    };
+    model.names.iter().map(here).collect()
 }
 
 /// The requirements of a candidate with the numbers of the platform of the samples. If the platform

@@ -21,7 +21,7 @@ use crate::otherwise;
 use crate::parameters;
 use crate::points::{Site, competing, not_competing};
 use caution::{of_several, unseen};
-use machine::{requires_here, requires_of, terms_here};
+use machine::{names_here, requires_here, requires_of, terms_here};
 
 pub use overrides::Overrides;
 
@@ -175,6 +175,7 @@ impl Fitting {
             let lookup: &Lookup<'_> = &|name| callee(so_far, name);
             let mut outcome = fit_model(measured, &structure, &options, lookup);
             if let Ok(fitted) = &mut outcome {
+                fitted.model.names = names_here(model, samples.platform.as_ref());
                 fitted.notes.extend(coverage::partial(measured, &structure.inputs));
             }
             self.keep(outcome);

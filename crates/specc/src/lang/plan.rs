@@ -59,6 +59,8 @@ pub struct Model {
     pub kind: ModelKind,
     /// Over the inputs and the machine: where one does not hold, nothing is measured or predicted.
     pub requires: Vec<Expr>,
+    /// What the spec calls parts of requirements and terms, over the inputs and the machine.
+    pub names: Vec<(String, Expr)>,
     /// The candidate terms over the inputs, the constant aside; none for a factored model.
     pub terms: Vec<Term>,
     /// How it is measured and fitted.

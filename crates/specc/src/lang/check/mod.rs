@@ -18,7 +18,7 @@ mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strata_model::expr::Span;
+use strata_model::expr::{Expr, Span};
 
 pub(super) use self::names::{duplicate, name_uses, value_name};
 pub(super) use self::range::bounds_of;
@@ -26,12 +26,21 @@ pub(super) use self::size::Size;
 
 use self::calls::{Models, Signature};
 use self::sampling::Effort;
-use super::ast::{File, Item, Library, Name};
+use super::ast::{File, Item, Library, Name, SharedValue};
 use super::diagnostic::{CheckError, ErrorCode};
-use super::plan::{CheckedSpec, SpecFile};
+use super::plan::{CheckedSpec, Model, SpecFile};
 
 /// The stack that the Rust parser needs for the longest code that is let through to it.
 pub(super) const STACK: usize = 256 << 20;
+
+/// The names of a model: those that its file shares, and its own.
+fn named(file: &File, own: Vec<(String, Expr)>) -> Vec<(String, Expr)> {
+    let shared = file.items.iter().filter_map(|item| match item {
+        Item::Let(SharedValue { name, value, .. }) => Some((name.text.clone(), value.clone())),
+        _ => None,
+    });
+    shared.chain(own).filter(|(_, value)| value.as_number().is_none() && value.as_name().is_none()).collect()
+}
 
 /// Checks files that were loaded together. Errors come with the index of their file.
 ///
@@ -89,6 +98,7 @@ pub(super) fn check(
     for (index, signature) in models.all.iter().enumerate() {
         let competes = competing.contains(&index);
         let (plan, found) = model::check(signature.model, signature.file, &models, competes, &mut effort);
+        let plan = plan.map(|plan| Model { names: named(&trees[signature.file], plan.names), ..plan });
         spec.models.extend(plan);
         errors.extend(told.once(signature.file, signature.model.span, found));
     }

@@ -117,7 +117,15 @@ impl<'a> Checker<'a> {
                 .map_or((f64::NEG_INFINITY, f64::INFINITY), |r| (r.low, r.high)),
             span: input.span,
         };
+        let mut names: Vec<(String, Expr)> = self
+            .intermediate
+            .iter()
+            .filter(|(_, value)| value.names().iter().all(|name| self.is_of_inputs(name)))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        names.sort_by_key(|(name, _)| self.spans.get(name).map(|span| span.start));
         let plan = kind.map(|kind| Model {
+            names,
             name: model.name.text.clone(),
             docs: model.docs.clone(),
             file,
@@ -378,19 +386,22 @@ impl<'a> Checker<'a> {
             && self.model.inputs.iter().all(|input| input.text != name)
     }
 
+    /// Whether terms may read a name by itself.
+    fn is_of_inputs(&self, name: &str) -> bool {
+        RESERVED.contains(&name)
+            || self.model.inputs.iter().any(|input| input.text == name)
+            || self.is_machine(name)
+    }
+
     /// `expr` over the inputs; errors for what else it reads.
     fn over_inputs(&mut self, expr: &Expr, what: &str) -> Option<Expr> {
         let before = self.errors.len();
-        let machine: Vec<&str> = MACHINE.into_iter().filter(|name| self.is_machine(name)).collect();
-        let is_input = |name: &str| {
-            RESERVED.contains(&name)
-                || self.model.inputs.iter().any(|input| input.text == name)
-                || machine.contains(&name)
-        };
+        let mut strangers = name_uses(expr);
+        strangers.retain(|(name, _)| !self.is_of_inputs(name));
         let mut poisoned = false;
-        for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !is_input(name)) {
+        for (name, span) in strangers {
             let reads = match self.intermediate.get(name) {
-                Some(value) => value.names().into_iter().find(|name| !is_input(name)),
+                Some(value) => value.names().into_iter().find(|name| !self.is_of_inputs(name)),
                 None => Some(name.to_owned()),
             };
             let Some(reads) = reads else { continue };

@@ -45,7 +45,7 @@ pub(super) fn expand(file: &File) -> (File, Vec<CheckError>) {
     let mut items = Vec::new();
     for item in &file.items {
         match item {
-            Item::Let(shared) => expander.value(shared),
+            Item::Let(shared) => items.extend(expander.value(shared).map(Item::Let)),
             Item::Terms(shared) => expander.list(shared),
             Item::Model(model) => items.extend(expander.model(model).into_iter().map(Item::Model)),
             Item::Library(library) => {
@@ -100,14 +100,17 @@ impl<'a> Reader<'a> {
 }
 
 impl Expander {
-    fn value(&mut self, shared: &SharedValue) {
+    /// Takes note of a shared value, and gives it over the names that models know.
+    fn value(&mut self, shared: &SharedValue) -> Option<SharedValue> {
         let mut reader = Reader::new(&shared.name, None);
         let value = self.expr(&shared.value, &mut reader);
         if self.may_be_given(&shared.name) && reader.complete {
             self.sizes.insert(shared.name.text.clone(), Size::of(&value, &BTreeMap::new(), &BTreeMap::new()));
-            self.values.insert(shared.name.text.clone(), (shared.name.clone(), value));
+            self.values.insert(shared.name.text.clone(), (shared.name.clone(), value.clone()));
+            Some(SharedValue { value, ..shared.clone() })
         } else {
             self.broken.insert(shared.name.text.clone());
+            None
         }
     }
 
