@@ -73,9 +73,7 @@ pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) 
     if residual.amax() <= 1e-9 * times.amax() {
         return None;
     }
-    let stride = n.div_ceil(ENOUGH);
-    let part: Vec<usize> = everything.iter().copied().step_by(stride).collect();
-    let majority = majority(&rows.select_rows(&part), &times.select_rows(&part))?;
+    let majority = majority(&rows, &times)?;
     let residual = (&times - &rows * &majority.0).abs();
     let mut kept: Vec<usize> =
         everything.iter().copied().filter(|i| residual[*i] <= 3.0 * majority.1).collect();
@@ -166,6 +164,8 @@ pub(super) fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
 
 /// Coefficients and scale of the fit of the majority.
 pub(super) fn majority(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
+    let part: Vec<usize> = (0..times.len()).step_by(times.len().div_ceil(ENOUGH)).collect();
+    let (rows, times) = (&rows.select_rows(&part), &times.select_rows(&part));
     let (n, rank) = (times.len(), rows.ncols());
     let mut starts: Vec<DVector<f64>> = Vec::new();
     starts.extend(least_squares(rows, times, &DVector::from_element(n, 1.0)));
