@@ -171,8 +171,9 @@ fn can_be_drawn(text: &str, span: Span) -> bool {
     let (start, end) = (span.start.min(bytes.len()), span.end.min(bytes.len()));
     let before = &bytes[start.saturating_sub(WINDOW)..start];
     let after = &bytes[end..(end + WINDOW).min(bytes.len())];
-    let two = |window: &[u8]| window.iter().filter(|&&byte| byte == b'\n').count() >= 2;
-    (before.len() == start || two(before)) && (after.len() == bytes.len() - end || two(after))
+    let two = |window: &mut dyn Iterator<Item = &u8>| window.filter(|&&byte| byte == b'\n').nth(1).is_some();
+    (before.len() == start || two(&mut before.iter().rev()))
+        && (after.len() == bytes.len() - end || two(&mut after.iter()))
 }
 
 impl fmt::Display for CheckError {

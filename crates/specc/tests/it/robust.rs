@@ -28,7 +28,7 @@ fn whole_specs_are_printed_stably() {
 
 #[test]
 fn deep_and_long_text_is_survived() {
-    let n = 100_000;
+    let n = 30_000;
     let many = |piece: &str| piece.repeat(n);
     let model = |task: &str| std::format!("model A(x) {{ for x in 1..=4 task {{ {task} }} }}");
     let cases = [
