@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::pictures::{PICTURES, picture};
 use crate::sets::{self, Set, Source};
-use crate::steps::BUILT;
+use crate::steps::built;
 
 /// Fits the committed samples again and writes the results, or with `check` compares them. The model
 /// set of a folder of samples is kept there only where one was kept before.
@@ -110,7 +110,7 @@ impl Specc {
     fn build() -> Result<Self, String> {
         let status = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--bin", "specc"])
-            .args(BUILT)
+            .args(built())
             .status()
             .map_err(|e| format!("cannot start cargo: {e}"))?;
         let target =

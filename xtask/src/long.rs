@@ -12,7 +12,7 @@ use crate::steps::{Check, Tally};
 /// Left out are simulated nodes: they are safe code here, on stacks of the `generator` crate, and
 /// would take as long as all others. Leaks are not looked for: that crate keeps some memory of each
 /// thread.
-const ADDRESS_SANITIZER: Check = Check {
+const ADDRESS_SANITIZER: Check<'_> = Check {
     name: "AddressSanitizer",
     arguments: &[
         "+nightly",
@@ -44,7 +44,7 @@ const ADDRESS_SANITIZER: Check = Check {
 /// Undefined behaviour of any kind, on a processor without routines of its own: there is no assembly
 /// and no `cpuid`. Miri is slow: the tests take few cases of each property there, and of the threads'
 /// tests these are those in which nodes lend memory to each other, and one of them fails or leaves.
-const MIRI: [Check; 2] = [
+const MIRI: [Check<'_>; 2] = [
     Check {
         name: "copies under Miri",
         arguments: &[
@@ -102,7 +102,7 @@ const MIRI_ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// Damaged files, with a new seed.
-const FUZZ: Check = Check {
+const FUZZ: Check<'_> = Check {
     name: "a minute of damaged files",
     arguments: &["test", "-p", "strata-benches", "--test", "it", "fuzz", "--", "--ignored", "--nocapture"],
     environment: &[],

@@ -5,51 +5,48 @@ use std::time::Instant;
 
 use crate::{licences, long, mpi};
 
-/// What all steps without MPI build, and `codegen`, so that they share what is built: cargo builds
-/// dependencies anew for each set of features and members.
-pub(crate) const BUILT: [&str; 3] =
-    ["--workspace", "--features", "strata-runtime/tune,strata-comet/cli,strata-develop/cli"];
+/// What all steps build, and `codegen`, so that they share what is built: cargo builds dependencies
+/// anew for each set of features and members.
+const PLAIN: [&str; 3] = [
+    "--workspace",
+    "--features",
+    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-benches/tune",
+];
 
-/// Features of the members that have an MPI part.
-const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
-    strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi,strata-benches/tune";
+/// The same with the members' MPI parts. After a change of the MPI library `cargo clean -p mpi-sys`:
+/// its build script is not run again by itself.
+const WITH_MPI: [&str; 3] = [
+    "--workspace",
+    "--features",
+    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-benches/tune,strata-runtime/mpi,\
+     strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,\
+     strata-benches/mpi",
+];
 
-/// rsmpi's build script is not run again when the MPI library changes, so each library has its own
-/// target folder.
-const MPI_TARGET: &str = "target/openmpi";
-
-/// One command of the run.
-pub(crate) struct Check {
-    pub(crate) name: &'static str,
-    pub(crate) arguments: &'static [&'static str],
-    pub(crate) environment: &'static [(&'static str, &'static str)],
+/// Members and features of a build on this machine: with MPI where it can be built.
+pub(crate) fn built() -> [&'static str; 3] {
+    if mpi::missing().is_empty() { WITH_MPI } else { PLAIN }
 }
 
-const FORMAT: Check = Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+/// `--all-targets` is without the benches that `cargo bench` runs only by name.
+const ALL_TARGETS: [&str; 6] = ["--lib", "--bins", "--tests", "--examples", "--bench", "*"];
 
-/// In the same build as all tests.
-const UNITS: Check = Check {
-    name: "unit tests",
-    arguments: &["test", BUILT[0], BUILT[1], BUILT[2], "--lib", "--bins", "--no-fail-fast"],
-    environment: &[("INSTA_UPDATE", "no")],
-};
+/// Snapshots are compared, not written.
+const AS_COMMITTED: [(&str, &str); 1] = [("INSTA_UPDATE", "no")];
 
-const PLAIN: &[Check] = &[
-    Check {
-        name: "lints",
-        arguments: &["clippy", BUILT[0], BUILT[1], BUILT[2], "--all-targets", "--", "-D", "warnings"],
-        environment: &[],
-    },
-    Check {
-        name: "tests",
-        arguments: &["test", BUILT[0], BUILT[1], BUILT[2], "--no-fail-fast"],
-        environment: &[("INSTA_UPDATE", "no")],
-    },
-    Check {
-        name: "documentation",
-        arguments: &["doc", BUILT[0], BUILT[1], BUILT[2], "--no-deps"],
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
-    },
+const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
+
+/// One command of the run.
+pub(crate) struct Check<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'a [&'a str],
+    pub(crate) environment: &'a [(&'a str, &'a str)],
+}
+
+const FORMAT: Check<'_> = Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+
+/// Of builds of their own.
+const OTHER: &[Check<'_>] = &[
     Check {
         name: "shared memory under loom",
         arguments: &[
@@ -91,90 +88,6 @@ const PLAIN: &[Check] = &[
     Check { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
 ];
 
-/// Only what differs with MPI: the members that have a part of it, and the tests of that part.
-const WITH_MPI: &[Check] = &[
-    Check {
-        name: "lints with MPI",
-        arguments: &[
-            "clippy",
-            "-p",
-            "strata-runtime",
-            "-p",
-            "strata-sort",
-            "-p",
-            "strata-global",
-            "-p",
-            "strata-stencil",
-            "-p",
-            "strata-tcs",
-            "-p",
-            "strata-comet",
-            "-p",
-            "strata-benches",
-            // `--all-targets` is without the benches that `cargo bench` runs only by name.
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-            "--bench",
-            "*",
-            "--features",
-            MPI_FEATURES,
-            "--",
-            "-D",
-            "warnings",
-        ],
-        environment: &[("CARGO_TARGET_DIR", MPI_TARGET)],
-    },
-    Check {
-        name: "tests with MPI",
-        arguments: &[
-            "test",
-            "--no-fail-fast",
-            "-p",
-            "strata-runtime",
-            "-p",
-            "strata-sort",
-            "-p",
-            "strata-global",
-            "-p",
-            "strata-stencil",
-            "-p",
-            "strata-tcs",
-            "-p",
-            "strata-comet",
-            "--lib",
-            "--test",
-            "mpi",
-            "--test",
-            "develop_mpi",
-            "--features",
-            "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
-             strata-global/mpi,strata-tcs/mpi,strata-comet/mpi",
-            // All others have run without MPI.
-            "mpi",
-        ],
-        environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
-    },
-    Check {
-        name: "profiling with MPI",
-        arguments: &[
-            "test",
-            BUILT[0],
-            BUILT[1],
-            BUILT[2],
-            "--test",
-            "interrupt",
-            "--test",
-            "profile",
-            "--",
-            "--ignored",
-            "mpirun",
-        ],
-        environment: &[],
-    },
-];
-
 /// What has become of the steps.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -185,7 +98,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Runs a step of cargo's.
-    pub(crate) fn cargo(&mut self, step: &Check) {
+    pub(crate) fn cargo(&mut self, step: &Check<'_>) {
         println!("\n== {} ==\n$ cargo {}", step.name, step.arguments.join(" "));
         // Another toolchain is rustup's to find.
         let other = step.arguments.first().is_some_and(|first| first.starts_with('+'));
@@ -196,6 +109,17 @@ impl Tally {
             Ok(status) => Err(format!("cargo ended with {status}")),
             Err(error) => Err(format!("cannot start cargo: {error}")),
         });
+    }
+
+    /// Runs a step of cargo's on the members and features of a [build](built).
+    fn build(
+        &mut self,
+        name: &'static str,
+        [command, build, rest]: [&[&str]; 3],
+        environment: &[(&str, &str)],
+    ) {
+        let arguments = [command, build, rest].concat();
+        self.cargo(&Check { name, arguments: &arguments, environment });
     }
 
     /// Runs a step whose heading has been printed, and counts it.
@@ -241,10 +165,22 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     let mut tally = Tally::default();
     tally.cargo(&FORMAT);
     tally.licences();
-    PLAIN.iter().for_each(|step| tally.cargo(step));
-    match mpi_ready(no_install) {
-        Ok(()) => WITH_MPI.iter().for_each(|step| tally.cargo(step)),
-        Err(why) => tally.skip("MPI", WITH_MPI.len(), &why),
+    let mpi = mpi_ready(no_install);
+    let build = built();
+    tally.build("lints", [&["clippy"], &build, &[&ALL_TARGETS[..], &DENY_WARNINGS].concat()], &[]);
+    if mpi.is_ok() {
+        let rest = [&["--lib", "--bins"][..], &DENY_WARNINGS].concat();
+        tally.build("lints without MPI", [&["clippy"], &PLAIN, &rest], &[]);
+    }
+    tally.build("tests", [&["test"], &build, &["--no-fail-fast"]], &AS_COMMITTED);
+    tally.build("documentation", [&["doc"], &build, &["--no-deps"]], &[("RUSTDOCFLAGS", "-D warnings")]);
+    OTHER.iter().for_each(|step| tally.cargo(step));
+    match mpi {
+        Ok(()) => {
+            let rest = ["--test", "interrupt", "--test", "profile", "--", "--ignored", "mpirun"];
+            tally.build("profiling with MPI", [&["test"], &build, &rest], &[]);
+        }
+        Err(why) => tally.skip("MPI", 2, &why),
     }
     if long {
         long::run(&mut tally);
@@ -260,7 +196,7 @@ pub(crate) fn quick() -> Result<(), String> {
     let mut tally = Tally::default();
     tally.cargo(&FORMAT);
     tally.licences();
-    tally.cargo(&UNITS);
+    tally.build("unit tests", [&["test"], &built(), &["--lib", "--bins", "--no-fail-fast"]], &AS_COMMITTED);
     tally.end()
 }
 
