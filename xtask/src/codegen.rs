@@ -119,11 +119,15 @@ impl Specc {
         if status.success() { Ok(Self(program)) } else { Err(format!("cargo build ended with {status}")) }
     }
 
+    /// What it says of a fit is shown only if it fails.
     fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a OsStr>) -> Result<(), String> {
         let mut command = Command::new(&self.0);
-        command.args(arguments).stdout(std::process::Stdio::null());
-        let status = command.status().map_err(|e| format!("cannot start {}: {e}", self.0.display()))?;
-        if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+        command.args(arguments);
+        let output = command.output().map_err(|e| format!("cannot start {}: {e}", self.0.display()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("{command:?} ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
     }
 }
 

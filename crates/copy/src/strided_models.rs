@@ -191,7 +191,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     specs/copy/strided/strided.spec  sha256 bdea5b3c16d8391e6f1531b36af4734fb2ec28ebfc706cc29cf412cd9a1eebe3
 //! samples  sha256 a4d43b7bb123ab8adc6fc2d1ebe639cf4233eee194a954e97afd15f5a9be2e2f
-//! models   sha256 518fe26ad916d2b0fccf9e2e368251d36c6cbebbb418d196259e84c94f3fa216
+//! models   sha256 2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples)
 //!     valid for block in 1..=2004, stride in 9..=8200, 1 node
@@ -1270,7 +1270,7 @@ pub static PACK_COLD: Table = Table {
     library: "pack_cold",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "518fe26ad916d2b0fccf9e2e368251d36c6cbebbb418d196259e84c94f3fa216",
+    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1289,7 +1289,7 @@ pub static PACK_HOT: Table = Table {
     library: "pack_hot",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "518fe26ad916d2b0fccf9e2e368251d36c6cbebbb418d196259e84c94f3fa216",
+    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[
@@ -1308,7 +1308,7 @@ pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "518fe26ad916d2b0fccf9e2e368251d36c6cbebbb418d196259e84c94f3fa216",
+    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1327,7 +1327,7 @@ pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "518fe26ad916d2b0fccf9e2e368251d36c6cbebbb418d196259e84c94f3fa216",
+    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[

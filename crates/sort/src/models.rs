@@ -76,7 +76,7 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
 //! samples  sha256 4beaeaf7cfefd3a0ea61124ccd9fa1a0c775ebd297319823d4d56b4095672e2c
-//! models   sha256 e86f0fc47a5d83d194f94e8b8229e4378464f3ed32545cdada1dfe8195a1cd12
+//! models   sha256 61a9b2129de95d8e1bee600d25a8a0b98018befbe1c7661974376032df4d2132
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -89,7 +89,7 @@ pub mod threads_4 {
 //! Quick: not known: `quick` of library `sort` requires P>=8
 //!     valid for nothing
 //! Radix: doubtful, rank 12 of 12, condition 4.7e0; held-out error 8.6 % (60 of 1407 samples)
-//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
+//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
 //! SampleSort: doubtful, rank 15 of 15, condition 1.1e2; held-out error 11 % (60 of 1131 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
 //! ```
@@ -210,7 +210,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "e86f0fc47a5d83d194f94e8b8229e4378464f3ed32545cdada1dfe8195a1cd12",
+    digest: "61a9b2129de95d8e1bee600d25a8a0b98018befbe1c7661974376032df4d2132",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -234,7 +234,7 @@ pub mod mpi_4 {
 //! ```text
 //! spec     specs/sort  sha256 9202f85cb1c47289695877a03017f777a9c8a2157fd31b93c98da259ef3eedab
 //! samples  sha256 46e72c15a3e2565ee83957e7a108b255956e76356dee66894e6023e26b954b98
-//! models   sha256 f58453c60b03031ab5742e0e7c5a3dda2062c8cbe3352e88a8a8ef3895b95573
+//! models   sha256 dd90dcc1bf41516ac658710374babce380719753813a07507ab96c5d52bc668f
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -247,7 +247,7 @@ pub mod mpi_4 {
 //! Quick: not known: `quick` of library `sort` requires P>=8
 //!     valid for nothing
 //! Radix: doubtful, rank 12 of 12, condition 1.1e1; held-out error 9.7 % (60 of 1407 samples)
-//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
+//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
 //! SampleSort: doubtful, rank 16 of 16, condition 6.1e1; held-out error 11 % (60 of 1131 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
 //! ```
@@ -374,7 +374,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f58453c60b03031ab5742e0e7c5a3dda2062c8cbe3352e88a8a8ef3895b95573",
+    digest: "dd90dcc1bf41516ac658710374babce380719753813a07507ab96c5d52bc668f",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

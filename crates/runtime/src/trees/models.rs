@@ -130,7 +130,7 @@ pub mod sim_paragon_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 8cb1c99af7f853500e156d6061f61e5e9e4d50b962f91a00e0d374e944c7ac1b
-//! models   sha256 00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c
+//! models   sha256 4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -254,7 +254,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c",
+    digest: "4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -269,7 +269,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c",
+    digest: "4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -284,7 +284,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "00298b35a46090312cc8f48c0bfaf999c445c4ef9776cdd624ea54790570826c",
+    digest: "4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -301,7 +301,7 @@ pub mod sim_cm5_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 281f90429bba1cf6c01621e020313976358a4afe65d36872d6696002ce19a603
-//! models   sha256 df05c9414beeacb0b9536d92a3fcb21ba965a3adf83cf50d1f765f012dc6c51a
+//! models   sha256 5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -413,7 +413,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df05c9414beeacb0b9536d92a3fcb21ba965a3adf83cf50d1f765f012dc6c51a",
+    digest: "5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -428,7 +428,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df05c9414beeacb0b9536d92a3fcb21ba965a3adf83cf50d1f765f012dc6c51a",
+    digest: "5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -443,7 +443,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df05c9414beeacb0b9536d92a3fcb21ba965a3adf83cf50d1f765f012dc6c51a",
+    digest: "5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -460,7 +460,7 @@ pub mod mpi_4 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 085bb2d2bb4d5bb1088aac0e715430a9fceb0cc8e849958e47debf48bdad2815
-//! models   sha256 0c659bc89424f7797975f7b43b378f5a21feae833d6b338a900b9ef2349de043
+//! models   sha256 66298c07050b760ba4d96184afd319b287941516eb39336c3f1e652ba72b264a
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.2e0; held-out error 21 % (40 of 74 samples)
 //!     valid for words in 1..=256, 2 to 4 nodes
@@ -565,7 +565,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "0c659bc89424f7797975f7b43b378f5a21feae833d6b338a900b9ef2349de043",
+    digest: "66298c07050b760ba4d96184afd319b287941516eb39336c3f1e652ba72b264a",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -580,7 +580,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "0c659bc89424f7797975f7b43b378f5a21feae833d6b338a900b9ef2349de043",
+    digest: "66298c07050b760ba4d96184afd319b287941516eb39336c3f1e652ba72b264a",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -595,7 +595,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "0c659bc89424f7797975f7b43b378f5a21feae833d6b338a900b9ef2349de043",
+    digest: "66298c07050b760ba4d96184afd319b287941516eb39336c3f1e652ba72b264a",
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -612,7 +612,7 @@ pub mod threads_2 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 7ed796aa6f5008c9290c92f241437319b43234a6f444025ba5939b02500413c3
-//! models   sha256 95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab
+//! models   sha256 4d7a7473556fe3a25aff6b9ecd4649b94f85fc715af44196d5e7aee59041da53
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Broadcasts: doubtful, rank 2 of 2, condition 1.8e0; held-out error 7.7 % (20 of 37 samples)
 //!     valid for words in 1..=256, 2 nodes
@@ -706,7 +706,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab",
+    digest: "4d7a7473556fe3a25aff6b9ecd4649b94f85fc715af44196d5e7aee59041da53",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -722,7 +722,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab",
+    digest: "4d7a7473556fe3a25aff6b9ecd4649b94f85fc715af44196d5e7aee59041da53",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -738,7 +738,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "95562d1d21c77cc2ddf420d6cf2d2f5deed317eb2d0664a090a77d9f5cdde8ab",
+    digest: "4d7a7473556fe3a25aff6b9ecd4649b94f85fc715af44196d5e7aee59041da53",
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[

@@ -65,7 +65,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     specs/sort/local/local.spec  sha256 1e395bf3a62b954f3b2d3451d76a33ac44852acd053b848a151c7940aa42ecb6
 //! samples  sha256 b557939b4db8c28ea89f632c0621d51bfa0bd789c3ba330689d25f307a8c1975
-//! models   sha256 2ee664af978a02b258ac4500d22ef21329c5ef075e3706dd54a6ba77ce02d1bd
+//! models   sha256 c962bc14ef9704ae2b0cd87a0cbc1723c9eca039360d66c7ccaf53df92512313
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Stable: verified within noise, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
@@ -246,7 +246,7 @@ pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort/local/local.spec",
     platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "2ee664af978a02b258ac4500d22ef21329c5ef075e3706dd54a6ba77ce02d1bd",
+    digest: "c962bc14ef9704ae2b0cd87a0cbc1723c9eca039360d66c7ccaf53df92512313",
     inputs: &["keys", "width", "run", "distinct"],
     domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 741455.0), (2.0, 1482910.0)] },
     entries: &[

@@ -263,7 +263,7 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 1f8ca989b41675184e57a44b2f955e728de89a445f187d3ecec3bd7f6c296c24
 //! samples  sha256 cdd6a2e57cc9b6d41dc5c5010665b304ede0f3f7a0f9c2bce8caef16dbf0390f
-//! models   sha256 4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b
+//! models   sha256 85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packets: factored, ceil(bytes/256)
 //!     valid for bytes in -inf..=inf, any number of nodes
@@ -595,7 +595,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -609,7 +609,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -623,7 +623,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -637,7 +637,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -651,7 +651,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -665,7 +665,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -679,7 +679,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -693,7 +693,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "4a6d3fccde678a2051da3de1f3ff399f7bccd7efa1e7a76198f293e040a31a4b",
+    digest: "85471041845dc458cd152d98c523a468c643ccd543792ef0c08ceaf596a4f11c",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
