@@ -1,6 +1,5 @@
 //! The section of one model: equation, coefficients, domain, plots.
 
-use strata_model::expr::{BinaryOp, ExprKind, parse};
 use strata_model::number_text;
 use strata_model::set::{Kind, Model, Nodes};
 
@@ -86,27 +85,10 @@ fn equation(model: &Model) -> Vec<String> {
             (_, false) => "+ ",
             (_, true) => "- ",
         };
-        let factor = match model.short(&term.term).as_str() {
-            "1" => String::new(),
-            text if is_factor(text) => format!("·{text}"),
-            text => format!("·({text})"),
-        };
+        let factor = model.factor(&term.term);
         summands.push(format!("{sign}{:.3e}{factor}", term.coefficient.abs()));
     }
     if summands.is_empty() { vec!["0".into()] } else { summands }
-}
-
-/// True if a term needs no parentheses behind a coefficient.
-fn is_factor(term: &str) -> bool {
-    parse(term).is_ok_and(|expr| {
-        matches!(
-            expr.kind,
-            ExprKind::Number(_)
-                | ExprKind::Name(_)
-                | ExprKind::Call { .. }
-                | ExprKind::Binary(BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Power, ..)
-        )
-    })
 }
 
 /// The fit method of a model and the accuracy of its predictions.

@@ -217,37 +217,41 @@ impl Compiled {
 
     /// The prediction with the interval of a new measurement. `models`: those that calls refer to.
     pub(super) fn predict(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<Prediction> {
+        let Estimate { value, half_width, deviation, factor } = self.estimate(models, nodes, inputs)?;
+        Prediction::new(value, half_width)?.with_deviation(deviation)?.times(factor)
+    }
+
+    /// The same for a value that need not be a time, as that of a model that others call.
+    fn estimate(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<Estimate> {
         // The times here are corrected at the end; those of a candidate's model already are.
-        let (mut seconds, mut factor) = self.parts(nodes, inputs, &[])?;
+        let (mut value, mut factor) = self.parts(nodes, inputs, &[])?;
         if self.spread.terms.is_empty() {
-            (seconds, factor) = (seconds * factor, 1.0);
+            (value, factor) = (value * factor, 1.0);
         }
-        let seconds = Seconds::new(seconds)?.get();
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
         values.get_mut(inputs.len()..known)?.copy_from_slice(&node_values(nodes));
-        let mut called = [Prediction::default(); MAX_CALLS];
+        let mut called = [(0.0, 0.0); MAX_CALLS];
         for (number, call) in self.spread.calls.iter().enumerate() {
             let place = known + number;
-            let prediction = call.with_arguments(values.get(..place)?, |arguments| {
-                models.get(call.model)?.predict(models, nodes, arguments)
-            })?;
-            values[place] = prediction.seconds.get();
-            called[number] = prediction;
+            let Estimate { value, half_width, deviation, factor } = call
+                .with_arguments(values.get(..place)?, |arguments| {
+                    models.get(call.model)?.estimate(models, nodes, arguments)
+                })?;
+            values[place] = value * factor;
+            called[number] = (half_width * factor, deviation * factor);
         }
         let count = known + self.spread.calls.len();
         let FitSpread { t_quantile, own_error, .. } = self.spread.fit;
-        let (from_fit, noise) = self.fit_variances(values.get(..count)?, seconds);
+        let (from_fit, noise) = self.fit_variances(values.get(..count)?, value);
         // The squares of the half width from the fit's own uncertainty, t² (x'Σx + noise), and of
         // the deviation.
         let mut square = t_quantile * t_quantile * (from_fit + noise).max(0.0);
-        let own = own_error.map_or(noise, |own| (own * seconds).powi(2));
+        let own = own_error.map_or(noise, |own| (own * value).powi(2));
         let mut deviation = (from_fit + own).max(0.0);
-        for (number, prediction) in called.iter().enumerate().take(self.spread.calls.len()) {
-            for (sum, by) in
-                [(&mut square, prediction.half_width.get()), (&mut deviation, prediction.deviation.get())]
-            {
+        for (number, &(half_width, spread)) in called.iter().enumerate().take(self.spread.calls.len()) {
+            for (sum, by) in [(&mut square, half_width), (&mut deviation, spread)] {
                 let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
                 let difference = (shifted(by) - shifted(-by)) / 2.0;
                 if difference.is_finite() {
@@ -255,12 +259,12 @@ impl Compiled {
                 }
             }
         }
-        Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())?.times(factor)
+        Some(Estimate { value, half_width: square.sqrt(), deviation: deviation.sqrt(), factor })
     }
 
     /// Whether a prediction is further from the samples than each of them is from the others.
     pub(super) fn extrapolates(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<bool> {
-        let seconds = Seconds::new(self.parts(nodes, inputs, &[])?.0)?.get();
+        let plain = self.parts(nodes, inputs, &[])?.0;
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
@@ -270,13 +274,13 @@ impl Compiled {
             let place = known + number;
             let (value, there) = call.with_arguments(values.get(..place)?, |arguments| {
                 let model = models.get(call.model)?;
-                Some((model.seconds(nodes, arguments, &[])?, model.extrapolates(models, nodes, arguments)?))
+                Some((model.value(nodes, arguments, &[])?, model.extrapolates(models, nodes, arguments)?))
             })?;
             values[place] = value;
             beyond |= there;
         }
         let FitSpread { leverage_limit, .. } = &self.spread.fit;
-        let (from_fit, noise) = self.fit_variances(values.get(..known + self.spread.calls.len())?, seconds);
+        let (from_fit, noise) = self.fit_variances(values.get(..known + self.spread.calls.len())?, plain);
         // Half as much again: between samples the leverage may be slightly above theirs.
         Some(beyond || *leverage_limit > 0.0 && noise > 0.0 && from_fit > 1.5 * leverage_limit * noise)
     }
@@ -314,13 +318,21 @@ impl Compiled {
         values[known + number] += by;
         for (later, call) in calls.iter().enumerate().skip(number + 1).filter(|(_, call)| call.nested) {
             let place = known + later;
-            let seconds = call.with_arguments(&values[..place], |arguments| {
-                models.get(call.model)?.seconds(nodes, arguments, &[])
+            let value = call.with_arguments(&values[..place], |arguments| {
+                models.get(call.model)?.value(nodes, arguments, &[])
             });
-            values[place] = seconds.unwrap_or(f64::NAN);
+            values[place] = value.unwrap_or(f64::NAN);
         }
         self.spread.outer.as_ref().map_or(0.0, |outer| outer.eval(&values[..known + calls.len()]))
     }
+}
+
+/// A value with its spread, both without the correction's factor.
+struct Estimate {
+    value: f64,
+    half_width: f64,
+    deviation: f64,
+    factor: f64,
 }
 
 impl Call {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Kind, Model, Resolved};
-use crate::expr::{Expr, parse};
+use crate::expr::{BinaryOp, Expr, ExprKind, parse};
 use crate::{count, number_text, percent};
 
 impl Model {
@@ -14,6 +14,23 @@ impl Model {
         match parse(text) {
             Ok(expr) if !self.names.is_empty() => expr.with_names(&self.values_of_names()).to_string(),
             _ => text.to_owned(),
+        }
+    }
+
+    /// A term as a factor behind its coefficient, [short](Self::short): `·passes*keys`,
+    /// `·(keys>64)`; nothing for the constant.
+    #[must_use]
+    pub fn factor(&self, term: &str) -> String {
+        let short = self.short(term);
+        match parse(&short).map(|expr| expr.kind) {
+            _ if short == "1" => String::new(),
+            Ok(
+                ExprKind::Number(_)
+                | ExprKind::Name(_)
+                | ExprKind::Call { .. }
+                | ExprKind::Binary(BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Power, ..),
+            ) => format!("·{short}"),
+            _ => format!("·({short})"),
         }
     }
 

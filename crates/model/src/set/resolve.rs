@@ -75,6 +75,7 @@ impl Resolved {
     /// [`predict`](Self::predict) is `None`.
     #[must_use]
     pub fn extrapolates(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<bool> {
+        self.seconds(model, nodes, inputs)?;
         self.find(model)?.extrapolates(&self.models.compiled, nodes, inputs)
     }
 

@@ -71,6 +71,26 @@ fn terms_are_shown_by_the_names_of_the_spec() {
     );
 }
 
+/// What a model calls is a value, not a time: its sign is the caller's matter.
+#[test]
+fn a_called_model_may_be_negative() {
+    let set = set(vec![
+        factored("Share", &[input("x", 0.0, 100.0)], "3-x"),
+        fitted("Whole", &[input("x", 0.0, 10.0)], &[term("1", 20e-9), term("Share(x)", 1e-9)]),
+    ]);
+    let resolved = set.resolve().unwrap();
+    let predicted = resolved.predict("Whole", 4, &[10.0]).unwrap();
+    assert_eq!(Some(predicted.seconds.get()), resolved.seconds("Whole", 4, &[10.0]));
+    assert!((predicted.seconds.get() / 13e-9 - 1.0).abs() < 1e-12);
+    assert_eq!(resolved.extrapolates("Whole", 4, &[10.0]), Some(false));
+    assert!(resolved.predict("Share", 4, &[10.0]).is_none(), "no time");
+    for (term, factor) in
+        [("x", "·x"), ("x>1", "·(x>1)"), ("x*(x>1)", "·x*(x>1)"), ("1", ""), ("x+1", "·(x+1)")]
+    {
+        assert_eq!(set.models[1].factor(term), factor);
+    }
+}
+
 /// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort that calls it.
 fn sorts() -> ModelSet {
     let keys = || input("keys", 1.0, 1e6);

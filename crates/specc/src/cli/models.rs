@@ -226,7 +226,7 @@ fn equation(model: &Model) -> Vec<String> {
             (_, true) => "-",
             (_, false) => "+",
         };
-        let factor = if term.term == "1" { String::new() } else { format!("·{}", model.short(&term.term)) };
+        let factor = model.factor(&term.term);
         let width = match term.coefficient.abs() {
             size if size > 0.0 && term.half_width > 0.0 => {
                 format!(" (±{JOINED}{})", percent(term.half_width / size))
