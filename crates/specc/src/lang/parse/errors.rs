@@ -112,10 +112,10 @@ impl Reader<'_> {
         let any = words::all().filter(|_| words.is_empty() && !is_word);
         let meant = did_you_mean(&rest[..length], quoted.chain(any));
         self.fail(place, format!("expected {expected}, found {found}{meant}"), "here");
-        if rest.starts_with(|c: char| c.is_alphabetic() && !c.is_ascii())
+        if let Some(help) = way_out(rest)
             && let Some(error) = self.errors.pop()
         {
-            self.errors.push(error.help("names are made of the letters a to z and A to Z, digits and `_`"));
+            self.errors.push(error.help(help));
         }
     }
 
@@ -131,6 +131,20 @@ impl Reader<'_> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("a model has {}", words::statements().collect::<Vec<_>>().join(", ")),
         }));
+    }
+}
+
+/// How to write what other languages write as this text begins.
+fn way_out(rest: &str) -> Option<&'static str> {
+    let step = |rest: &str| rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    if rest.starts_with(|c: char| c.is_alphabetic() && !c.is_ascii()) {
+        Some("names are made of the letters a to z and A to Z, digits and `_`")
+    } else if rest.starts_with("**") {
+        Some("a power is `2^n` or `pow(2, n)`")
+    } else if rest.strip_prefix("step").is_some_and(step) {
+        Some("a step says how it advances: `step +2`, `step *2` or `step <<1`")
+    } else {
+        None
     }
 }
 
