@@ -11,12 +11,13 @@ mod every;
 #[path = "../../runtime/tests/mpirun/mod.rs"]
 mod mpirun;
 
+use common::planned::Planned;
 use common::{Tree, shifts};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
 use strata_tcs::patterns::Form;
 use strata_tcs::switch::Mode;
-use strata_tcs::{RunOptions, Target, run_with};
+use strata_tcs::{RunOptions, Target, run_with, simulate};
 
 fn main() -> ExitCode {
     if let Ok(case) = std::env::var(mpirun::CASE) {
@@ -36,7 +37,14 @@ fn main() -> ExitCode {
     };
     // Processes of one host share windows; where the library has none, they exchange messages.
     let apart: &[(&str, &str)] = &[("OMPI_MCA_osc", "pt2pt")];
-    for (case, windows) in [("shifts", true), ("shifts", false), ("forms", true), ("again", true)] {
+    for (case, windows) in [
+        ("shifts", true),
+        ("shifts", false),
+        ("forms", true),
+        ("again", true),
+        ("right", true),
+        ("right", false),
+    ] {
         for nodes in mpirun::nodes(&[1, 2, 3, 5, 8]) {
             let run = mpirun::run(case, nodes, &[], if windows { &[] } else { apart });
             let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
@@ -44,10 +52,25 @@ fn main() -> ExitCode {
         }
     }
     for nodes in mpirun::nodes(&[2]) {
-        let run = mpirun::run("unread", nodes, &[], &[("STRATA_WATCHDOG", "1s")]);
-        count("unread", nodes, run.and_then(|run| run.failed_with(&["node 0", "mpi.rs"])));
+        let run = mpirun::run("unread", nodes, &[], &[]);
+        count("unread", nodes, run.and_then(|run| run.failed_with(&["node 0", "has ended its program"])));
         let run = mpirun::run("panics", nodes, &[], &[]);
         count("panics", nodes, run.and_then(|run| run.failed_with(&["a bug of cell 1"])));
+    }
+    for (seed, nodes) in
+        (0..12).flat_map(|seed| mpirun::nodes(&[2, 3, 5, 8]).into_iter().map(move |n| (seed, n)))
+    {
+        // Every other one without windows.
+        let run = mpirun::run("wrong", nodes, &[&seed.to_string()], if seed % 2 == 0 { &[] } else { apart });
+        let run = run.and_then(|run| match run.status.success() {
+            true => run.wrong("the fault was not found"),
+            // Not all programs can have one.
+            false if run.err.contains("no fault can be planted") => Ok(()),
+            false => {
+                run.failed_with(&["of the machine"]).or_else(|_| run.failed_with(&["deadlock", "planned.rs"]))
+            }
+        });
+        count(&format!("wrong, seed {seed}"), nodes, run);
     }
     for nodes in mpirun::nodes(&[4]) {
         let run = mpirun::run("tree", nodes, &[], &[]);
@@ -82,6 +105,26 @@ fn inside(case: &str) -> ExitCode {
                 }
                 Ok(())
             })?;
+            return Ok(());
+        }
+        if case == "right" {
+            for seed in 0..40 {
+                let mode = Mode::ALL[seed as usize % Mode::ALL.len()];
+                let planned = Planned::new(seed, node.size(), mode, false);
+                let found = run_with(node, &planned.image, RunOptions::default(), |cell| planned.body(cell))?;
+                let expected = simulate(&planned.image, |cell| planned.body(cell))?.results[node.rank()];
+                assert_eq!(found, Some(expected), "seed {seed}, {mode}");
+            }
+            return Ok(());
+        }
+        if case == "wrong" {
+            let seed: u64 = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).unwrap_or(0);
+            let planned =
+                Planned::new(seed, node.size(), Mode::ALL[seed as usize / 2 % Mode::ALL.len()], true);
+            if planned.fault.is_none() {
+                return Err(Error::program("no fault can be planted in this program"));
+            }
+            run_with(node, &planned.image, RunOptions::default(), |cell| planned.body(cell))?;
             return Ok(());
         }
         if case == "again" {

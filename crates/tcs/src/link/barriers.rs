@@ -33,7 +33,10 @@ pub(super) fn barriers(
         for component in components(app, &instances[at]) {
             let cells = component.iter().flat_map(|child| instances[*child].cells.clone()).collect();
             let barrier = number(cells);
-            component.iter().for_each(|child| instances[*child].component = barrier);
+            for child in &component {
+                instances[*child].component = barrier;
+                instances[*child].together = component[0];
+            }
         }
     }
     let mut cells: Vec<Vec<usize>> = vec![Vec::new(); found.len()];

@@ -3,7 +3,7 @@
 
 use super::image::{Guarantee, Instance, Linked, SetImage};
 use super::{LinkError, networks_of, numbered};
-use crate::describe::{App, Task, TaskId};
+use crate::describe::{App, Described, Task, TaskId};
 
 /// The most instances that can be linked.
 pub(super) const MOST: usize = 10_000;
@@ -21,7 +21,14 @@ pub(super) fn expand(
         let parent: Instance = instances[at].clone();
         let task = &app[parent.task];
         instances[at].first = connections.len();
+        let name = |described: &Described| {
+            let network = &task.networks[described.network];
+            let (network, Described { from, to, .. }) =
+                (numbered(network.tag.name(), network.index), described);
+            format!("`{network}` {from} -> {to} of `{}`", parent.path)
+        };
         connections.extend(task.connections.iter().map(|described| Linked {
+            name: name(described),
             from: parent.cells[described.from],
             to: parent.cells[described.to],
             kind: described.kind,
@@ -54,14 +61,16 @@ pub(super) fn expand(
             let mut end = |(child, port): &(usize, String)| {
                 let instance = &mut instances[first_child + child];
                 let ports = &app[instance.task].ports;
+                let name = format!("`{}`.{port}", instance.path);
                 let port = ports.iter().position(|found| found.name == *port)?;
                 instance.ports[port] = index;
-                Some((instance.cells[ports[port].cell], ports[port].kind))
+                Some((instance.cells[ports[port].cell], ports[port].kind, name))
             };
-            if let (Some((from, kind)), Some((to, _))) = (end(&wire.from), end(&wire.to)) {
+            if let (Some((from, kind, output)), Some((to, _, input))) = (end(&wire.from), end(&wire.to)) {
                 let depth = wire.depth;
                 let guarantee = Guarantee::default();
-                connections.push(Linked { from, to, kind, rate: None, depth, path: None, guarantee });
+                let name = format!("{output} -> {input}");
+                connections.push(Linked { name, from, to, kind, rate: None, depth, path: None, guarantee });
                 instances[at].wires.push(index);
             }
         }
@@ -89,6 +98,7 @@ fn instance(task: &Task, id: TaskId, path: String, parent: Option<usize>, cells:
         wires: Vec::new(),
         own: 0,
         component: 0,
+        together: 0,
     }
 }
 

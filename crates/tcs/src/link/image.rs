@@ -47,6 +47,8 @@ pub(crate) struct Instance {
     pub(crate) own: usize,
     /// The barrier of its connected component, for start and end.
     pub(crate) component: usize,
+    /// The first instance of its connected component.
+    pub(crate) together: usize,
 }
 
 /// A set of an instance.
@@ -80,6 +82,9 @@ pub(crate) struct Guarantee {
 /// A connection between two cells of the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Linked {
+    /// Its name in messages: an internal connection's network, cells and task, or an external
+    /// one's ports.
+    pub(crate) name: String,
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) kind: Kind,

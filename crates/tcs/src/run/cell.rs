@@ -8,10 +8,11 @@ pub(crate) use deposit::{Compiled, Sent};
 use super::RunOptions;
 use super::fabric::Fabric;
 use super::net::Net;
+use super::place::Place;
 use super::switch::{Mode, SwitchStep};
 use crate::barrier::{Algorithm, Step};
 use crate::describe::{Child, Input, Output, Set};
-use crate::link::{Image, Instance};
+use crate::link::{Image, Instance, Part};
 use bytemuck::{Pod, cast_slice};
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use strata_runtime::{Error, Node};
 pub struct Cell<'a> {
     node: &'a mut Node,
     image: &'a Image,
-    fabric: Fabric,
+    fabric: Fabric<'a>,
     options: RunOptions,
     /// The stack of tasks that this cell executes, each started by the one before.
     frames: Vec<Frame>,
@@ -33,7 +34,24 @@ pub struct Cell<'a> {
     time: f64,
     /// True if the node's clock is the simulated machine's and must be kept in step.
     clocked: bool,
-    tables: BTreeMap<(usize, usize, usize), Rc<Table>>,
+    /// By instance, what was active before and what is then.
+    changes: BTreeMap<(usize, Option<PartOf>, Option<PartOf>), Rc<Change>>,
+}
+
+/// A set's number and a part of it.
+type PartOf = (usize, usize);
+
+/// What changes at this cell where a task's active set does.
+#[derive(Debug)]
+struct Change {
+    /// The connections of the new set.
+    table: Rc<Table>,
+    /// Connections to this cell that are left.
+    left: Vec<usize>,
+    /// Connections to this cell that are entered.
+    entered: Vec<usize>,
+    /// Connections from this cell that are entered.
+    opened: Vec<usize>,
 }
 
 #[derive(Clone)]
@@ -41,7 +59,9 @@ struct Frame {
     instance: usize,
     id: usize,
     /// The active set: its number, the part, and the part's connections.
-    active: Option<(usize, usize, Rc<Table>)>,
+    active: Option<(PartOf, Rc<Table>)>,
+    /// How often it has switched.
+    switches: u64,
 }
 
 /// A cell's own connections in a set, by their numbers in the task.
@@ -60,14 +80,14 @@ impl<'a> Cell<'a> {
     pub(super) fn new(
         node: &'a mut Node,
         image: &'a Image,
-        fabric: Fabric,
+        fabric: Fabric<'a>,
         options: RunOptions,
         id: usize,
         clocked: bool,
     ) -> Self {
-        let frames = vec![Frame { instance: 0, id, active: None }];
-        let tables = BTreeMap::new();
-        let mut this = Self { node, image, fabric, options, frames, time: 0.0, clocked, tables };
+        let frames = vec![Frame { instance: 0, id, active: None, switches: 0 }];
+        let changes = BTreeMap::new();
+        let mut this = Self { node, image, fabric, options, frames, time: 0.0, clocked, changes };
         this.absorb();
         this
     }
@@ -134,8 +154,8 @@ impl<'a> Cell<'a> {
     /// Collective over the task's cells.
     #[track_caller]
     pub fn sync(&mut self) {
-        let own = self.instance().own;
-        self.barrier(own);
+        let (own, place) = (self.instance().own, Place::Sync(self.frame().instance));
+        self.barrier(own, place.word());
     }
 
     /// Makes `S` the active set and runs `f`, which can use its connections. Nothing is switched if
@@ -161,7 +181,8 @@ impl<'a> Cell<'a> {
     /// ```
     ///
     /// # Participation
-    /// Collective over the task's cells, in the same order. The job ends if the task has not
+    /// Collective over the task's cells, in the same order. The job ends if the cells are not at the
+    /// same place, if a message of the set that is left has not been received, if the task has not
     /// declared the set, or the linker has split it.
     ///
     /// # Errors
@@ -276,24 +297,20 @@ impl<'a> Cell<'a> {
             self.misuse(&format!("this cell is not one of the child `{path}`"));
         };
         self.charge(self.image.target.task_change);
-        self.frames.push(Frame { instance, id, active: None });
-        let first = started.sets.first().map(|set| &set.parts).is_some_and(|parts| !parts.is_empty());
-        let new = if first && self.options.check { self.own_connections(instance, 0, 0) } else { Vec::new() };
+        self.frames.push(Frame { instance, id, active: None, switches: 0 });
+        let first = started.sets.first().is_some_and(|set| !set.parts.is_empty()).then_some((0, 0));
         // All cells of the component must have arrived before any sends, so a start needs a
         // barrier.
         let mode = if self.image.switch == Mode::Neighbour { Mode::Single } else { self.image.switch };
-        self.switch(mode, component, &[], &new);
-        if first {
-            let table = self.table(instance, 0, 0);
-            if let Some(frame) = self.frames.last_mut() {
-                frame.active = Some((0, 0, table));
-            }
-        }
+        let start = Place::Start(started.together).word();
+        self.switch(mode, component, start, first);
         let result = f(self);
         if let Err(error) = &result {
             self.fail(error);
         }
-        self.barrier(component);
+        let end = Place::End(started.together).word();
+        self.barrier(component, end);
+        self.leave();
         self.charge(self.image.target.restore);
         self.frames.pop();
         result
@@ -343,6 +360,11 @@ impl<'a> Cell<'a> {
         self.fail(what)
     }
 
+    /// This cell has returned from its program.
+    pub(super) fn ends(&mut self) {
+        self.fabric.watch().ends();
+    }
+
     fn frame(&self) -> &Frame {
         match self.frames.last() {
             Some(frame) => frame,
@@ -372,71 +394,95 @@ impl<'a> Cell<'a> {
 
     #[track_caller]
     fn switch_to(&mut self, set: usize, part: usize) {
-        if let Some((active, of, _)) = &self.frame().active
-            && (*active, *of) == (set, part)
-        {
+        let Frame { instance, ref active, switches: turn, .. } = *self.frame();
+        if active.as_ref().is_some_and(|(active, _)| *active == (set, part)) {
             return;
         }
-        let instance = self.frame().instance;
-        let (old, new) = if self.options.check || self.image.switch == Mode::Neighbour {
-            let active = self.frame().active.as_ref();
-            let old = active.map(|(set, part, _)| self.own_connections(instance, *set, *part));
-            (old.unwrap_or_default(), self.own_connections(instance, set, part))
-        } else {
-            (Vec::new(), Vec::new())
-        };
-        self.switch(self.image.switch, self.instance().own, &old, &new);
-        let table = self.table(instance, set, part);
+        let place = Place::Switch { instance, set, part, turn }.word();
+        self.switch(self.image.switch, self.instance().own, place, Some((set, part)));
         if let Some(frame) = self.frames.last_mut() {
-            frame.active = Some((set, part, table));
+            frame.switches += 1;
         }
     }
 
-    /// The connections of a set's part that begin or end at this cell.
-    fn own_connections(&self, instance: usize, set: usize, part: usize) -> Vec<usize> {
-        let machine = self.node.rank();
-        let ends = |number: &usize| {
-            let linked = &self.image.connections[*number];
-            linked.from == machine || linked.to == machine
+    /// What changes at this cell if `new` becomes active in its task; or if the task ends, which
+    /// leaves all of its sets.
+    fn change(&mut self, new: Option<PartOf>) -> Rc<Change> {
+        let Frame { instance, ref active, .. } = *self.frame();
+        let old = active.as_ref().map(|(old, _)| *old);
+        if let Some(change) = self.changes.get(&(instance, old, new)) {
+            return Rc::clone(change);
+        }
+        let (image, machine) = (self.image, self.node.rank());
+        let of = &image.instances[instance];
+        let part_of = |part: Option<PartOf>| part.map(|(set, part)| &of.sets[set].parts[part]);
+        let numbers = |parts: &mut dyn Iterator<Item = &Part>| -> Vec<usize> {
+            parts.flat_map(|part| &part.connections).map(|(number, _)| *number).collect()
         };
-        let part = &self.image.instances[instance].sets[set].parts[part];
-        part.connections.iter().map(|(number, _)| *number).filter(ends).collect()
-    }
-
-    fn table(&mut self, instance: usize, set: usize, part: usize) -> Rc<Table> {
-        let image = self.image;
-        let table = self.tables.entry((instance, set, part)).or_insert_with(|| {
-            let of = &image.instances[instance];
-            let part = &of.sets[set].parts[part];
-            let mut table = Vec::new();
-            for ((number, path), guarantee) in part.connections.iter().zip(&part.guaranteed) {
-                let at = number - of.first;
-                if table.len() <= at {
-                    table.resize(at + 1, None);
-                }
-                table[at] =
-                    Some(Active { rate: guarantee.rate, latency: image.target.hop * path.hops() as f64 });
-            }
-            Rc::new(table)
-        });
-        Rc::clone(table)
-    }
-
-    /// Carries out the steps of a switch from the old to the new connections at this cell.
-    #[track_caller]
-    fn switch(&mut self, mode: Mode, barrier: usize, old: &[usize], new: &[usize]) {
-        let machine = self.node.rank();
+        let (olds, news) = match new {
+            Some(_) => (numbers(&mut part_of(old).into_iter()), numbers(&mut part_of(new).into_iter())),
+            None => (numbers(&mut of.sets.iter().flat_map(|set| &set.parts)), Vec::new()),
+        };
         let ends = |numbers: &[usize], others: &[usize], into: bool| -> Vec<usize> {
             let keep = |number: &usize| {
-                let linked = &self.image.connections[*number];
-                !others.contains(number) && if into { linked.to == machine } else { linked.from == machine }
+                let linked = &image.connections[*number];
+                let end = if into { linked.to } else { linked.from };
+                end == machine && !others.contains(number)
             };
             numbers.iter().copied().filter(keep).collect()
         };
-        let (left, entered, leaving) = (ends(old, new, true), ends(new, old, true), ends(new, old, false));
+        let mut table = Table::new();
+        for ((number, path), guarantee) in
+            part_of(new).into_iter().flat_map(|part| part.connections.iter().zip(&part.guaranteed))
+        {
+            let at = number - of.first;
+            if table.len() <= at {
+                table.resize(at + 1, None);
+            }
+            table[at] = Some(Active { rate: guarantee.rate, latency: image.target.hop * path.hops() as f64 });
+        }
+        let change = Rc::new(Change {
+            table: Rc::new(table),
+            left: ends(&olds, &news, true),
+            entered: ends(&news, &olds, true),
+            opened: ends(&news, &olds, false),
+        });
+        self.changes.insert((instance, old, new), Rc::clone(&change));
+        change
+    }
+
+    /// A task ends at this cell: all that was sent to it has been received.
+    #[track_caller]
+    fn leave(&mut self) {
+        let change = self.change(None);
+        self.unread(&change.left);
+        let parent = self.instance().parent;
+        let wired = parent.map_or(&[][..], |parent| &self.image.instances[parent].wires);
+        let machine = self.node.rank();
+        let inward =
+            |number: &&usize| wired.contains(number) && self.image.connections[**number].to == machine;
+        let ports: Vec<usize> = self.instance().ports.iter().filter(inward).copied().collect();
+        self.unread(&ports);
+    }
+
+    /// Ends the job if a message of these connections has not been received.
+    #[track_caller]
+    fn unread(&mut self, connections: &[usize]) {
+        let unread = connections.iter().find(|number| self.fabric.has_arrived(**number));
+        if let Some(number) = unread
+            && !std::thread::panicking()
+        {
+            self.fabric.watch().unread(self.node, *number);
+        }
+    }
+
+    /// Carries out the steps of a switch to `new` at this cell, at the rendezvous `place`.
+    #[track_caller]
+    fn switch(&mut self, mode: Mode, barrier: usize, place: u64, new: Option<PartOf>) {
+        let change = self.change(new);
         for step in mode.steps() {
             match step {
-                SwitchStep::Barrier => self.barrier(barrier),
+                SwitchStep::Barrier => self.barrier(barrier, place),
                 // Each connection has its own buffers here, so messages under way need not be
                 // drained.
                 SwitchStep::Drain => {}
@@ -445,60 +491,58 @@ impl<'a> Cell<'a> {
                     if self.image.barriers[barrier].cells.len() > 1 {
                         self.charge(self.image.target.reconfigure);
                     }
+                    if self.options.check && !self.clocked {
+                        self.node.poll();
+                    }
                     if self.options.check {
-                        self.check(&left, &entered);
+                        self.early(&change.entered);
+                    }
+                    if let Fabric::Messages(messages) = &mut self.fabric {
+                        change
+                            .entered
+                            .iter()
+                            .chain(&change.opened)
+                            .for_each(|number| messages.enter(*number));
                     }
                 }
-                SwitchStep::TellReady => entered.iter().for_each(|number| self.tell_ready(*number)),
-                SwitchStep::AwaitReady => leaving.iter().for_each(|number| self.await_ready(*number)),
+                SwitchStep::TellReady => {
+                    change.entered.iter().for_each(|number| self.tell_ready(*number, place));
+                }
+                SwitchStep::AwaitReady => {
+                    // No closure, so that the caller's place is known.
+                    for number in &change.opened {
+                        self.await_ready(*number, place);
+                    }
+                }
             }
         }
+        // Only now have all cells sent what they do in the old set.
+        self.unread(&change.left);
+        if let (Some(frame), Some(new)) = (self.frames.last_mut(), new) {
+            frame.active = Some((new, Rc::clone(&change.table)));
+        }
     }
 
-    /// Checks that no data of the old set is unreceived and no data of the new set has arrived
-    /// early.
+    /// Ends the job if data of a connection has arrived before this cell has switched to it.
     #[track_caller]
-    fn check(&mut self, left: &[usize], entered: &[usize]) {
-        if !self.clocked {
-            self.node.poll();
-        }
-        let arrived = |number: &&usize| match &self.fabric {
-            Fabric::Shared(shared) => shared.has_arrived(**number),
-            Fabric::Messages(messages) => messages.has_arrived(**number),
-        };
-        let (over, early) = (left.iter().find(arrived).copied(), entered.iter().find(arrived).copied());
-        let from = |number: usize| self.image.connections[number].from;
-        if let Some(number) = over {
-            let from = from(number);
-            self.misuse(&format!(
-                "a message from cell {from} of the machine was not received before the switch"
-            ));
-        }
+    fn early(&mut self, entered: &[usize]) {
+        let early = entered.iter().find(|number| self.fabric.has_arrived(**number));
         if let Some(number) = early {
-            let from = from(number);
-            self.misuse(&format!("data from cell {from} of the machine came before this cell had switched"));
+            let name = &self.image.connections[*number].name;
+            self.misuse(&format!("data of {name} came before this cell had switched"));
         }
     }
 
+    /// A barrier, at the rendezvous `place`.
     #[track_caller]
-    fn barrier(&mut self, barrier: usize) {
+    fn barrier(&mut self, barrier: usize, place: u64) {
         let image = self.image;
         let membership = &image.barriers[barrier];
         if membership.algorithm == Algorithm::Native {
-            // All of the machine's cells take part, so there are no other nodes.
-            self.show();
-            if self.clocked {
-                self.node.barrier();
-                self.absorb();
-            } else if self.options.simulated {
-                self.time = self.node.reduce_max(self.time) + membership.clocks;
-            } else {
-                self.node.barrier();
-            }
-            return;
+            return self.native(barrier, place);
         }
         let messages = match &mut self.fabric {
-            Fabric::Shared(shared) => return shared.barrier(self.node, barrier),
+            Fabric::Shared(shared) => return shared.barrier(self.node, barrier, place),
             Fabric::Messages(messages) => messages,
         };
         let machine = self.node.rank();
@@ -518,14 +562,15 @@ impl<'a> Cell<'a> {
                     let to = membership.cells[to];
                     let hops = target.shape.distance(machine, to);
                     let arrival = time + costs.latency_over(hops);
-                    messages.step(self.node, to, (barrier, member), time, arrival);
+                    messages.step(self.node, to, (barrier, member, place), time, arrival);
                 }
                 Step::Receive(from) => {
                     if self.clocked {
                         self.node.circuit_pass_until(target.time(time));
                     }
-                    let sent = messages.await_step(self.node, barrier, from);
-                    let hops = target.shape.distance(membership.cells[from], machine);
+                    let other = membership.cells[from];
+                    let sent = messages.await_step(self.node, (barrier, from, other), place);
+                    let hops = target.shape.distance(other, machine);
                     time = time.max(sent + costs.latency_over(hops)) + costs.receive;
                 }
             }
@@ -533,26 +578,61 @@ impl<'a> Cell<'a> {
         self.time = time;
     }
 
-    fn tell_ready(&mut self, number: usize) {
+    /// The machine's own barrier. All of its cells take part, so there are no other nodes.
+    #[track_caller]
+    fn native(&mut self, barrier: usize, place: u64) {
+        self.fabric.watch().come(place);
+        self.show();
+        let (node, cells) = (&mut *self.node, &self.image.barriers[barrier].cells);
+        let clocks = self.image.barriers[barrier].clocks;
+        // Where time is simulated, names travel beside the barrier, from each cell to the next.
+        if let Fabric::Messages(messages) = &mut self.fabric
+            && self.options.simulated
+        {
+            let me = node.rank();
+            let at = cells.iter().position(|cell| *cell == me).unwrap_or(0);
+            let next = cells[(at + 1) % cells.len()];
+            messages.step(node, next, (barrier, at, place), self.time, self.time);
+            if self.clocked {
+                node.barrier();
+            } else {
+                self.time = node.reduce_max(self.time) + clocks;
+            }
+            let before = (at + cells.len() - 1) % cells.len();
+            messages.await_step(node, (barrier, before, cells[before]), place);
+        } else {
+            let mut ends = [place, !place];
+            node.reduce_max(&mut ends);
+            if ends != [place, !place] {
+                let theirs = if ends[0] == place { !ends[1] } else { ends[0] };
+                self.fabric.watch().strangers(self.node, theirs);
+            }
+        }
+        self.absorb();
+    }
+
+    fn tell_ready(&mut self, number: usize, place: u64) {
         let linked = &self.image.connections[number];
         let latency = self.readiness(number);
         match &mut self.fabric {
-            Fabric::Shared(shared) => shared.tell_ready(number),
+            Fabric::Shared(shared) => shared.tell_ready(number, place),
             Fabric::Messages(messages) => {
                 self.time += self.image.target.barrier.send;
-                messages.tell_ready(self.node, linked.from, number, self.time, self.time + latency);
+                let to = (number, linked.from);
+                messages.tell_ready(self.node, to, place, self.time, self.time + latency);
             }
         }
     }
 
     #[track_caller]
-    fn await_ready(&mut self, number: usize) {
+    fn await_ready(&mut self, number: usize, place: u64) {
         self.show();
         let latency = self.readiness(number);
+        let from = (number, self.image.connections[number].to);
         match &mut self.fabric {
-            Fabric::Shared(shared) => shared.await_ready(self.node, number),
+            Fabric::Shared(shared) => shared.await_ready(self.node, from, place),
             Fabric::Messages(messages) => {
-                let sent = messages.await_ready(self.node, number);
+                let sent = messages.await_ready(self.node, from, place);
                 self.time = self.time.max(sent + latency) + self.image.target.barrier.receive;
             }
         }

@@ -4,6 +4,7 @@ use super::memory::{Count, Memory, Places};
 use super::messages::Messages;
 use super::ring::{LINE, Receiver, Ring, Sender};
 use super::spool::{Spools, Transfer};
+use super::watch::{Awaits, Watch};
 use crate::barrier::Step;
 use crate::link::Image;
 use std::collections::BTreeMap;
@@ -14,18 +15,19 @@ use strata_runtime::Node;
 const LOOKS: usize = 100;
 
 /// One cell's ends of connections and barriers.
-pub(super) enum Fabric {
+pub(super) enum Fabric<'a> {
     /// All nodes are threads of one process, or processes of one host.
-    Shared(Box<Shared>),
+    Shared(Box<Shared<'a>>),
     /// Messages; with times in a simulation.
-    Messages(Box<Messages>),
+    Messages(Box<Messages<'a>>),
 }
 
-pub(super) struct Shared {
+pub(super) struct Shared<'a> {
+    pub(super) watch: Watch<'a>,
     senders: Vec<Option<Sender>>,
     receivers: Vec<Option<Receiver>>,
-    /// By barrier: this cell's steps.
-    barriers: Vec<Vec<Resolved>>,
+    /// By barrier: this cell's steps, and how often it has come to it.
+    barriers: Vec<(Vec<Resolved>, u64)>,
     /// Counters of barriers: how often this cell has raised each, or has seen it raised.
     counts: Vec<(Count, u64)>,
     /// By connection: the readiness counter that this cell raises or awaits, and its count so far.
@@ -37,27 +39,47 @@ pub(super) struct Shared {
 struct Resolved {
     sends: bool,
     count: usize,
+    /// The machine's cell at the other end.
+    other: usize,
 }
 
-impl Fabric {
+impl<'a> Fabric<'a> {
     /// Collective. `timed`: true if messages carry times, which only messages can; `circuits`: the
     /// picoseconds of a cycle, if the node is of a simulated machine with circuits.
-    pub(super) fn open(node: &mut Node, image: &Image, timed: bool, circuits: Option<f64>) -> Self {
+    pub(super) fn open(node: &mut Node, image: &'a Image, timed: bool, circuits: Option<f64>) -> Self {
+        let watch = Watch::new(node, image, timed);
         if timed {
-            return Self::Messages(Box::new(Messages::open(node, true, circuits)));
+            return Self::Messages(Box::new(Messages::open(node, watch, true, circuits)));
         }
         let (me, nodes) = (node.rank(), node.size());
         let places = Places::of(image, me, nodes);
         match places.memory(node) {
-            Some(all) => Self::Shared(Box::new(Shared::new(image, me, &places, &all))),
-            None => Self::Messages(Box::new(Messages::open(node, false, None))),
+            Some(all) => Self::Shared(Box::new(Shared::new(watch, me, &places, &all))),
+            None => Self::Messages(Box::new(Messages::open(node, watch, false, None))),
+        }
+    }
+
+    pub(super) fn watch(&mut self) -> &mut Watch<'a> {
+        match self {
+            Self::Shared(shared) => &mut shared.watch,
+            Self::Messages(messages) => &mut messages.watch,
+        }
+    }
+
+    /// True if a message has arrived on a connection and has not been received.
+    pub(super) fn has_arrived(&self, connection: usize) -> bool {
+        match self {
+            Self::Shared(shared) => shared.has_arrived(connection),
+            Self::Messages(messages) => messages.has_arrived(connection),
         }
     }
 }
 
-impl Shared {
-    fn new(image: &Image, me: usize, places: &Places, all: &[Arc<Memory>]) -> Self {
+impl<'a> Shared<'a> {
+    fn new(watch: Watch<'a>, me: usize, places: &Places, all: &[Arc<Memory>]) -> Self {
+        let image = watch.image();
         let mut this = Self {
+            watch,
             senders: image.connections.iter().map(|_| None).collect(),
             receivers: image.connections.iter().map(|_| None).collect(),
             barriers: Vec::new(),
@@ -93,9 +115,9 @@ impl Shared {
                     this.counts.push((all[barrier.cells[ends.0]].count(*place), 0));
                     this.counts.len() - 1
                 });
-                steps.push(Resolved { sends, count });
+                steps.push(Resolved { sends, count, other: barrier.cells[other] });
             }
-            this.barriers.push(steps);
+            this.barriers.push((steps, 0));
         }
         this
     }
@@ -108,8 +130,11 @@ impl Shared {
         loop {
             let Some(Some(sender)) = self.senders.get_mut(connection) else { return };
             if !sender.has_room() {
+                let Some(to) = self.watch.image().connections.get(connection).map(|linked| linked.to) else {
+                    return;
+                };
                 let room = |this: &mut Self| this.has_room(connection);
-                if !self.wait_for(node, room) {
+                if !self.wait_for(node, (to, Awaits::Room(connection)), room) {
                     return; // The node unwinds.
                 }
                 continue;
@@ -130,7 +155,12 @@ impl Shared {
         loop {
             let Some(Some(receiver)) = self.receivers.get_mut(connection) else { return };
             if !receiver.is_ready() {
-                if !self.wait_for(node, |this| this.has_arrived(connection)) {
+                let Some(from) = self.watch.image().connections.get(connection).map(|linked| linked.from)
+                else {
+                    return;
+                };
+                let awaits = (from, Awaits::Message(connection));
+                if !self.wait_for(node, awaits, |this| this.has_arrived(connection)) {
                     return;
                 }
                 continue;
@@ -174,16 +204,23 @@ impl Shared {
         }
     }
 
-    /// Waits until `there` is true, and advances DMA transfers meanwhile. False if the node
-    /// unwinds.
+    /// Waits until `there` is true, which the cell that is `awaited` makes true, and advances DMA
+    /// transfers meanwhile. False if the node unwinds.
     #[track_caller]
-    pub(super) fn wait_for(&mut self, node: &mut Node, mut there: impl FnMut(&mut Self) -> bool) -> bool {
+    pub(super) fn wait_for(
+        &mut self,
+        node: &mut Node,
+        awaited: (usize, Awaits),
+        mut there: impl FnMut(&mut Self) -> bool,
+    ) -> bool {
+        if self.spools.is_empty() && look(|| there(self)) {
+            return true;
+        }
+        self.watch.begin();
         loop {
-            if self.spools.is_empty() {
-                wait(node, || there(self));
-                return there(self);
+            if !self.spools.is_empty() {
+                self.advance();
             }
-            self.advance();
             if there(self) {
                 return true;
             }
@@ -197,11 +234,31 @@ impl Shared {
                     if sends { this.has_room(connection) } else { this.has_arrived(connection) }
                 })
             };
-            wait(node, || there(self) || movable(self));
-            if !there(self) && !movable(self) {
+            let news = |this: &mut Self| there(this) || !this.spools.is_empty() && movable(this);
+            if !self.wait_or_attend(node, awaited, news) {
                 return false;
             }
         }
+    }
+
+    /// Waits until there is news, or something for the watch to do. False if the node unwinds.
+    #[track_caller]
+    fn wait_or_attend(
+        &mut self,
+        node: &mut Node,
+        (other, awaits): (usize, Awaits),
+        mut news: impl FnMut(&mut Self) -> bool,
+    ) -> bool {
+        let (mut any, mut due) = (false, false);
+        node.wait_for_bytes(1, || {
+            any = news(self);
+            due = !any && self.watch.is_due();
+            u64::from(any || due)
+        });
+        if due {
+            self.watch.attend(node, other, awaits);
+        }
+        any || due
     }
 
     pub(super) fn has_arrived(&self, connection: usize) -> bool {
@@ -211,45 +268,66 @@ impl Shared {
     /// Executes this cell's steps of a barrier.
     #[inline]
     #[track_caller]
-    pub(super) fn barrier(&mut self, node: &mut Node, barrier: usize) {
-        for at in 0..self.barriers[barrier].len() {
-            let step = self.barriers[barrier][at];
+    pub(super) fn barrier(&mut self, node: &mut Node, barrier: usize, place: u64) {
+        self.watch.come(place);
+        let (steps, turn) = &mut self.barriers[barrier];
+        *turn += 1;
+        let (length, turn) = (steps.len(), *turn);
+        for at in 0..length {
+            let step = self.barriers[barrier].0[at];
             let (counter, count) = &mut self.counts[step.count];
             *count += 1;
             let count = *count;
             if step.sends {
-                counter.raise(count);
-            } else if counter.get() < count {
-                self.wait_for(node, |this| this.counts[step.count].0.get() >= count);
+                counter.raise_at(count, turn, place);
+                continue;
+            }
+            let there = |this: &mut Self| this.counts[step.count].0.get() >= count;
+            if counter.get() < count && !self.wait_for(node, (step.other, Awaits::Step), there) {
+                return;
+            }
+            // The other cell may have gone on to the next barrier of these cells, but no further.
+            let theirs = self.counts[step.count].0.name_of(turn);
+            if theirs != place {
+                self.watch.mismatch(node, step.other, theirs);
             }
         }
     }
 
-    pub(super) fn tell_ready(&mut self, connection: usize) {
+    pub(super) fn tell_ready(&mut self, connection: usize, place: u64) {
         if let Some((counter, count)) = self.ready.get_mut(&connection) {
             *count += 1;
-            counter.raise(*count);
+            counter.raise_at(*count, *count, place);
         }
     }
 
     #[track_caller]
-    pub(super) fn await_ready(&mut self, node: &mut Node, connection: usize) {
-        if let Some((counter, count)) = self.ready.get_mut(&connection) {
-            *count += 1;
-            wait(node, || counter.get() >= *count);
+    pub(super) fn await_ready(&mut self, node: &mut Node, (connection, to): (usize, usize), place: u64) {
+        self.watch.come(place);
+        let Some((_, count)) = self.ready.get_mut(&connection) else { return };
+        *count += 1;
+        let count = *count;
+        let told =
+            |this: &mut Self| this.ready.get(&connection).is_some_and(|(counter, _)| counter.get() >= count);
+        if !self.wait_for(node, (to, Awaits::Ready(connection)), told) {
+            return;
+        }
+        let Some((counter, _)) = self.ready.get(&connection) else { return };
+        let theirs = counter.name_of(count);
+        if counter.knows(count) && theirs != place {
+            self.watch.mismatch(node, to, theirs);
         }
     }
 }
 
-/// Waits until `there` is true; the node receives meanwhile, and unwinds if the job ends.
+/// True if `there` is true soon.
 #[inline]
-#[track_caller]
-fn wait(node: &mut Node, mut there: impl FnMut() -> bool) {
+fn look(mut there: impl FnMut() -> bool) -> bool {
     for _ in 0..LOOKS {
         if there() {
-            return;
+            return true;
         }
         std::hint::spin_loop();
     }
-    node.wait_for_bytes(1, || u64::from(there()));
+    false
 }

@@ -12,6 +12,8 @@ const SMALL: usize = 48;
 pub(super) struct Piece {
     pub(super) bytes: Bytes,
     pub(super) last: bool,
+    /// How often the connection had become active when it was sent.
+    pub(super) life: u64,
     pub(super) time: f64,
 }
 
@@ -74,10 +76,11 @@ pub(super) struct Inbox {
     pub(super) pieces: ByConnection<VecDeque<Piece>>,
     /// Bytes that receivers have taken, by connection, with the time of arrival of each report.
     pub(super) taken: ByConnection<VecDeque<(u64, f64)>>,
-    /// Messages of barriers: times of sending, by barrier and sender.
-    pub(super) steps: BTreeMap<(usize, usize), VecDeque<f64>>,
-    /// Readiness for a set, by connection: times of sending.
-    pub(super) ready: BTreeMap<usize, VecDeque<f64>>,
+    /// Messages of barriers, by barrier and sender: times of sending, and the names of the
+    /// [places](super::place) of the senders.
+    pub(super) steps: BTreeMap<(usize, usize), VecDeque<(f64, u64)>>,
+    /// Readiness for a set, by connection: as steps.
+    pub(super) ready: BTreeMap<usize, VecDeque<(f64, u64)>>,
 }
 
 impl Inbox {
@@ -89,12 +92,12 @@ impl Inbox {
         self.taken.of(connection).push_back((bytes, time));
     }
 
-    pub(super) fn step(&mut self, barrier: usize, from: usize, time: f64) {
-        self.steps.entry((barrier, from)).or_default().push_back(time);
+    pub(super) fn step(&mut self, step: (usize, usize), sent: (f64, u64)) {
+        self.steps.entry(step).or_default().push_back(sent);
     }
 
-    pub(super) fn ready(&mut self, connection: usize, time: f64) {
-        self.ready.entry(connection).or_default().push_back(time);
+    pub(super) fn ready(&mut self, connection: usize, sent: (f64, u64)) {
+        self.ready.entry(connection).or_default().push_back(sent);
     }
 }
 

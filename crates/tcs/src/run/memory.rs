@@ -77,7 +77,11 @@ fn skew(words: &[AtomicU64]) -> usize {
     }
 }
 
-/// A counter in a cell's memory that one cell raises and another reads.
+/// Names that are kept beside a count: in the same cache line.
+const NAMES: u64 = 4;
+
+/// A counter in a cell's memory that one cell raises and another reads, and the names of the
+/// [places](super::place) at which it was raised last.
 pub(super) struct Count {
     memory: Arc<Memory>,
     at: usize,
@@ -92,6 +96,30 @@ impl Count {
     #[inline]
     pub(super) fn get(&self) -> u64 {
         self.memory.words()[self.at].load(Ordering::Acquire)
+    }
+
+    fn name(&self, turn: u64) -> &AtomicU64 {
+        &self.memory.words()[self.at + 1 + (turn % NAMES) as usize]
+    }
+
+    /// As [`raise`](Self::raise), at the place `name`, for the `turn`-th time.
+    #[inline]
+    pub(super) fn raise_at(&self, to: u64, turn: u64, name: u64) {
+        self.name(turn).store(name, Ordering::Release);
+        self.raise(to);
+    }
+
+    /// The name of the place at which the counter was raised for the `turn`-th time, if it has been
+    /// raised at most [twice](Self::knows) since.
+    #[inline]
+    pub(super) fn name_of(&self, turn: u64) -> u64 {
+        self.name(turn).load(Ordering::Acquire)
+    }
+
+    /// True if a name that was read before is that of the `turn`-th time, where a turn is a count:
+    /// the name of `NAMES` turns later is stored after the count before it.
+    pub(super) fn knows(&self, turn: u64) -> bool {
+        self.get() < turn + NAMES - 1
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::mail::{ByConnection, Inbox, Mail, Piece};
 use super::spool::{Spools, Transfer};
+use super::watch::{Awaits, Watch};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ struct Packets {
     timed: Request<WithBytes<[u64; 2]>>,
     taken: Request<[u64; 3]>,
     step: Request<[u64; 3]>,
-    ready: Request<[u64; 2]>,
+    ready: Request<[u64; 3]>,
 }
 
 /// State that a node keeps from run to run: its handlers, which deliver into the inbox.
@@ -43,7 +44,8 @@ struct Kept {
 }
 
 /// A node's end of all its connections.
-pub(super) struct Messages {
+pub(super) struct Messages<'a> {
+    pub(super) watch: Watch<'a>,
     mail: Arc<Mail>,
     /// True if pieces carry times, as in simulations.
     timed: bool,
@@ -53,6 +55,8 @@ pub(super) struct Messages {
     /// By connection: bytes sent, and bytes that the receiver is known to have taken.
     sent: ByConnection<[u64; 2]>,
     untold: ByConnection<u64>,
+    /// By connection: how often it has become active.
+    lives: ByConnection<u64>,
     pub(super) spools: Spools,
 }
 
@@ -91,16 +95,28 @@ fn untagged(inbox: &Inbox, word: u64) -> Option<usize> {
     (word >> 48 == inbox.tag).then_some((word & ((1 << 48) - 1)) as usize)
 }
 
-/// A piece's header: the connection, and whether this is the message's last piece.
-fn header(tag: u64, connection: usize, last: bool) -> u64 {
-    tagged(tag, connection << 1 | usize::from(last))
+/// The bits of a connection's number in a piece's header, and of a life's.
+const NUMBER: u32 = 31;
+const LIFE: u32 = 16;
+
+/// A piece's header: the connection, the times that it has become active, and whether this is the
+/// message's last piece.
+fn header(tag: u64, connection: usize, life: u64, last: bool) -> u64 {
+    let life = life & ((1 << LIFE) - 1);
+    tag << 48 | life << (NUMBER + 1) | (connection as u64) << 1 | u64::from(last)
+}
+
+/// As [`tagged`], of a member's step.
+fn member(tag: u64, barrier: usize, from: usize) -> u64 {
+    tagged(tag, barrier << 24 | from)
 }
 
 fn arrived(mail: &Mail, header: u64, time: u64, bytes: &[u8]) {
     mail.put(|inbox| {
         let Some(header) = untagged(inbox, header) else { return };
-        let piece = Piece { bytes: bytes.into(), last: header & 1 == 1, time: f64::from_bits(time) };
-        inbox.piece(header >> 1, piece);
+        let (connection, life) = (header >> 1 & ((1 << NUMBER) - 1), header as u64 >> (NUMBER + 1));
+        let (last, time) = (header & 1 == 1, f64::from_bits(time));
+        inbox.piece(connection, Piece { bytes: bytes.into(), last, life, time });
     });
 }
 
@@ -129,20 +145,21 @@ impl Packets {
         });
         let step = handlers.request({
             let mail = own();
-            move |_, [barrier, from, time]: [u64; 3]| {
+            move |_, [step, place, time]: [u64; 3]| {
                 mail.put(|inbox| {
-                    if let Some(barrier) = untagged(inbox, barrier) {
-                        inbox.step(barrier, from as usize, f64::from_bits(time));
+                    if let Some(step) = untagged(inbox, step) {
+                        let (barrier, from) = (step >> 24, step & ((1 << 24) - 1));
+                        inbox.step((barrier, from), (f64::from_bits(time), place));
                     }
                 });
             }
         });
         let ready = handlers.request({
             let mail = own();
-            move |_, [connection, time]: [u64; 2]| {
+            move |_, [connection, place, time]: [u64; 3]| {
                 mail.put(|inbox| {
                     if let Some(connection) = untagged(inbox, connection) {
-                        inbox.ready(connection, f64::from_bits(time));
+                        inbox.ready(connection, (f64::from_bits(time), place));
                     }
                 });
             }
@@ -152,12 +169,13 @@ impl Packets {
     }
 }
 
-impl Messages {
+impl<'a> Messages<'a> {
     /// Collective. `timed`: true if messages carry times; `circuits`: the picoseconds of a cycle,
     /// if connections use a simulated machine's circuits.
-    pub(super) fn open(node: &mut Node, timed: bool, circuits: Option<f64>) -> Self {
-        let (sent, untold) = (ByConnection::default(), ByConnection::default());
-        let new = |mail, way, tag| Self { mail, timed, way, tag, sent, untold, spools: Spools::default() };
+    pub(super) fn open(node: &mut Node, watch: Watch<'a>, timed: bool, circuits: Option<f64>) -> Self {
+        let (sent, untold, lives) = Default::default();
+        let spools = Spools::default();
+        let new = |mail, way, tag| Self { watch, mail, timed, way, tag, sent, untold, lives, spools };
         if let Some(clock) = circuits {
             let mail = Arc::<Mail>::default();
             if let Some(mails) = node.circuit_share(Arc::clone(&mail)) {
@@ -235,7 +253,8 @@ impl Messages {
         let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
         let arrival = time + end.latency;
-        let (head, timed) = (header(self.tag, end.connection, last), self.timed);
+        let life = self.life(end.connection);
+        let (head, timed) = (header(self.tag, end.connection, life, last), self.timed);
         self.deliver(
             node,
             end.peer,
@@ -247,7 +266,7 @@ impl Messages {
                     node.send_with_bytes(end.peer, packets.piece, head, piece);
                 }
             },
-            |inbox| inbox.piece(end.connection, Piece { bytes: piece.into(), last, time: arrival }),
+            |inbox| inbox.piece(end.connection, Piece { bytes: piece.into(), last, life, time: arrival }),
         );
         piece.len()
     }
@@ -261,7 +280,8 @@ impl Messages {
             let rest = &bytes[sent..];
             let piece = piece_of(rest.len());
             let mut leaves = time;
-            if !self.wait_for(node, |this, _| this.may_leave(end, piece, &mut leaves)) {
+            let awaited = (end.peer, Awaits::Room(end.connection));
+            if !self.wait_for(node, awaited, |this, _| this.may_leave(end, piece, &mut leaves)) {
                 return time;
             }
             time = leaves;
@@ -279,6 +299,10 @@ impl Messages {
     /// Takes the next piece of a connection, if it has arrived.
     fn take(&mut self, node: &mut Node, end: End, time: &mut f64) -> Option<Piece> {
         let piece = self.mail.open().pieces.of(end.connection).pop_front()?;
+        if piece.life != self.life(end.connection) {
+            // It came after the switch that ended the connection's former life.
+            self.watch.unread(node, end.connection);
+        }
         *time = time.max(piece.time);
         let untold = self.untold.of(end.connection);
         *untold += piece.bytes.len().max(8) as u64;
@@ -310,7 +334,7 @@ impl Messages {
     ) -> f64 {
         loop {
             let (mut piece, mut came) = (None, time);
-            self.wait_for(node, |this, node| {
+            self.wait_for(node, (end.peer, Awaits::Message(end.connection)), |this, node| {
                 piece = this.take(node, end, &mut came);
                 piece.is_some()
             });
@@ -372,15 +396,17 @@ impl Messages {
             || self.has_credit(transfer.connection)
     }
 
-    /// Waits until `there` is true, and advances DMA transfers meanwhile. False if the node
-    /// unwinds.
+    /// Waits until `there` is true, which the cell that is `awaited` makes true, and advances DMA
+    /// transfers meanwhile. False if the node unwinds.
     #[inline]
     #[track_caller]
     pub(super) fn wait_for(
         &mut self,
         node: &mut Node,
+        (other, awaits): (usize, Awaits),
         mut there: impl FnMut(&mut Self, &mut Node) -> bool,
     ) -> bool {
+        let mut waits = false;
         loop {
             let seen = self.mail.arrivals();
             if !self.spools.is_empty() {
@@ -389,23 +415,45 @@ impl Messages {
             if there(self, node) {
                 return true;
             }
-            let news = || self.mail.arrivals() != seen;
+            if !std::mem::replace(&mut waits, true) {
+                self.watch.begin();
+            }
+            let (mut any, mut due) = (false, false);
+            let mut news = || {
+                any = self.mail.arrivals() != seen;
+                due = !any && self.watch.is_due();
+                any || due
+            };
             match self.way {
                 Way::Packets(_) => node.wait_until(news),
-                Way::Circuits(..) => node.circuit_wait(news),
+                Way::Circuits(..) => node.circuit_wait(&mut news),
+            }
+            if due {
+                self.watch.attend(node, other, awaits);
             }
             // Without news, the wait returns only if the node unwinds.
-            if !news() {
+            if !any && !due {
                 return false;
             }
         }
     }
 
+    /// The number of a connection's life: how often it has become active.
+    fn life(&self, connection: usize) -> u64 {
+        self.lives.get(connection).map_or(0, |life| life & ((1 << LIFE) - 1))
+    }
+
+    /// A connection that begins or ends here becomes active.
+    pub(super) fn enter(&mut self, connection: usize) {
+        *self.lives.of(connection) += 1;
+    }
+
+    /// Sends a step of a barrier from the place with this name.
     pub(super) fn step(
         &self,
         node: &mut Node,
         to: usize,
-        (barrier, from): (usize, usize),
+        (barrier, from, place): (usize, usize, u64),
         time: f64,
         arrival: f64,
     ) {
@@ -414,41 +462,73 @@ impl Messages {
             to,
             arrival,
             |node, packets| {
-                let barrier = tagged(self.tag, barrier);
-                node.send(to, packets.step, [barrier, from as u64, time.to_bits()]);
+                node.send(to, packets.step, [member(self.tag, barrier, from), place, time.to_bits()]);
             },
-            |inbox| inbox.step(barrier, from, time),
+            |inbox| inbox.step((barrier, from), (time, place)),
         );
     }
 
+    /// Waits for member `from` of a barrier, which is cell `other`; returns its time of sending.
     #[track_caller]
-    pub(super) fn await_step(&mut self, node: &mut Node, barrier: usize, from: usize) -> f64 {
-        let mut time = None;
-        self.wait_for(node, |this, _| {
-            time = this.mail.open().steps.get_mut(&(barrier, from)).and_then(VecDeque::pop_front);
-            time.is_some()
+    pub(super) fn await_step(
+        &mut self,
+        node: &mut Node,
+        (barrier, from, other): (usize, usize, usize),
+        place: u64,
+    ) -> f64 {
+        self.watch.come(place);
+        let mut step = None;
+        self.wait_for(node, (other, Awaits::Step), |this, _| {
+            step = this.mail.open().steps.get_mut(&(barrier, from)).and_then(VecDeque::pop_front);
+            step.is_some()
         });
-        time.unwrap_or(0.0)
+        self.agreed(node, other, step)
     }
 
-    pub(super) fn tell_ready(&self, node: &mut Node, to: usize, connection: usize, time: f64, arrival: f64) {
+    /// The time of what has come from cell `other`, which must be at the same place.
+    #[track_caller]
+    fn agreed(&self, node: &mut Node, other: usize, came: Option<(f64, u64)>) -> f64 {
+        // Nothing has come only if the node unwinds.
+        let Some((time, theirs)) = came else { return 0.0 };
+        if !self.watch.is_at(theirs) {
+            self.watch.mismatch(node, other, theirs);
+        }
+        time
+    }
+
+    pub(super) fn tell_ready(
+        &self,
+        node: &mut Node,
+        (connection, to): (usize, usize),
+        place: u64,
+        time: f64,
+        arrival: f64,
+    ) {
         self.deliver(
             node,
             to,
             arrival,
-            |node, packets| node.send(to, packets.ready, [tagged(self.tag, connection), time.to_bits()]),
-            |inbox| inbox.ready(connection, time),
+            |node, packets| {
+                node.send(to, packets.ready, [tagged(self.tag, connection), place, time.to_bits()]);
+            },
+            |inbox| inbox.ready(connection, (time, place)),
         );
     }
 
     #[track_caller]
-    pub(super) fn await_ready(&mut self, node: &mut Node, connection: usize) -> f64 {
-        let mut time = None;
-        self.wait_for(node, |this, _| {
-            time = this.mail.open().ready.get_mut(&connection).and_then(VecDeque::pop_front);
-            time.is_some()
+    pub(super) fn await_ready(
+        &mut self,
+        node: &mut Node,
+        (connection, to): (usize, usize),
+        place: u64,
+    ) -> f64 {
+        self.watch.come(place);
+        let mut ready = None;
+        self.wait_for(node, (to, Awaits::Ready(connection)), |this, _| {
+            ready = this.mail.open().ready.get_mut(&connection).and_then(VecDeque::pop_front);
+            ready.is_some()
         });
-        time.unwrap_or(0.0)
+        self.agreed(node, to, ready)
     }
 }
 

@@ -6,10 +6,12 @@ mod mail;
 mod memory;
 mod messages;
 mod net;
+mod place;
 mod ring;
 mod spool;
 pub mod switch;
 mod sync;
+mod watch;
 
 pub use cell::Cell;
 pub(crate) use cell::{Compiled, Sent};
@@ -31,8 +33,8 @@ pub struct RunOptions {
     /// barrier carries its time of sending. The times depend neither on the host nor on the order
     /// in which nodes arrive.
     pub simulated: bool,
-    /// True if switches check that no data of the old set is left over, and none of the new set has
-    /// arrived early.
+    /// True if switches check that no data of the new set has arrived early. That all data of the
+    /// old set has been received is checked always.
     pub check: bool,
 }
 
@@ -162,6 +164,7 @@ pub fn run_with<T>(
         if let Err(error) = &result {
             cell.fail(error);
         }
+        cell.ends();
         result
     });
     // Receive the messages that other nodes still send here: they may wait for room. The barrier

@@ -10,6 +10,7 @@ mod link;
 mod patterns;
 mod pictures;
 mod primitives;
+mod rendezvous;
 mod run;
 mod spools;
 mod switch;

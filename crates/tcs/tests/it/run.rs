@@ -190,6 +190,83 @@ fn a_peer_that_never_reads_is_found() {
     assert!(error.contains("node 0") && error.contains("run.rs"), "{error}");
 }
 
+/// Cells in different sets or children are an error that names the places of both.
+#[test]
+fn cells_at_different_places_are_told_so() {
+    let mut app = App::new("pair");
+    let (root, one, two) = (app.task("pair", 2), app.task("one", 2), app.task("two", 2));
+    let there = app[root].connect::<u64, Data>(0, 1);
+    let back = app[root].connect::<u64, Back>(1, 0);
+    app[root].set::<Go>();
+    app[root].set::<Both>();
+    let children = [("k", one), ("l", two)].map(|(name, task)| app[root].child(name, task, &[0, 1]));
+    let alone = app[root].child("alone", one, &[1, 0]);
+    let image = link(&app, root, &Target::crossbar(2)).unwrap();
+    let places = |error: String, places: [&str; 2]| {
+        assert!(error.contains("cells are not at the same place: cell "), "{error}");
+        assert!(places.iter().all(|place| error.contains(place)), "{error}");
+    };
+    let error = fails(&image, |cell| match cell.id() {
+        0 => cell.phase::<Go, _>(|_| Ok(())),
+        _ => cell.phase::<Both, _>(|_| Ok(())),
+    });
+    places(error, ["switch 1 of `pair`, to set `Go`", "switch 1 of `pair`, to set `Both`"]);
+    let error = fails(&image, |cell| {
+        let me = cell.id();
+        cell.start(children[me], |_| Ok(()))?;
+        cell.start(children[1 - me], |_| Ok(()))
+    });
+    places(error, ["the start of `pair/k`", "the start of `pair/l`"]);
+    let error = fails(&image, |cell| match cell.id() {
+        0 => cell.start(alone, |_| Ok(())),
+        _ => {
+            (0..4).for_each(|_| cell.sync());
+            Ok(())
+        }
+    });
+    places(error, ["the start of `pair/alone`", "a barrier of `pair`"]);
+    // Both receive first.
+    let error = fails(&image, |cell| {
+        cell.phase::<Both, _>(|net| {
+            let mut value = [0];
+            if net.id() == 0 {
+                net.receive(back, &mut value);
+                net.send(there, &value);
+            } else {
+                net.receive(there, &mut value);
+                net.send(back, &value);
+            }
+            Ok(())
+        })
+    });
+    assert!(error.contains("cells wait for each other: cell "), "{error}");
+    assert!(["`Data` 0 -> 1 of `pair`", "`Back` 1 -> 0 of `pair`"].iter().all(|end| error.contains(end)));
+    // A switch that one cell omits.
+    let error = fails(&image, |cell| if cell.id() == 0 { cell.phase::<Go, _>(|_| Ok(())) } else { Ok(()) });
+    assert!(error.contains("to set `Go` for cell 1, which has ended its program"), "{error}");
+}
+
+/// Whoever only takes long is waited for.
+#[test]
+fn a_cell_that_works_is_waited_for() {
+    let (image, there, _) = pair(64);
+    let found = Machine::threads(2).unwrap().run(|node| {
+        run(node, &image, |cell| {
+            cell.phase::<Go, _>(|net| {
+                let mut value = [7];
+                if net.id() == 0 {
+                    std::thread::sleep(Duration::from_millis(400));
+                    net.send(there, &value);
+                } else {
+                    net.receive(there, &mut value);
+                }
+                Ok(value[0])
+            })
+        })
+    });
+    assert_eq!(found.unwrap(), [Some(7), Some(7)]);
+}
+
 /// What went wrong, and where.
 fn fails(image: &Image, program: impl Fn(&mut Cell<'_>) -> Result<(), Error> + Sync) -> String {
     let nodes = image.cells();
@@ -256,7 +333,7 @@ fn misuse_is_named() {
             net.send(there, &[1]);
         }
     });
-    assert!(error.contains("was not received before the switch"), "{error}");
+    assert!(error.contains("was not received before switch 2 of `pair`, to set `Return`"), "{error}");
     let error = fails(&image, |cell| cell.phase_in::<Go, _>(3, |_| Ok(())));
     assert!(error.contains("the task has no set `Go[3]`"), "{error}");
     // A connection of another task.

@@ -4,13 +4,14 @@ use super::{Active, Cell};
 use crate::run::fabric::Fabric;
 use crate::run::messages::End;
 use crate::run::spool::{Spools, Transfer};
+use crate::run::watch::Awaits;
 use bytemuck::{Pod, cast_slice_mut};
 
 impl Cell<'_> {
     /// An internal connection, if it is active.
     #[inline]
     pub(in crate::run) fn active(&self, index: usize) -> Option<Active> {
-        let (_, _, table) = self.frame().active.as_ref()?;
+        let (_, table) = self.frame().active.as_ref()?;
         table.get(index).copied().flatten()
     }
 
@@ -116,13 +117,14 @@ impl Cell<'_> {
     pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer> {
         self.show();
         let ended = |spools: &Spools| spools.get(number).is_none_or(|transfer| transfer.ended);
+        let awaited = self.awaited(number);
         let transfer = match &mut self.fabric {
             Fabric::Shared(shared) => {
-                shared.wait_for(self.node, |this| ended(&this.spools));
+                shared.wait_for(self.node, awaited, |this| ended(&this.spools));
                 shared.spools.remove(number)
             }
             Fabric::Messages(messages) => {
-                messages.wait_for(self.node, |this, _| ended(&this.spools));
+                messages.wait_for(self.node, awaited, |this, _| ended(&this.spools));
                 messages.spools.remove(number)
             }
         }?;
@@ -140,6 +142,13 @@ impl Cell<'_> {
             Fabric::Shared(shared) => &shared.spools,
             Fabric::Messages(messages) => &messages.spools,
         }
+    }
+
+    /// What the end of a DMA transfer waits for, and at which cell.
+    fn awaited(&self, number: u64) -> (usize, Awaits) {
+        let Some(transfer) = self.spools().get(number) else { return (self.node.rank(), Awaits::Step) };
+        let awaits = if transfer.sends { Awaits::Room } else { Awaits::Message };
+        (transfer.peer, awaits(transfer.connection))
     }
 
     /// The DMA transfer that was started last.
@@ -172,10 +181,11 @@ impl Cell<'_> {
         let Some(number) = last else { return };
         self.show();
         let ended = |spools: &Spools| spools.get(number).is_none_or(|transfer| transfer.ended);
+        let awaited = self.awaited(number);
         match &mut self.fabric {
-            Fabric::Shared(shared) => _ = shared.wait_for(self.node, |this| ended(&this.spools)),
+            Fabric::Shared(shared) => _ = shared.wait_for(self.node, awaited, |this| ended(&this.spools)),
             Fabric::Messages(messages) => {
-                messages.wait_for(self.node, |this, _| ended(&this.spools));
+                messages.wait_for(self.node, awaited, |this, _| ended(&this.spools));
                 let time = messages.spools.get(number).map_or(0.0, |transfer| transfer.time);
                 self.time = self.time.max(time);
             }

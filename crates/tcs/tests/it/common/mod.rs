@@ -7,6 +7,9 @@ use strata_tcs::barrier::Algorithm;
 use strata_tcs::switch::Mode;
 use strata_tcs::{App, Cell, Child, Connection, Image, Input, Options, Output, Target, link, link_with};
 
+#[allow(dead_code, reason = "only some of the programs that share this need it")]
+pub(crate) mod planned;
+
 strata_tcs::communication! {
     networks { pub Up, pub Down }
     sets { pub Rise: Up; pub Fall: Down; }

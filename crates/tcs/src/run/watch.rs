@@ -1,0 +1,290 @@
+//! Finds cells that wait for each other for ever, and those that wait for a cell that has ended.
+//!
+//! A cell that has waited for a while sends a probe to the cell for which it waits. A cell that
+//! waits itself adds its own wait and passes the probe on; one that has returned from its program
+//! answers. A probe that comes back has gone around a circle of waits (Chandy, Misra and Haas,
+//! "Distributed deadlock detection", 1983). As messages may still be under way, the job ends only
+//! when a later probe has found the same waits. A cell that works answers nothing, however long.
+//!
+//! Simulated machines find such waits themselves, at once.
+
+use super::place;
+use crate::link::Image;
+use bytemuck::{cast_slice, pod_collect_to_vec};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use strata_runtime::{Node, Request, WithBytes};
+
+/// The wait after which a cell sends its first probe; each further one comes after twice the time.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// The most waits in a probe, so that it fits in a message.
+const MOST: usize = 56;
+
+/// Looks at the clock: one of so many polls.
+const SELDOM: u32 = 64;
+
+/// One cell's wait: the cell, the wait's number there, the last rendezvous, and what is awaited.
+type Wait = [u64; 4];
+
+/// What a cell waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Awaits {
+    /// The others at a rendezvous.
+    Step,
+    /// A message on a connection.
+    Message(usize),
+    /// Room for a message on a connection.
+    Room(usize),
+    /// A receiver's readiness for a message on a connection.
+    Ready(usize),
+}
+
+impl Awaits {
+    fn word(self) -> u64 {
+        let (kind, connection) = match self {
+            Self::Step => (0, 0),
+            Self::Message(connection) => (1, connection),
+            Self::Room(connection) => (2, connection),
+            Self::Ready(connection) => (3, connection),
+        };
+        (connection as u64) << 2 | kind
+    }
+}
+
+/// What has come from other cells.
+#[derive(Default)]
+struct Letters {
+    any: Cell<bool>,
+    /// True while this cell has returned from its program.
+    ended: Cell<bool>,
+    /// The number of this cell's last wait.
+    number: Cell<u64>,
+    probes: RefCell<Vec<Vec<Wait>>>,
+    /// Answers of ended cells: the number of the wait, the cell, and a digest of the probe.
+    ends: RefCell<Vec<[u64; 3]>>,
+}
+
+/// The request of probes and what they bring.
+type Post = (Request<WithBytes<u64>>, Rc<Letters>);
+
+/// State that a node keeps from run to run.
+#[derive(Default)]
+struct Kept {
+    post: Option<Post>,
+    /// The number of removals of handlers when these were installed.
+    removed: u64,
+}
+
+/// A cell's watch over its waits.
+pub(super) struct Watch<'a> {
+    image: &'a Image,
+    /// The name of the last rendezvous.
+    place: u64,
+    /// `None` where the machine finds waits for ever itself.
+    post: Option<Post>,
+    looks: Cell<u32>,
+    next: Instant,
+    pause: Duration,
+    /// The circle that an earlier probe of this wait has found, and the end.
+    circle: Vec<Wait>,
+    end: Option<[u64; 3]>,
+}
+
+fn digest(waits: &[Wait]) -> u64 {
+    waits.iter().flatten().fold(1, |all: u64, word| all.rotate_left(5).wrapping_mul(31) ^ word)
+}
+
+fn install(node: &mut Node) -> Post {
+    let letters = Rc::<Letters>::default();
+    let mut handlers = node.handlers();
+    let ended = handlers.reply({
+        let letters = Rc::clone(&letters);
+        move |_, answer: [u64; 3]| {
+            letters.ends.borrow_mut().push(answer);
+            letters.any.set(true);
+        }
+    });
+    let probe = handlers.request_with_bytes({
+        let letters = Rc::clone(&letters);
+        move |node, _: u64, bytes| {
+            let waits: Vec<Wait> = pod_collect_to_vec(bytes);
+            match waits.first() {
+                Some([first, number, ..]) if letters.ended.get() => {
+                    let answer = [*number, node.rank() as u64, digest(&waits)];
+                    node.reply_to(*first as usize, ended, answer);
+                }
+                _ => {
+                    letters.probes.borrow_mut().push(waits);
+                    letters.any.set(true);
+                }
+            }
+        }
+    });
+    node.install(handlers);
+    (probe, letters)
+}
+
+impl<'a> Watch<'a> {
+    /// Collective. `timed`: true if time is simulated.
+    pub(super) fn new(node: &mut Node, image: &'a Image, timed: bool) -> Self {
+        let mut post = None;
+        if !timed && !node.is_simulated() && node.size() > 1 {
+            let removed = node.handlers_removed();
+            let kept = node.local::<Kept>();
+            let known = kept.post.clone().filter(|_| kept.removed == removed);
+            let here = known.unwrap_or_else(|| install(node));
+            // Letters of an earlier run are of waits that are over.
+            here.1.probes.borrow_mut().clear();
+            here.1.ends.borrow_mut().clear();
+            here.1.ended.set(false);
+            let kept = node.local::<Kept>();
+            (kept.post, kept.removed) = (Some(here.clone()), removed);
+            post = Some(here);
+        }
+        let next = Instant::now();
+        let (looks, circle) = (Cell::new(0), Vec::new());
+        Self { image, place: 0, post, looks, next, pause: PATIENCE, circle, end: None }
+    }
+
+    pub(super) fn image(&self) -> &'a Image {
+        self.image
+    }
+
+    /// The cell comes to a rendezvous.
+    #[inline]
+    pub(super) fn come(&mut self, place: u64) {
+        self.place = place;
+    }
+
+    /// True if a name is that of this cell's last rendezvous.
+    pub(super) fn is_at(&self, place: u64) -> bool {
+        self.place == place
+    }
+
+    /// This cell has returned from its program.
+    pub(super) fn ends(&self) {
+        if let Some((_, letters)) = &self.post {
+            letters.ended.set(true);
+        }
+    }
+
+    /// A wait begins, which is not a short one.
+    pub(super) fn begin(&mut self) {
+        let Some((_, letters)) = &self.post else { return };
+        letters.number.set(letters.number.get() + 1);
+        self.pause = PATIENCE;
+        self.next = Instant::now() + PATIENCE;
+        self.circle.clear();
+        self.end = None;
+    }
+
+    /// True if there is something to [attend](Self::attend) to.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        let Some((_, letters)) = &self.post else { return false };
+        let looks = self.looks.get();
+        self.looks.set(looks.wrapping_add(1));
+        letters.any.get() || looks.is_multiple_of(SELDOM) && Instant::now() >= self.next
+    }
+
+    /// Sends, passes on and takes probes, while this cell waits for cell `other`. Ends the job if
+    /// the wait cannot end.
+    #[track_caller]
+    pub(super) fn attend(&mut self, node: &mut Node, other: usize, awaits: Awaits) {
+        let Some((probe, letters)) = self.post.clone() else { return };
+        letters.any.set(false);
+        let (me, number) = (node.rank() as u64, letters.number.get());
+        let mine = [me, number, self.place, awaits.word()];
+        let send = |node: &mut Node, waits: &[Wait]| {
+            node.send_with_bytes(other, probe, 0, cast_slice(waits));
+        };
+        if Instant::now() >= self.next {
+            self.pause *= 2;
+            self.next = Instant::now() + self.pause;
+            send(node, &[mine]);
+        }
+        let probes = letters.probes.take();
+        for mut waits in probes {
+            let first = waits.first().copied().unwrap_or_default();
+            if first[0] == me {
+                if first == mine && waits == self.circle {
+                    self.fail_in_a_circle(node, &waits);
+                }
+                if first == mine {
+                    self.circle = waits;
+                }
+            } else if waits.len() < MOST && waits.iter().all(|wait| wait[0] != me) {
+                waits.push(mine);
+                send(node, &waits);
+            }
+        }
+        let ends = letters.ends.take();
+        for end in ends.into_iter().filter(|end| end[0] == number) {
+            if self.end == Some(end) {
+                let (wait, cell) = (self.text(&mine), end[1]);
+                let through = if cell == other as u64 {
+                    String::new()
+                } else {
+                    format!(" for cell {other}, and so in turn")
+                };
+                node.fail(format!("{wait}{through} for cell {cell}, which has ended its program"));
+            }
+            self.end = Some(end);
+        }
+    }
+
+    /// A wait in words.
+    fn text(&self, wait: &Wait) -> String {
+        let [cell, _, place, what] = *wait;
+        let place = place::text(self.image, place);
+        let name = self.image.connections.get((what >> 2) as usize).map_or("", |linked| &linked.name);
+        match what & 3 {
+            0 => format!("cell {cell} of the machine waits at {place}"),
+            1 => format!("cell {cell} of the machine, past {place}, waits to receive from {name}"),
+            2 => format!("cell {cell} of the machine, past {place}, waits to send on {name}"),
+            _ => format!("cell {cell} of the machine waits at {place}, to send on {name},"),
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn fail_in_a_circle(&self, node: &mut Node, waits: &[Wait]) -> ! {
+        let texts: Vec<String> = waits.iter().map(|wait| self.text(wait)).collect();
+        node.fail(format!("cells wait for each other: {}", texts.join("; ")));
+    }
+
+    /// Ends the job: cell `other` has come to another rendezvous.
+    #[cold]
+    #[track_caller]
+    pub(super) fn mismatch(&self, node: &mut Node, other: usize, theirs: u64) -> ! {
+        let [mine, theirs] = [self.place, theirs].map(|word| place::text(self.image, word));
+        let me = node.rank();
+        node.fail(format!(
+            "cells are not at the same place: cell {me} of the machine is at {mine}, cell {other} at {theirs}"
+        ));
+    }
+
+    /// Ends the job: another cell, it is not known which, has come to another rendezvous.
+    #[cold]
+    #[track_caller]
+    pub(super) fn strangers(&self, node: &mut Node, theirs: u64) -> ! {
+        let [mine, theirs] = [self.place, theirs].map(|word| place::text(self.image, word));
+        let me = node.rank();
+        node.fail(format!(
+            "cells are not at the same place: cell {me} of the machine is at {mine}, another at {theirs}"
+        ));
+    }
+
+    /// Ends the job: a message was not received before a switch.
+    #[cold]
+    #[track_caller]
+    pub(super) fn unread(&self, node: &mut Node, connection: usize) -> ! {
+        let name = &self.image.connections[connection].name;
+        let (me, place) = (node.rank(), place::text(self.image, self.place));
+        node.fail(format!(
+            "a message of {name} was not received before {place}; cell {me} of the machine has to receive it first"
+        ));
+    }
+}
