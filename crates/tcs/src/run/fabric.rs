@@ -218,12 +218,14 @@ impl<'a> Shared<'a> {
         }
         self.watch.begin();
         loop {
+            let letters = self.watch.take();
             if !self.spools.is_empty() {
                 self.advance();
             }
             if there(self) {
                 return true;
             }
+            self.watch.attend(node, awaited, letters);
             let movable = |this: &mut Self| {
                 let ends: Vec<(usize, bool)> = this
                     .spools
@@ -234,31 +236,16 @@ impl<'a> Shared<'a> {
                     if sends { this.has_room(connection) } else { this.has_arrived(connection) }
                 })
             };
-            let news = |this: &mut Self| there(this) || !this.spools.is_empty() && movable(this);
-            if !self.wait_or_attend(node, awaited, news) {
+            let mut news = |this: &mut Self| there(this) || !this.spools.is_empty() && movable(this);
+            let mut any = false;
+            node.wait_for_bytes(1, || {
+                any = news(self) || self.watch.is_due();
+                u64::from(any)
+            });
+            if !any {
                 return false;
             }
         }
-    }
-
-    /// Waits until there is news, or something for the watch to do. False if the node unwinds.
-    #[track_caller]
-    fn wait_or_attend(
-        &mut self,
-        node: &mut Node,
-        (other, awaits): (usize, Awaits),
-        mut news: impl FnMut(&mut Self) -> bool,
-    ) -> bool {
-        let (mut any, mut due) = (false, false);
-        node.wait_for_bytes(1, || {
-            any = news(self);
-            due = !any && self.watch.is_due();
-            u64::from(any || due)
-        });
-        if due {
-            self.watch.attend(node, other, awaits);
-        }
-        any || due
     }
 
     pub(super) fn has_arrived(&self, connection: usize) -> bool {

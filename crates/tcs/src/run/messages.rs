@@ -403,12 +403,12 @@ impl<'a> Messages<'a> {
     pub(super) fn wait_for(
         &mut self,
         node: &mut Node,
-        (other, awaits): (usize, Awaits),
+        awaited: (usize, Awaits),
         mut there: impl FnMut(&mut Self, &mut Node) -> bool,
     ) -> bool {
         let mut waits = false;
         loop {
-            let seen = self.mail.arrivals();
+            let (seen, letters) = (self.mail.arrivals(), self.watch.take());
             if !self.spools.is_empty() {
                 self.advance(node);
             }
@@ -418,21 +418,18 @@ impl<'a> Messages<'a> {
             if !std::mem::replace(&mut waits, true) {
                 self.watch.begin();
             }
-            let (mut any, mut due) = (false, false);
+            self.watch.attend(node, awaited, letters);
+            let mut any = false;
             let mut news = || {
-                any = self.mail.arrivals() != seen;
-                due = !any && self.watch.is_due();
-                any || due
+                any = self.mail.arrivals() != seen || self.watch.is_due();
+                any
             };
             match self.way {
                 Way::Packets(_) => node.wait_until(news),
                 Way::Circuits(..) => node.circuit_wait(&mut news),
             }
-            if due {
-                self.watch.attend(node, other, awaits);
-            }
             // Without news, the wait returns only if the node unwinds.
-            if !any && !due {
+            if !any {
                 return false;
             }
         }

@@ -3,8 +3,10 @@
 //! A cell that has waited for a while sends a probe to the cell for which it waits. A cell that
 //! waits itself adds its own wait and passes the probe on; one that has returned from its program
 //! answers. A probe that comes back has gone around a circle of waits (Chandy, Misra and Haas,
-//! "Distributed deadlock detection", 1983). As messages may still be under way, the job ends only
-//! when a later probe has found the same waits. A cell that works answers nothing, however long.
+//! "Distributed deadlock detection", 1983). The waits need not have been at one time, so the job
+//! ends only when a second probe, sent after the first came back, finds the same ones; each cell
+//! looks once more for what it awaits before it passes a probe on. A cell that works answers
+//! nothing, however long.
 //!
 //! Simulated machines find such waits themselves, at once.
 
@@ -53,21 +55,28 @@ impl Awaits {
     }
 }
 
-/// What has come from other cells.
+/// Letters from other cells.
 #[derive(Default)]
-struct Letters {
+pub(super) struct Letters {
+    /// Probes, each with its round.
+    probes: Vec<(u64, Vec<Wait>)>,
+    /// Answers of ended cells: the round, the number of the wait, the cell, a digest of the probe.
+    ends: Vec<[u64; 4]>,
+}
+
+/// What handlers and the cell share.
+#[derive(Default)]
+struct Shared {
     any: Cell<bool>,
     /// True while this cell has returned from its program.
     ended: Cell<bool>,
     /// The number of this cell's last wait.
     number: Cell<u64>,
-    probes: RefCell<Vec<Vec<Wait>>>,
-    /// Answers of ended cells: the number of the wait, the cell, and a digest of the probe.
-    ends: RefCell<Vec<[u64; 3]>>,
+    letters: RefCell<Letters>,
 }
 
 /// The request of probes and what they bring.
-type Post = (Request<WithBytes<u64>>, Rc<Letters>);
+type Post = (Request<WithBytes<u64>>, Rc<Shared>);
 
 /// State that a node keeps from run to run.
 #[derive(Default)]
@@ -87,9 +96,10 @@ pub(super) struct Watch<'a> {
     looks: Cell<u32>,
     next: Instant,
     pause: Duration,
-    /// The circle that an earlier probe of this wait has found, and the end.
-    circle: Vec<Wait>,
-    end: Option<[u64; 3]>,
+    /// The last probe's round in this wait.
+    round: u64,
+    /// What probes of this wait have found: a digest of the waits, and the last round until then.
+    found: Option<(u64, u64)>,
 }
 
 fn digest(waits: &[Wait]) -> u64 {
@@ -97,33 +107,33 @@ fn digest(waits: &[Wait]) -> u64 {
 }
 
 fn install(node: &mut Node) -> Post {
-    let letters = Rc::<Letters>::default();
+    let shared = Rc::<Shared>::default();
     let mut handlers = node.handlers();
     let ended = handlers.reply({
-        let letters = Rc::clone(&letters);
-        move |_, answer: [u64; 3]| {
-            letters.ends.borrow_mut().push(answer);
-            letters.any.set(true);
+        let shared = Rc::clone(&shared);
+        move |_, answer: [u64; 4]| {
+            shared.letters.borrow_mut().ends.push(answer);
+            shared.any.set(true);
         }
     });
     let probe = handlers.request_with_bytes({
-        let letters = Rc::clone(&letters);
-        move |node, _: u64, bytes| {
+        let shared = Rc::clone(&shared);
+        move |node, round: u64, bytes| {
             let waits: Vec<Wait> = pod_collect_to_vec(bytes);
             match waits.first() {
-                Some([first, number, ..]) if letters.ended.get() => {
-                    let answer = [*number, node.rank() as u64, digest(&waits)];
+                Some([first, number, ..]) if shared.ended.get() => {
+                    let answer = [round, *number, node.rank() as u64, digest(&waits)];
                     node.reply_to(*first as usize, ended, answer);
                 }
                 _ => {
-                    letters.probes.borrow_mut().push(waits);
-                    letters.any.set(true);
+                    shared.letters.borrow_mut().probes.push((round, waits));
+                    shared.any.set(true);
                 }
             }
         }
     });
     node.install(handlers);
-    (probe, letters)
+    (probe, shared)
 }
 
 impl<'a> Watch<'a> {
@@ -136,16 +146,15 @@ impl<'a> Watch<'a> {
             let known = kept.post.clone().filter(|_| kept.removed == removed);
             let here = known.unwrap_or_else(|| install(node));
             // Letters of an earlier run are of waits that are over.
-            here.1.probes.borrow_mut().clear();
-            here.1.ends.borrow_mut().clear();
+            here.1.letters.take();
             here.1.ended.set(false);
             let kept = node.local::<Kept>();
             (kept.post, kept.removed) = (Some(here.clone()), removed);
             post = Some(here);
         }
         let next = Instant::now();
-        let (looks, circle) = (Cell::new(0), Vec::new());
-        Self { image, place: 0, post, looks, next, pause: PATIENCE, circle, end: None }
+        let looks = Cell::new(0);
+        Self { image, place: 0, post, looks, next, pause: PATIENCE, round: 0, found: None }
     }
 
     pub(super) fn image(&self) -> &'a Image {
@@ -165,65 +174,74 @@ impl<'a> Watch<'a> {
 
     /// This cell has returned from its program.
     pub(super) fn ends(&self) {
-        if let Some((_, letters)) = &self.post {
-            letters.ended.set(true);
+        if let Some((_, shared)) = &self.post {
+            shared.ended.set(true);
         }
     }
 
     /// A wait begins, which is not a short one.
     pub(super) fn begin(&mut self) {
-        let Some((_, letters)) = &self.post else { return };
-        letters.number.set(letters.number.get() + 1);
+        let Some((_, shared)) = &self.post else { return };
+        shared.number.set(shared.number.get() + 1);
         self.pause = PATIENCE;
         self.next = Instant::now() + PATIENCE;
-        self.circle.clear();
-        self.end = None;
+        (self.round, self.found) = (0, None);
     }
 
     /// True if there is something to [attend](Self::attend) to.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
-        let Some((_, letters)) = &self.post else { return false };
+        let Some((_, shared)) = &self.post else { return false };
         let looks = self.looks.get();
         self.looks.set(looks.wrapping_add(1));
-        letters.any.get() || looks.is_multiple_of(SELDOM) && Instant::now() >= self.next
+        shared.any.get() || looks.is_multiple_of(SELDOM) && Instant::now() >= self.next
     }
 
-    /// Sends, passes on and takes probes, while this cell waits for cell `other`. Ends the job if
-    /// the wait cannot end.
-    #[track_caller]
-    pub(super) fn attend(&mut self, node: &mut Node, other: usize, awaits: Awaits) {
-        let Some((probe, letters)) = self.post.clone() else { return };
-        letters.any.set(false);
-        let (me, number) = (node.rank() as u64, letters.number.get());
-        let mine = [me, number, self.place, awaits.word()];
-        let send = |node: &mut Node, waits: &[Wait]| {
-            node.send_with_bytes(other, probe, 0, cast_slice(waits));
-        };
-        if Instant::now() >= self.next {
-            self.pause *= 2;
-            self.next = Instant::now() + self.pause;
-            send(node, &[mine]);
+    /// The letters that have come, for [`attend`](Self::attend); before it the cell looks once more
+    /// for what it awaits.
+    pub(super) fn take(&mut self) -> Letters {
+        match &self.post {
+            Some((_, shared)) if shared.any.replace(false) => shared.letters.take(),
+            _ => Letters::default(),
         }
-        let probes = letters.probes.take();
-        for mut waits in probes {
+    }
+
+    /// True if probes of two rounds have found the same waits, the second sent when the first had
+    /// come back.
+    fn is_found_again(&mut self, round: u64, digest: u64) -> bool {
+        match self.found {
+            Some((before, until)) if before == digest => round > until,
+            _ => {
+                self.found = Some((digest, self.round));
+                false
+            }
+        }
+    }
+
+    /// Sends probes and passes them on, while this cell waits for cell `other`. Ends the job if the
+    /// wait cannot end.
+    #[track_caller]
+    pub(super) fn attend(&mut self, node: &mut Node, (other, awaits): (usize, Awaits), letters: Letters) {
+        let Some((probe, shared)) = self.post.clone() else { return };
+        let (me, number) = (node.rank() as u64, shared.number.get());
+        let mine = [me, number, self.place, awaits.word()];
+        let send = |node: &mut Node, round: u64, waits: &[Wait]| {
+            node.send_with_bytes(other, probe, round, cast_slice(waits));
+        };
+        for (round, mut waits) in letters.probes {
             let first = waits.first().copied().unwrap_or_default();
             if first[0] == me {
-                if first == mine && waits == self.circle {
+                if first == mine && self.is_found_again(round, digest(&waits)) {
                     self.fail_in_a_circle(node, &waits);
-                }
-                if first == mine {
-                    self.circle = waits;
                 }
             } else if waits.len() < MOST && waits.iter().all(|wait| wait[0] != me) {
                 waits.push(mine);
-                send(node, &waits);
+                send(node, round, &waits);
             }
         }
-        let ends = letters.ends.take();
-        for end in ends.into_iter().filter(|end| end[0] == number) {
-            if self.end == Some(end) {
-                let (wait, cell) = (self.text(&mine), end[1]);
+        for [round, of, cell, digest] in letters.ends {
+            if of == number && self.is_found_again(round, digest ^ !cell) {
+                let wait = self.text(&mine);
                 let through = if cell == other as u64 {
                     String::new()
                 } else {
@@ -231,7 +249,12 @@ impl<'a> Watch<'a> {
                 };
                 node.fail(format!("{wait}{through} for cell {cell}, which has ended its program"));
             }
-            self.end = Some(end);
+        }
+        if Instant::now() >= self.next {
+            self.pause *= 2;
+            self.next = Instant::now() + self.pause;
+            self.round += 1;
+            send(node, self.round, &[mine]);
         }
     }
 
