@@ -56,7 +56,8 @@ mod guide {}
 
 pub use cost::{Cost, Estimate};
 pub use describe::{
-    App, Child, Connection, Contains, Input, Network, Output, Set, Tag, Task, TaskId, USUAL_DEPTH,
+    App, Child, Connection, Contains, Input, Network, Output, Reservable, Set, Tag, Task, TaskId,
+    USUAL_DEPTH, Wire,
 };
 pub use link::{Image, LinkError, LinkErrors, Options, Placement, link, link_with};
 pub use report::Report;

@@ -172,9 +172,9 @@ fn primitive_clocks(node: &mut Node, target: &Target, which: Primitive, times: u
     let (root, task) = (app.task("root", cells), app.task("task", cells));
     let mut lanes = None;
     if cells > 1 {
-        let (forth, back) = (app[root].connect(0, 1), app[root].connect(1, 0));
-        app[root].depth::<u8, Forth>(forth, DEPTH);
-        app[root].depth::<u8, Back>(back, DEPTH);
+        let (forth, back) = (app[root].connect::<u8, Forth>(0, 1), app[root].connect::<u8, Back>(1, 0));
+        app[root].depth(forth, DEPTH);
+        app[root].depth(back, DEPTH);
         lanes = Some((forth, back));
     }
     app[root].set::<There>();

@@ -22,6 +22,47 @@ pub struct Connection<T, N: Network> {
     kind: PhantomData<fn() -> (T, N)>,
 }
 
+/// An external connection between two children of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wire {
+    pub(crate) parent: TaskId,
+    pub(crate) index: usize,
+}
+
+/// A connection that [`reserve`](super::Task::reserve) and [`depth`](super::Task::depth) take: an
+/// internal one or a [`Wire`].
+pub trait Reservable: Copy + fmt::Debug + sealed::Known {}
+
+impl<T, N: Network> Reservable for Connection<T, N> {}
+impl Reservable for Wire {}
+
+pub(super) mod sealed {
+    use super::{Connection, Network, TaskId, Wire};
+
+    /// Where a task describes a connection.
+    pub enum Place {
+        Internal(usize),
+        External(usize),
+    }
+
+    pub trait Known {
+        /// The task that describes it, and where.
+        fn place(&self) -> (TaskId, Place);
+    }
+
+    impl<T, N: Network> Known for Connection<T, N> {
+        fn place(&self) -> (TaskId, Place) {
+            (self.task, Place::Internal(self.index))
+        }
+    }
+
+    impl Known for Wire {
+        fn place(&self) -> (TaskId, Place) {
+            (self.parent, Place::External(self.index))
+        }
+    }
+}
+
 /// An external port of a task that receives `T`.
 pub struct Input<T> {
     pub(crate) task: TaskId,

@@ -7,11 +7,12 @@
 mod handles;
 mod tags;
 
-pub use handles::{Child, Connection, Input, Output, TaskId};
+pub use handles::{Child, Connection, Input, Output, Reservable, TaskId, Wire};
 pub use tags::{Contains, Network, Set, Tag};
 
 use crate::shape::Path;
 use bytemuck::Pod;
+use handles::sealed::Place;
 use std::any::type_name;
 use std::ops::{Index, IndexMut};
 
@@ -49,7 +50,7 @@ pub struct Task {
     pub(crate) sets: Vec<SetOf>,
     pub(crate) ports: Vec<Port>,
     pub(crate) children: Vec<ChildOf>,
-    pub(crate) wires: Vec<Wire>,
+    pub(crate) wires: Vec<WireOf>,
     /// Uses of handles of other tasks; each becomes an error.
     pub(crate) foreign: Vec<String>,
     /// True if the task's patterns also send ordinary messages.
@@ -121,9 +122,11 @@ pub(crate) struct ChildOf {
 
 /// An external connection between two children.
 #[derive(Clone, Debug)]
-pub(crate) struct Wire {
+pub(crate) struct WireOf {
     pub(crate) from: (usize, String),
     pub(crate) to: (usize, String),
+    /// Reserved bandwidth in bytes a second.
+    pub(crate) rate: Option<f64>,
     pub(crate) depth: usize,
 }
 
@@ -233,36 +236,60 @@ impl Task {
         Connection::new(self.id, self.connections.len() - 1)
     }
 
-    /// Reserves bandwidth for a connection, in bytes a second. Linking fails if the reservations do
-    /// not fit.
-    pub fn reserve<T, N: Network>(&mut self, connection: Connection<T, N>, rate: f64) {
-        if let Some(described) = self.own(connection) {
-            described.rate = Some(rate);
+    /// Reserves bandwidth for an internal or external connection, in bytes a second. Linking fails
+    /// if the reservations do not fit.
+    ///
+    /// ```
+    /// use strata_tcs::{App, Target, link};
+    /// let mut app = App::new("film");
+    /// let root = app.task("film", 2);
+    /// let (camera, screen) = (app.task("camera", 1), app.task("screen", 1));
+    /// app[camera].output::<u64>("signal", 0);
+    /// app[screen].input::<u64>("signal", 0);
+    /// let camera = app[root].child("camera", camera, &[0]);
+    /// let screen = app[root].child("screen", screen, &[1]);
+    /// let signal = app[root].wire(camera, "signal", screen, "signal");
+    /// app[root].reserve(signal, 5e6);
+    /// let image = link(&app, root, &Target::iwarp(2, 1))?;
+    /// assert!(image.report().connections().all(|signal| signal.reserved && signal.rate == 5e6));
+    /// # Ok::<(), strata_tcs::LinkErrors>(())
+    /// ```
+    pub fn reserve(&mut self, connection: impl Reservable, rate: f64) {
+        if let Some((reserved, _)) = self.own(connection) {
+            *reserved = Some(rate);
         }
     }
 
-    /// Sets a connection's buffer capacity: the bytes under way before its sender waits. Initially
-    /// [`USUAL_DEPTH`].
-    pub fn depth<T, N: Network>(&mut self, connection: Connection<T, N>, bytes: usize) {
-        if let Some(described) = self.own(connection) {
-            described.depth = bytes;
+    /// Sets the buffer capacity of an internal or external connection: the bytes under way before
+    /// its sender waits. Initially [`USUAL_DEPTH`].
+    pub fn depth(&mut self, connection: impl Reservable, bytes: usize) {
+        if let Some((_, depth)) = self.own(connection) {
+            *depth = bytes;
         }
     }
 
     /// Sets a connection's preferred path, used if it is one of the paths that the linker
     /// considers. For patterns whose schedule includes the paths.
     pub fn prefer<T, N: Network>(&mut self, connection: Connection<T, N>, path: Path) {
-        if let Some(described) = self.own(connection) {
+        if connection.task != self.id {
+            self.foreign.push(format!("{connection:?}"));
+        } else if let Some(described) = self.connections.get_mut(connection.index) {
             described.path = Some(path);
         }
     }
 
-    fn own<T, N: Network>(&mut self, connection: Connection<T, N>) -> Option<&mut Described> {
-        if connection.task != self.id {
-            self.foreign.push(format!("{connection:?}"));
-            return None;
+    /// The reservation and the buffer capacity of a connection.
+    fn own(&mut self, connection: impl Reservable) -> Option<(&mut Option<f64>, &mut usize)> {
+        match connection.place() {
+            (task, _) if task != self.id => {
+                self.foreign.push(format!("{connection:?}"));
+                None
+            }
+            (_, Place::Internal(index)) => {
+                self.connections.get_mut(index).map(|of| (&mut of.rate, &mut of.depth))
+            }
+            (_, Place::External(index)) => self.wires.get_mut(index).map(|of| (&mut of.rate, &mut of.depth)),
         }
-        self.connections.get_mut(connection.index)
     }
 
     /// Declares the set `S` with the networks of its type.
@@ -325,11 +352,18 @@ impl Task {
     }
 
     /// An external connection from a port of one child to a port of another one.
-    pub fn wire(&mut self, from: Child, output: impl Into<String>, to: Child, input: impl Into<String>) {
+    pub fn wire(
+        &mut self,
+        from: Child,
+        output: impl Into<String>,
+        to: Child,
+        input: impl Into<String>,
+    ) -> Wire {
         for child in [from, to].into_iter().filter(|child| child.parent != self.id) {
             self.foreign.push(format!("child {} of task {}", child.index, child.parent.0));
         }
         let (from, to) = ((from.index, output.into()), (to.index, input.into()));
-        self.wires.push(Wire { from, to, depth: USUAL_DEPTH });
+        self.wires.push(WireOf { from, to, rate: None, depth: USUAL_DEPTH });
+        Wire { parent: self.id, index: self.wires.len() - 1 }
     }
 }

@@ -54,6 +54,16 @@ pub enum LinkError {
         /// What is wrong.
         what: String,
     },
+    /// An external connection is no better, or nothing of a link is left for it.
+    #[error("task `{task}`: external connection {wire}: {what}")]
+    External {
+        /// The task of the children that it joins.
+        task: String,
+        /// The external connection, in the order of the calls of `wire`.
+        wire: usize,
+        /// What is wrong.
+        what: String,
+    },
     /// A network is in no set.
     #[error("task `{task}`: no set contains the network `{network}`, so its connections could never be used")]
     NeverActive {

@@ -67,10 +67,10 @@ pub(super) fn expand(
                 Some((instance.cells[ports[port].cell], ports[port].kind, name))
             };
             if let (Some((from, kind, output)), Some((to, _, input))) = (end(&wire.from), end(&wire.to)) {
-                let depth = wire.depth;
+                let (rate, depth) = (wire.rate, wire.depth);
                 let guarantee = Guarantee::default();
                 let name = format!("{output} -> {input}");
-                connections.push(Linked { name, from, to, kind, rate: None, depth, path: None, guarantee });
+                connections.push(Linked { name, from, to, kind, rate, depth, path: None, guarantee });
                 instances[at].wires.push(index);
             }
         }

@@ -23,11 +23,15 @@ pub(super) fn guarantee(
         // External connections are active in every set.
         let mut greatest = beside.clone();
         greatest.add(&loads.sets[at]);
-        for wire in instance.wires.clone() {
-            if let Some(path) = &connections[wire].path {
-                let guarantee = of(target, &greatest, &path.links, connections[wire].rate);
-                connections[wire].guarantee = guarantee;
+        for (at, wire) in instance.wires.clone().into_iter().enumerate() {
+            let Some(path) = &connections[wire].path else { continue };
+            let guarantee = of(target, &greatest, &path.links, connections[wire].rate);
+            if guarantee.rate <= 0.0 {
+                let what =
+                    "reservations take all of a link on its way: reserve less, or for it, too".to_owned();
+                errors.push(LinkError::External { task: instance.path.clone(), wire: at, what });
             }
+            connections[wire].guarantee = guarantee;
         }
         let (path, first) = (instance.path.clone(), instance.first);
         if instance.sets.is_empty() {

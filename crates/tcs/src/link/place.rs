@@ -60,7 +60,7 @@ fn traffic(app: &App, root: &Task) -> Vec<(usize, usize, f64)> {
                 Some(cells[child.at[port.cell]])
             };
             if let (Some(from), Some(to)) = (end(&wire.from), end(&wire.to)) {
-                all.push((from, to, 1.0));
+                all.push((from, to, wire.rate.unwrap_or(1.0)));
             }
         }
     }

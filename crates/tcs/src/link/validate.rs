@@ -47,18 +47,14 @@ fn cells_and_networks(task: &Task, errors: &mut Vec<LinkError>) {
         }
         let mut wrong =
             |what: String| errors.push(LinkError::Connection { task: name(), connection: index, what });
-        if let Some(rate) = connection.rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
-            wrong(format!("{rate} bytes a second reserved: it is a finite number above 0"));
-        }
         if connection.kind.size == 0 {
             wrong(format!("`{}` has no bytes: send a number", connection.kind.name));
         }
-        if connection.depth > DEEPEST {
-            wrong(format!("a depth of {} bytes: at most {DEEPEST} are set aside", connection.depth));
-        }
-        if connection.depth == 0 {
-            wrong("a depth of 0 bytes: nothing could ever be under way".to_owned());
-        }
+        requested(connection.rate, connection.depth).into_iter().for_each(wrong);
+    }
+    for (wire, external) in task.wires.iter().enumerate() {
+        let wrong = |what: String| errors.push(LinkError::External { task: name(), wire, what });
+        requested(external.rate, external.depth).into_iter().for_each(wrong);
     }
     for (index, network) in task.networks.iter().enumerate() {
         let active = |set: usize| super::networks_of(task, set).any(|member| member == index);
@@ -70,6 +66,21 @@ fn cells_and_networks(task: &Task, errors: &mut Vec<LinkError>) {
     twice(task, "port", task.ports.iter().map(|port| &port.name), errors);
     twice(task, "child", task.children.iter().map(|child| &child.name), errors);
     errors.extend(task.foreign.iter().map(|what| LinkError::Foreign { task: name(), what: what.clone() }));
+}
+
+/// What is wrong with a reservation and a buffer capacity.
+fn requested(rate: Option<f64>, depth: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+        wrong.push(format!("{rate} bytes a second reserved: it is a finite number above 0"));
+    }
+    if depth > DEEPEST {
+        wrong.push(format!("a depth of {depth} bytes: at most {DEEPEST} are set aside"));
+    }
+    if depth == 0 {
+        wrong.push("a depth of 0 bytes: nothing could ever be under way".to_owned());
+    }
+    wrong
 }
 
 fn twice<'a>(
