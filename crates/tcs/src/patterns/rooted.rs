@@ -1,8 +1,8 @@
 //! Patterns with a root, cell 0: scatter and gather, reduction and broadcast.
 
 use super::forms::{Form, Kind};
-use crate::describe::{App, Connection, TaskId};
-use crate::run::{Cell, Sent};
+use crate::describe::{App, Connection, Contains, Set, TaskId};
+use crate::run::{Cell, Net, Sent};
 use bytemuck::Pod;
 use strata_runtime::{Block, Error};
 
@@ -22,6 +22,8 @@ crate::communication! {
         pub Scatter: Out;
         /// Each cell gives the root a block.
         pub Gather: In;
+        /// Both at once, where the machine has room for it.
+        Star: Out, In;
         /// Values are combined up the tree, and the result is sent down.
         pub Combine: Up, Down;
     }
@@ -49,6 +51,7 @@ impl<T: Pod> ScatterGather<T> {
         }
         task.set::<Scatter>();
         task.set::<Gather>();
+        task.set::<Star>();
         Self { out, into }
     }
 
@@ -67,17 +70,30 @@ impl<T: Pod> ScatterGather<T> {
             return Err(Error::program(format!("{} blocks for {cells} cells", blocks.len())));
         }
         let mut mine = if me == 0 { blocks.remove(0) } else { Vec::new() };
-        cell.phases::<Scatter>(|net| {
-            for (to, lane) in (1..).zip(&self.out) {
-                if me == 0 && net.has(*lane) {
-                    net.send(*lane, &blocks[to - 1]);
-                } else if me == to && net.has(*lane) {
-                    mine = net.receive_vec(*lane);
-                }
-            }
-            Ok(())
-        })?;
+        if cell.parts::<Star>() == 1 {
+            cell.phase::<Star, _>(|net| {
+                self.give(net, &blocks, &mut mine);
+                Ok(())
+            })?;
+        } else {
+            cell.phases::<Scatter>(|net| {
+                self.give(net, &blocks, &mut mine);
+                Ok(())
+            })?;
+        }
         Ok(mine)
+    }
+
+    #[track_caller]
+    fn give<S: Set + Contains<Out>>(&self, net: &mut Net<'_, '_, S>, blocks: &[Vec<T>], mine: &mut Vec<T>) {
+        let me = net.id();
+        for (to, lane) in (1..).zip(&self.out) {
+            if me == 0 && net.has(*lane) {
+                net.send(*lane, &blocks[to - 1]);
+            } else if me == to && net.has(*lane) {
+                *mine = net.receive_vec(*lane);
+            }
+        }
     }
 
     /// Collects all blocks at the root, by cell; other cells get none.
@@ -91,20 +107,33 @@ impl<T: Pod> ScatterGather<T> {
     pub fn gather(&self, cell: &mut Cell<'_>, mine: Vec<T>) -> Result<Vec<Vec<T>>, Error> {
         let me = cell.id();
         let mut all: Vec<Vec<T>> = vec![Vec::new(); if me == 0 { cell.cells() } else { 0 }];
-        cell.phases::<Gather>(|net| {
-            for (from, lane) in (1..).zip(&self.into) {
-                if me == 0 && net.has(*lane) {
-                    all[from] = net.receive_vec(*lane);
-                } else if me == from && net.has(*lane) {
-                    net.send(*lane, &mine);
-                }
-            }
-            Ok(())
-        })?;
+        if cell.parts::<Star>() == 1 {
+            cell.phase::<Star, _>(|net| {
+                self.collect(net, &mine, &mut all);
+                Ok(())
+            })?;
+        } else {
+            cell.phases::<Gather>(|net| {
+                self.collect(net, &mine, &mut all);
+                Ok(())
+            })?;
+        }
         if let Some(own) = all.first_mut() {
             *own = mine;
         }
         Ok(all)
+    }
+
+    #[track_caller]
+    fn collect<S: Set + Contains<In>>(&self, net: &mut Net<'_, '_, S>, mine: &[T], all: &mut [Vec<T>]) {
+        let me = net.id();
+        for (from, lane) in (1..).zip(&self.into) {
+            if me == 0 && net.has(*lane) {
+                all[from] = net.receive_vec(*lane);
+            } else if me == from && net.has(*lane) {
+                net.send(*lane, mine);
+            }
+        }
     }
 }
 

@@ -29,13 +29,13 @@ pub struct Cell<'a> {
     fabric: Fabric<'a>,
     options: RunOptions,
     /// The stack of tasks that this cell executes, each started by the one before.
-    frames: Vec<Frame>,
+    frames: Vec<Frame<'a>>,
     /// Cycles, in a simulation.
     time: f64,
     /// True if the node's clock is the simulated machine's and must be kept in step.
     clocked: bool,
     /// By instance, what was active before and what is then.
-    changes: BTreeMap<(usize, Option<PartOf>, Option<PartOf>), Rc<Change>>,
+    changes: BTreeMap<(usize, Option<PartOf>, Option<PartOf>), Rc<Change<'a>>>,
 }
 
 /// A set's number and a part of it.
@@ -43,9 +43,9 @@ type PartOf = (usize, usize);
 
 /// What changes at this cell where a task's active set does.
 #[derive(Debug)]
-struct Change {
+struct Change<'a> {
     /// The connections of the new set.
-    table: Rc<Table>,
+    table: Rc<Table<'a>>,
     /// Connections to this cell that are left.
     left: Vec<usize>,
     /// Connections to this cell that are entered.
@@ -55,23 +55,25 @@ struct Change {
 }
 
 #[derive(Clone)]
-struct Frame {
+struct Frame<'a> {
     instance: usize,
     id: usize,
     /// The active set: its number, the part, and the part's connections.
-    active: Option<(PartOf, Rc<Table>)>,
+    active: Option<(PartOf, Rc<Table<'a>>)>,
     /// How often it has switched.
     switches: u64,
 }
 
 /// A cell's own connections in a set, by their numbers in the task.
-pub(super) type Table = Vec<Option<Active>>;
+pub(super) type Table<'a> = Vec<Option<Active<'a>>>;
 
 /// An active connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Active {
-    /// Rate in bytes a cycle.
+pub(super) struct Active<'a> {
+    /// Guaranteed rate in bytes a cycle.
     pub(super) rate: f64,
+    /// The links on its path.
+    pub(super) links: &'a [usize],
     /// Latency in cycles from end to end.
     pub(super) latency: f64,
 }
@@ -255,6 +257,13 @@ impl<'a> Cell<'a> {
         Ok(())
     }
 
+    /// The parts of set `S`: more than one if the linker has split it.
+    #[track_caller]
+    pub(crate) fn parts<S: Set>(&mut self) -> usize {
+        let set = self.set_of::<S>(0);
+        self.instance().sets[set].parts.len()
+    }
+
     fn checked<S: Set, R>(
         &mut self,
         f: impl FnOnce(&mut Net<'_, 'a, S>) -> Result<R, Error>,
@@ -365,7 +374,7 @@ impl<'a> Cell<'a> {
         self.fabric.watch().ends();
     }
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &Frame<'a> {
         match self.frames.last() {
             Some(frame) => frame,
             None => unreachable!("the root's frame is never popped"),
@@ -407,7 +416,7 @@ impl<'a> Cell<'a> {
 
     /// What changes at this cell if `new` becomes active in its task; or if the task ends, which
     /// leaves all of its sets.
-    fn change(&mut self, new: Option<PartOf>) -> Rc<Change> {
+    fn change(&mut self, new: Option<PartOf>) -> Rc<Change<'a>> {
         let Frame { instance, ref active, .. } = *self.frame();
         let old = active.as_ref().map(|(old, _)| *old);
         if let Some(change) = self.changes.get(&(instance, old, new)) {
@@ -439,7 +448,11 @@ impl<'a> Cell<'a> {
             if table.len() <= at {
                 table.resize(at + 1, None);
             }
-            table[at] = Some(Active { rate: guarantee.rate, latency: image.target.hop * path.hops() as f64 });
+            table[at] = Some(Active {
+                rate: guarantee.rate,
+                links: &path.links,
+                latency: image.target.hop * path.hops() as f64,
+            });
         }
         let change = Rc::new(Change {
             table: Rc::new(table),

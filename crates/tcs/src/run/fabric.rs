@@ -32,7 +32,7 @@ pub(super) struct Shared<'a> {
     counts: Vec<(Count, u64)>,
     /// By connection: the readiness counter that this cell raises or awaits, and its count so far.
     ready: BTreeMap<usize, (Count, u64)>,
-    pub(super) spools: Spools,
+    pub(super) spools: Spools<'a>,
 }
 
 #[derive(Clone, Copy)]

@@ -4,13 +4,14 @@
 //! another node as an active message, or, on a simulated machine with reserved circuits, into its
 //! memory with the time of arrival.
 
+use super::cell::Active;
+use super::links::Links;
 use super::mail::{ByConnection, Inbox, Mail, Piece};
 use super::spool::{Spools, Transfer};
 use super::watch::{Awaits, Watch};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_runtime::simulation::Time;
 use strata_runtime::{Node, Request, WithBytes};
 
 /// The most bytes of data in a piece.
@@ -19,8 +20,8 @@ const LARGE: usize = 254 * 8;
 /// The delivery of items.
 enum Way {
     Packets(Rc<Packets>),
-    /// Into the memory of each node; holds the picoseconds of a cycle.
-    Circuits(Vec<Arc<Mail>>, f64),
+    /// Into the memory of each node, over the machine's links.
+    Circuits(Vec<Arc<Mail>>, Links),
 }
 
 struct Packets {
@@ -57,31 +58,23 @@ pub(super) struct Messages<'a> {
     untold: ByConnection<u64>,
     /// By connection: how often it has become active.
     lives: ByConnection<u64>,
-    pub(super) spools: Spools,
+    pub(super) spools: Spools<'a>,
 }
 
 /// One end of a connection.
 #[derive(Clone, Copy)]
-pub(super) struct End {
+pub(super) struct End<'a> {
     pub(super) connection: usize,
     /// The node at the other end.
     pub(super) peer: usize,
     pub(super) depth: usize,
-    /// Rate in bytes a cycle.
-    pub(super) rate: f64,
-    /// Latency in cycles from end to end.
-    pub(super) latency: f64,
+    pub(super) active: Active<'a>,
 }
 
-impl End {
-    fn of(transfer: &Transfer) -> Self {
-        Self {
-            connection: transfer.connection,
-            peer: transfer.peer,
-            depth: transfer.depth,
-            rate: transfer.active.rate,
-            latency: transfer.active.latency,
-        }
+impl<'a> End<'a> {
+    fn of(transfer: &Transfer<'a>) -> Self {
+        let Transfer { connection, peer, depth, active, .. } = *transfer;
+        Self { connection, peer, depth, active }
     }
 }
 
@@ -175,11 +168,12 @@ impl<'a> Messages<'a> {
     pub(super) fn open(node: &mut Node, watch: Watch<'a>, timed: bool, circuits: Option<f64>) -> Self {
         let (sent, untold, lives) = Default::default();
         let spools = Spools::default();
-        let new = |mail, way, tag| Self { watch, mail, timed, way, tag, sent, untold, lives, spools };
+        let new = |watch, mail, way, tag| Self { watch, mail, timed, way, tag, sent, untold, lives, spools };
         if let Some(clock) = circuits {
             let mail = Arc::<Mail>::default();
-            if let Some(mails) = node.circuit_share(Arc::clone(&mail)) {
-                return new(mail, Way::Circuits(mails, clock), 0);
+            let links = Links::open(node, watch.image(), clock);
+            if let (Some(links), Some(mails)) = (links, node.circuit_share(Arc::clone(&mail))) {
+                return new(watch, mail, Way::Circuits(mails, links), 0);
             }
         }
         let removed = node.handlers_removed();
@@ -203,7 +197,7 @@ impl<'a> Messages<'a> {
                 (packets, mail)
             }
         };
-        new(mail, Way::Packets(packets), tag)
+        new(watch, mail, Way::Packets(packets), tag)
     }
 
     /// Delivers an item at node `to`: as a message, or into its memory with arrival at `time`.
@@ -217,13 +211,20 @@ impl<'a> Messages<'a> {
     ) {
         match &self.way {
             Way::Packets(packets) => message(node, packets),
-            Way::Circuits(mails, clock) => {
+            Way::Circuits(mails, links) => {
                 if let Some(mail) = mails.get(to) {
                     mail.put(memory);
                 }
-                node.circuit_wake(to, Time((time * clock).round() as u64));
+                node.circuit_wake(to, links.time(time));
             }
         }
+    }
+
+    /// The bytes of the next piece if `rest` bytes are left. On circuits no more are under way than
+    /// the buffers hold, which is more than one piece.
+    fn piece_of(&self, depth: usize, rest: usize) -> usize {
+        let most = if let Way::Circuits(..) = self.way { (depth / 4).clamp(8, LARGE) } else { LARGE };
+        rest.min(most)
     }
 
     /// True if the next piece of a connection may leave; takes the credits that it needs. In
@@ -248,11 +249,11 @@ impl<'a> Messages<'a> {
     /// Sends the next piece of `rest`, for which credits must be available; returns its length. In
     /// simulated time it leaves at `time` plus the time of its bytes.
     fn send_piece(&mut self, node: &mut Node, end: End, rest: &[u8], time: f64) -> usize {
-        let piece = &rest[..piece_of(rest.len())];
+        let piece = &rest[..self.piece_of(end.depth, rest.len())];
         let last = piece.len() == rest.len();
         let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
-        let arrival = time + end.latency;
+        let arrival = time + end.active.latency;
         let life = self.life(end.connection);
         let (head, timed) = (header(self.tag, end.connection, life, last), self.timed);
         self.deliver(
@@ -278,7 +279,7 @@ impl<'a> Messages<'a> {
         let mut sent = 0;
         loop {
             let rest = &bytes[sent..];
-            let piece = piece_of(rest.len());
+            let piece = self.piece_of(end.depth, rest.len());
             let mut leaves = time;
             let awaited = (end.peer, Awaits::Room(end.connection));
             if !self.wait_for(node, awaited, |this, _| this.may_leave(end, piece, &mut leaves)) {
@@ -286,8 +287,10 @@ impl<'a> Messages<'a> {
             }
             time = leaves;
             let after = sent + piece;
-            // The bytes of the whole message take a whole number of cycles.
-            time += (after as f64 / end.rate).floor() - (sent as f64 / end.rate).floor();
+            time = match &self.way {
+                Way::Circuits(_, links) => links.pass(node, end.active, (sent, after), time),
+                Way::Packets(_) => time + cycles((sent, after), end.active.rate),
+            };
             self.send_piece(node, end, rest, time);
             sent = after;
             if sent == bytes.len() {
@@ -308,7 +311,7 @@ impl<'a> Messages<'a> {
         *untold += piece.bytes.len().max(8) as u64;
         if *untold >= untold_at(end.depth) {
             let bytes = std::mem::take(untold);
-            let at = *time + end.latency;
+            let at = *time + end.active.latency;
             self.deliver(
                 node,
                 end.peer,
@@ -366,10 +369,14 @@ impl<'a> Messages<'a> {
             let mut time = transfer.time;
             if transfer.sends {
                 let rest = transfer.rest();
-                let (piece, before) = (piece_of(rest.len()), transfer.lengths().0);
+                let (piece, before) = (self.piece_of(end.depth, rest.len()), transfer.lengths().0);
                 if self.may_leave(end, piece, &mut time) {
-                    let bytes = |sent: usize| (sent as f64 / end.rate).floor();
-                    time += bytes(before + piece) - bytes(before);
+                    time += match &self.way {
+                        Way::Circuits(_, links) => {
+                            links.take(end.active, (before, before + piece), time) - time
+                        }
+                        Way::Packets(_) => cycles((before, before + piece), end.active.rate),
+                    };
                     let sent = self.send_piece(node, end, rest, time);
                     transfer.sent(sent);
                     any = true;
@@ -390,7 +397,7 @@ impl<'a> Messages<'a> {
         }
         let [before, taken] = self.sent.get(transfer.connection).copied().unwrap_or_default();
         let rest = transfer.rest().len();
-        let piece = piece_of(rest).max(8) as u64;
+        let piece = self.piece_of(transfer.depth, rest).max(8) as u64;
         before - taken < untold_at(transfer.depth)
             || before + piece - taken <= transfer.depth as u64
             || self.has_credit(transfer.connection)
@@ -529,12 +536,14 @@ impl<'a> Messages<'a> {
     }
 }
 
+/// Cycles of a message's bytes from one count to another: those of the whole message are a whole
+/// number.
+pub(super) fn cycles((from, to): (usize, usize), rate: f64) -> f64 {
+    let [from, to] = [from, to].map(|bytes| (bytes as f64 / rate).floor());
+    to - from
+}
+
 /// The number of taken bytes at which a receiver reports to the sender.
 fn untold_at(depth: usize) -> u64 {
     (depth as u64 / 4).max(1)
-}
-
-/// The bytes of the next piece if `rest` bytes are left.
-fn piece_of(rest: usize) -> usize {
-    rest.min(LARGE)
 }

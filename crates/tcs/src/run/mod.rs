@@ -2,6 +2,7 @@
 
 mod cell;
 mod fabric;
+mod links;
 mod mail;
 mod memory;
 mod messages;

@@ -147,7 +147,7 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
 
     #[inline]
     #[track_caller]
-    fn active<T, N: Network>(&mut self, connection: Connection<T, N>) -> (usize, Active) {
+    fn active<T, N: Network>(&mut self, connection: Connection<T, N>) -> (usize, Active<'a>) {
         let number = self.cell.number(connection.task, connection.index);
         match self.cell.active(connection.index) {
             Some(active) => (number, active),

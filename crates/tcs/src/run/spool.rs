@@ -40,13 +40,13 @@ impl<T: Pod> Buffer for Vec<T> {
 }
 
 /// The state of one DMA transfer.
-pub(super) struct Transfer {
+pub(super) struct Transfer<'a> {
     pub(super) connection: usize,
     /// The node at the other end.
     pub(super) peer: usize,
     pub(super) depth: usize,
     pub(super) sends: bool,
-    pub(super) active: Active,
+    pub(super) active: Active<'a>,
     buffer: Box<dyn Buffer>,
     /// Bytes moved so far.
     at: usize,
@@ -55,11 +55,11 @@ pub(super) struct Transfer {
     pub(super) time: f64,
 }
 
-impl Transfer {
+impl<'a> Transfer<'a> {
     pub(super) fn new(
         (connection, peer): (usize, usize),
         depth: usize,
-        active: Active,
+        active: Active<'a>,
         sends: bool,
         buffer: Box<dyn Buffer>,
         time: f64,
@@ -100,28 +100,28 @@ impl Transfer {
 
 /// The transfers of a phase, in the order in which they were started.
 #[derive(Default)]
-pub(super) struct Spools {
-    transfers: BTreeMap<u64, Transfer>,
+pub(super) struct Spools<'a> {
+    transfers: BTreeMap<u64, Transfer<'a>>,
     next: u64,
 }
 
-impl Spools {
-    pub(super) fn add(&mut self, transfer: Transfer) -> u64 {
+impl<'a> Spools<'a> {
+    pub(super) fn add(&mut self, transfer: Transfer<'a>) -> u64 {
         self.next += 1;
         self.transfers.insert(self.next, transfer);
         self.next
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&Transfer> {
+    pub(super) fn get(&self, number: u64) -> Option<&Transfer<'a>> {
         self.transfers.get(&number)
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> Option<Transfer> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<Transfer<'a>> {
         self.transfers.remove(&number)
     }
 
     /// Puts back a transfer that was removed to advance it.
-    pub(super) fn put_back(&mut self, number: u64, transfer: Transfer) {
+    pub(super) fn put_back(&mut self, number: u64, transfer: Transfer<'a>) {
         self.transfers.insert(number, transfer);
     }
 
@@ -137,7 +137,7 @@ impl Spools {
 
     /// The last unfinished transfer at an end of a connection.
     pub(super) fn last_of(&self, connection: usize, sends: bool) -> Option<u64> {
-        let of = |transfer: &Transfer| {
+        let of = |transfer: &Transfer<'a>| {
             !transfer.ended && (transfer.connection, transfer.sends) == (connection, sends)
         };
         self.transfers.iter().rev().find(|(_, transfer)| of(transfer)).map(|(number, _)| *number)
@@ -149,7 +149,7 @@ impl Spools {
     }
 
     /// The transfers that are first at their end of a connection: only these can move.
-    pub(super) fn moving(&self) -> impl Iterator<Item = (u64, &Transfer)> {
+    pub(super) fn moving(&self) -> impl Iterator<Item = (u64, &Transfer<'a>)> {
         let open = self.transfers.iter().filter(|(_, transfer)| !transfer.ended);
         open.filter(|(number, transfer)| {
             let end = (transfer.connection, transfer.sends);
@@ -159,7 +159,7 @@ impl Spools {
         .map(|(number, transfer)| (*number, transfer))
     }
 
-    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Transfer> {
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Transfer<'a>> {
         self.transfers.get_mut(&number)
     }
 }

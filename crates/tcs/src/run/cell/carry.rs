@@ -7,10 +7,10 @@ use crate::run::spool::{Spools, Transfer};
 use crate::run::watch::Awaits;
 use bytemuck::{Pod, cast_slice_mut};
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
     /// An internal connection, if it is active.
     #[inline]
-    pub(in crate::run) fn active(&self, index: usize) -> Option<Active> {
+    pub(in crate::run) fn active(&self, index: usize) -> Option<Active<'a>> {
         let (_, table) = self.frame().active.as_ref()?;
         table.get(index).copied().flatten()
     }
@@ -31,19 +31,21 @@ impl Cell<'_> {
         task: crate::describe::TaskId,
         index: usize,
         kind: &str,
-    ) -> (usize, Active) {
+    ) -> (usize, Active<'a>) {
         if task != self.instance().task {
             self.misuse(&format!("the {kind} is one of another task"));
         }
         let number = self.instance().ports[index];
         let linked = &self.image.connections[number];
         let hops = linked.path.as_ref().map_or(0, crate::shape::Path::hops);
-        (number, Active { rate: linked.guarantee.rate, latency: self.image.target.hop * hops as f64 })
+        let links = linked.path.as_ref().map_or(&[][..], |path| &path.links);
+        let latency = self.image.target.hop * hops as f64;
+        (number, Active { rate: linked.guarantee.rate, links, latency })
     }
 
     #[inline]
     #[track_caller]
-    pub(in crate::run) fn send_bytes(&mut self, connection: usize, active: Active, bytes: &[u8]) {
+    pub(in crate::run) fn send_bytes(&mut self, connection: usize, active: Active<'a>, bytes: &[u8]) {
         let end = self.end(connection, active, true);
         self.after_spools(connection, true);
         self.show();
@@ -58,7 +60,7 @@ impl Cell<'_> {
 
     #[inline]
     #[track_caller]
-    fn receive_bytes(&mut self, connection: usize, active: Active, sink: &mut impl FnMut(&[u8])) {
+    fn receive_bytes(&mut self, connection: usize, active: Active<'a>, sink: &mut impl FnMut(&[u8])) {
         let end = self.end(connection, active, false);
         self.after_spools(connection, false);
         self.show();
@@ -74,13 +76,13 @@ impl Cell<'_> {
     /// This cell's end of a connection that begins or ends here.
     #[inline]
     #[track_caller]
-    fn end(&mut self, connection: usize, active: Active, sends: bool) -> End {
+    fn end(&mut self, connection: usize, active: Active<'a>, sends: bool) -> End<'a> {
         let linked = &self.image.connections[connection];
         let (here, peer) = if sends { (linked.from, linked.to) } else { (linked.to, linked.from) };
         if here != self.node.rank() {
             self.not_here(connection, if sends { "leaves" } else { "leads to" });
         }
-        End { connection, peer, depth: linked.depth, rate: active.rate, latency: active.latency }
+        End { connection, peer, depth: linked.depth, active }
     }
 
     /// Starts a DMA transfer; returns its number.
@@ -88,7 +90,7 @@ impl Cell<'_> {
     pub(in crate::run) fn start_spool<T: Pod>(
         &mut self,
         connection: usize,
-        active: Active,
+        active: Active<'a>,
         sends: bool,
         values: Vec<T>,
     ) -> u64 {
@@ -114,9 +116,9 @@ impl Cell<'_> {
 
     /// Waits for a DMA transfer and removes it.
     #[track_caller]
-    pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer> {
+    pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer<'a>> {
         self.show();
-        let ended = |spools: &Spools| spools.get(number).is_none_or(|transfer| transfer.ended);
+        let ended = |spools: &Spools<'_>| spools.get(number).is_none_or(|transfer| transfer.ended);
         let awaited = self.awaited(number);
         let transfer = match &mut self.fabric {
             Fabric::Shared(shared) => {
@@ -137,7 +139,7 @@ impl Cell<'_> {
         Some(transfer)
     }
 
-    fn spools(&self) -> &Spools {
+    fn spools(&self) -> &Spools<'a> {
         match &self.fabric {
             Fabric::Shared(shared) => &shared.spools,
             Fabric::Messages(messages) => &messages.spools,
@@ -180,7 +182,7 @@ impl Cell<'_> {
         };
         let Some(number) = last else { return };
         self.show();
-        let ended = |spools: &Spools| spools.get(number).is_none_or(|transfer| transfer.ended);
+        let ended = |spools: &Spools<'_>| spools.get(number).is_none_or(|transfer| transfer.ended);
         let awaited = self.awaited(number);
         match &mut self.fabric {
             Fabric::Shared(shared) => _ = shared.wait_for(self.node, awaited, |this| ended(&this.spools)),
@@ -197,7 +199,7 @@ impl Cell<'_> {
     pub(in crate::run) fn receive_into<T: Pod>(
         &mut self,
         connection: usize,
-        active: Active,
+        active: Active<'a>,
         values: &mut [T],
     ) {
         let bytes: &mut [u8] = cast_slice_mut(values);
@@ -220,7 +222,7 @@ impl Cell<'_> {
     }
 
     #[track_caller]
-    pub(in crate::run) fn receive_all<T: Pod>(&mut self, connection: usize, active: Active) -> Vec<T> {
+    pub(in crate::run) fn receive_all<T: Pod>(&mut self, connection: usize, active: Active<'a>) -> Vec<T> {
         let mut bytes = Vec::new();
         self.receive_bytes(connection, active, &mut |piece| bytes.extend_from_slice(piece));
         if !bytes.len().is_multiple_of(size_of::<T>().max(1)) {
