@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chapter6;
 mod claims;
 mod crossover;
 mod messages;
@@ -34,6 +35,9 @@ struct Arguments {
     /// Without what needs a quiet machine
     #[arg(long)]
     claims: bool,
+    /// Only chapter 6, by the crate's own patterns
+    #[arg(long)]
+    chapter6: bool,
     /// A trial of few rounds
     #[arg(long)]
     quick: bool,
@@ -47,6 +51,11 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     let quick = arguments.quick;
     let mut summary = Map::new();
     println!("{}\n", machine());
+    if arguments.chapter6 {
+        chapter6::measure(quick, &mut summary)?;
+        strata_benches::summary(&summary.into());
+        return Ok(());
+    }
     let claims = claims::all(quick, &mut summary)?;
     strata_benches::head(&["", "claim", "thesis", "here", "reached"]);
     for claim in &claims {
@@ -63,6 +72,7 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
             reached.to_owned(),
         ]);
     }
+    chapter6::measure(quick, &mut summary)?;
     crossover::measure(quick, &mut summary)?;
     summary
         .insert("reached".into(), claims.iter().filter(|claim| claim.reached == Some(true)).count().into());
