@@ -3,8 +3,8 @@
 //!
 //! A fenced block says what it is: `spec` is checked as a whole file, `spec model` as statements of
 //! a model; with a path behind (`rust src/main.rs`) the block is a file of the reader's package;
-//! `console` holds commands after `$ ` and what they print; `sh` is a script, of which only the
-//! syntax is checked. Each page is played from an empty folder, beside which the clone of Strata
+//! `console` holds commands after `$ ` and what they print, `console exact` to the last digit; `sh`
+//! is a script, of which only the syntax is checked. Each page is played from an empty folder, beside which the clone of Strata
 //! lies.
 
 mod page;

@@ -64,6 +64,17 @@ pub(crate) fn is_as_shown(shown: &str, text: &str) -> Result<(), String> {
     }
 }
 
+/// Whether `text` is what is `shown`, to the last digit: the output of programs that print the same
+/// on every machine.
+pub(crate) fn is_exactly(shown: &str, text: &str) -> Result<(), String> {
+    let lines =
+        |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    match lines(shown) == lines(text) {
+        true => Ok(()),
+        false => Err(format!("every line of\n{shown}")),
+    }
+}
+
 /// The text in the form in which it is compared.
 fn plain(text: &str) -> String {
     let number = Regex::new(r"(^|\W)-?\d[\d.]*(,\d{3})*(e[+-]?\d+)?( ?([nµm]?s\b|%))?").expect("a pattern");

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use crate::page::{blocks, is_as_shown};
+use crate::page::{blocks, is_as_shown, is_exactly};
 
 /// A reader in an empty folder, with `specc` at hand and without a network.
 pub(crate) struct Player {
@@ -35,24 +35,39 @@ impl Player {
     pub(crate) fn play(&mut self, name: &str, page: &str) {
         for block in blocks(page) {
             if !block.path.is_empty() {
-                fs::write(self.here.join(block.path), &block.text).expect(block.path);
+                let path = self.here.join(block.path);
+                fs::create_dir_all(path.parent().expect("it lies in a folder")).expect(block.path);
+                fs::write(path, &block.text).expect(block.path);
             }
             if block.kind == "sh" {
                 fs::write(self.here.join("script.sh"), &block.text).expect("script.sh");
-                self.run("sh -n script.sh", "", &format!("docs/{name}, block at line {}", block.line));
+                self.run(
+                    "sh -n script.sh",
+                    "",
+                    &format!("docs/{name}, block at line {}", block.line),
+                    is_as_shown,
+                );
             }
-            if block.kind != "console" {
-                continue;
-            }
+            let compare = match block.kind {
+                "console" => is_as_shown,
+                "console exact" => is_exactly,
+                _ => continue,
+            };
             for part in block.text.split("$ ").filter(|part| !part.is_empty()) {
                 let (command, shown) = part.split_once('\n').expect("a line ends");
                 let place = format!("docs/{name}, block at line {}: $ {command}", block.line);
-                self.run(command, shown, &place);
+                self.run(command, shown, &place, compare);
             }
         }
     }
 
-    fn run(&mut self, command: &str, shown: &str, place: &str) {
+    fn run(
+        &mut self,
+        command: &str,
+        shown: &str,
+        place: &str,
+        compare: fn(&str, &str) -> Result<(), String>,
+    ) {
         if let Some(folder) = command.strip_prefix("cd ") {
             self.here.push(folder);
             return;
@@ -81,7 +96,7 @@ impl Player {
         let text = String::from_utf8_lossy(&output.stdout);
         // What fails on purpose shows its message.
         assert!(output.status.success() || !shown.is_empty(), "{place}\n{}\n{text}", output.status);
-        if let Err(missing) = is_as_shown(shown, &text) {
+        if let Err(missing) = compare(shown, &text) {
             panic!("{place}\nprinted\n{text}\nin which this is not as shown: {missing}");
         }
     }

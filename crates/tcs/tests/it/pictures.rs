@@ -1,4 +1,5 @@
-//! The pictures of `docs/connection-sets.md` are what the linker draws.
+//! The pictures of `docs/connection-sets.md` are what the linker draws, and the output in the crate's
+//! README is what its program prints.
 //!
 //! `INSTA_UPDATE=always cargo test -p strata-tcs --test it pictures` draws them again.
 
@@ -38,4 +39,18 @@ fn pictures_are_what_the_linker_draws() {
             Err(error) => println!("skipped: {}: {error}", file.display()),
         }
     }
+}
+
+#[test]
+fn the_readme_prints_what_its_program_does() {
+    let mut app = App::new("collect");
+    let root = app.task("collect", 9);
+    for cell in [6, 7, 8] {
+        app[root].connect::<f64, Up>(cell, 1);
+    }
+    app[root].set::<Collect>();
+    let report = link(&app, root, &Target::iwarp(3, 3)).unwrap().report().to_string();
+    let readme = include_str!("../../README.md");
+    let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("…\n").next()).unwrap();
+    assert!(report.starts_with(shown), "the README shows\n{shown}\nand the program prints\n{report}");
 }

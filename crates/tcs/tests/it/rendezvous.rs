@@ -38,6 +38,7 @@ fn names_places(way: &str, error: &str) -> bool {
         || here("cells wait for each other: cell ") && error.matches("of the machine").count() > 1
         || here("has ended its program") && here("waits")
         || here("was not received before")
+        || here("came before this cell had switched")
         || way != "threads" && here("deadlock at") && here("planned.rs:")
 }
 
