@@ -44,6 +44,18 @@ impl Node {
         }
     }
 
+    /// Advances this node's clock to at least `time`, and lets everything happen first that is
+    /// earlier: what this node then does in shared memory comes in the order of time.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn circuit_come_to(&mut self, time: Time) {
+        if let Some(simulated) = self.transport.simulated() {
+            simulated.pass_until(time);
+            simulated.catch_up();
+        }
+    }
+
     /// Gives every node a reference to the value of each node, by rank, at the time when the last
     /// node has arrived. `None`, on every node, if time is not simulated.
     ///

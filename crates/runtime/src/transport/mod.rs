@@ -177,6 +177,8 @@ pub(crate) trait Simulated {
     fn circuits(&self) -> Option<Circuits>;
     /// Advances this node's clock to at least `time`.
     fn pass_until(&mut self, time: Time);
+    /// Lets everything happen first that is earlier than this node's clock.
+    fn catch_up(&mut self);
     /// Wakes node `to`, if it waits for memory, at `time` at the latest.
     fn wake(&mut self, to: usize, time: Time);
     /// Stores this node's value of its next round; the last node of a round wakes the others.

@@ -175,8 +175,9 @@ impl<'a> Shared<'a> {
         self.senders.get_mut(connection).and_then(Option::as_mut).is_some_and(Sender::has_room)
     }
 
-    /// Advances all DMA transfers.
-    pub(super) fn advance(&mut self) {
+    /// Advances all DMA transfers; returns true if any moved.
+    pub(super) fn advance(&mut self) -> bool {
+        let mut any = false;
         let moving: Vec<u64> = self.spools.moving().map(|(number, _)| number).collect();
         for number in moving {
             let Some(transfer) = self.spools.get_mut(number) else { continue };
@@ -188,6 +189,7 @@ impl<'a> Shared<'a> {
                     sender.send(piece, piece.len() == rest.len());
                     let sent = piece.len();
                     transfer.sent(sent);
+                    any = true;
                 }
             } else {
                 let Some(Some(receiver)) = self.receivers.get_mut(transfer.connection) else { continue };
@@ -199,9 +201,11 @@ impl<'a> Shared<'a> {
                         bytes[..length].copy_from_slice(piece);
                     });
                     transfer.came(&bytes[..length], last);
+                    any = true;
                 }
             }
         }
+        any
     }
 
     /// Waits until `there` is true, which the cell that is `awaited` makes true, and advances DMA
@@ -219,8 +223,9 @@ impl<'a> Shared<'a> {
         self.watch.begin();
         loop {
             let letters = self.watch.take();
-            if !self.spools.is_empty() {
-                self.advance();
+            if !self.spools.is_empty() && self.advance() {
+                // Whatever it waits for may come of this, so it is another wait.
+                self.watch.begin();
             }
             if there(self) {
                 return true;

@@ -52,7 +52,7 @@ impl Links {
         loop {
             let next = end.min(sent + turn);
             // Others that are earlier have their turns before.
-            node.circuit_pass_until(self.time(time));
+            node.circuit_come_to(self.time(time));
             time = self.take(active, (sent, next), time);
             if next == end {
                 return time;

@@ -231,12 +231,7 @@ impl<'a> Messages<'a> {
     /// simulated time it leaves at `time` at the earliest.
     fn may_leave(&mut self, end: End, piece: usize, time: &mut f64) -> bool {
         let [before, taken] = self.sent.of(end.connection);
-        // The receiver may have taken this much more than it has reported. So a piece longer than
-        // the buffer capacity can leave, too. An empty message counts as one word.
-        let room = |taken: u64| {
-            *before - taken < untold_at(end.depth)
-                || *before + piece.max(8) as u64 - taken <= end.depth as u64
-        };
+        let room = |taken: u64| has_room(*before - taken, piece, end.depth);
         while !room(*taken) {
             let credit = self.mail.open().taken.of(end.connection).pop_front();
             let Some((bytes, at)) = credit else { return false };
@@ -397,10 +392,8 @@ impl<'a> Messages<'a> {
         }
         let [before, taken] = self.sent.get(transfer.connection).copied().unwrap_or_default();
         let rest = transfer.rest().len();
-        let piece = self.piece_of(transfer.depth, rest).max(8) as u64;
-        before - taken < untold_at(transfer.depth)
-            || before + piece - taken <= transfer.depth as u64
-            || self.has_credit(transfer.connection)
+        let piece = self.piece_of(transfer.depth, rest);
+        has_room(before - taken, piece, transfer.depth) || self.has_credit(transfer.connection)
     }
 
     /// Waits until `there` is true, which the cell that is `awaited` makes true, and advances DMA
@@ -416,13 +409,12 @@ impl<'a> Messages<'a> {
         let mut waits = false;
         loop {
             let (seen, letters) = (self.mail.arrivals(), self.watch.take());
-            if !self.spools.is_empty() {
-                self.advance(node);
-            }
+            let moved = !self.spools.is_empty() && self.advance(node);
             if there(self, node) {
                 return true;
             }
-            if !std::mem::replace(&mut waits, true) {
+            // Where transfers move, what is awaited may come of it: then it is another wait.
+            if !std::mem::replace(&mut waits, true) || moved {
                 self.watch.begin();
             }
             self.watch.attend(node, awaited, letters);
@@ -541,6 +533,15 @@ impl<'a> Messages<'a> {
 pub(super) fn cycles((from, to): (usize, usize), rate: f64) -> f64 {
     let [from, to] = [from, to].map(|bytes| (bytes as f64 / rate).floor());
     to - from
+}
+
+/// True if a piece may leave when so many bytes have left that are not known to be taken. The
+/// receiver may have taken up to [`untold_at`] more than it has reported: so a message as long as
+/// the buffer leaves when all before it are taken, and so does a piece longer than the buffer. An
+/// empty message counts as one word.
+fn has_room(untaken: u64, piece: usize, depth: usize) -> bool {
+    let untold = untold_at(depth);
+    untaken < untold || untaken + piece.max(8) as u64 <= depth as u64 + untold
 }
 
 /// The number of taken bytes at which a receiver reports to the sender.

@@ -122,3 +122,21 @@ fn rooted_patterns_on_any_number_of_cells() {
         assert_eq!(simulate(&image, program).unwrap().results, vec![[sum, cells as u64]; cells]);
     }
 }
+
+/// A block as long as the buffers, after one whose receipt is not reported yet.
+#[test]
+fn blocks_as_long_as_the_buffers_are_exchanged() {
+    use strata_tcs::patterns::{Form, Pattern};
+    let mut app = App::new("pairs");
+    let root = app.task("root", 4);
+    let halo = Pattern::<u8>::halo(&mut app, root, 2, true, 16_384);
+    let image = link_with(&app, root, &Target::iwarp(2, 2), &Options::default()).unwrap();
+    let run = simulate(&image, |cell| {
+        for length in [4000, 16_384, 16_000, 16_384] {
+            let blocks = halo.blocks(cell.id())[0];
+            halo.run_by(cell, Form::Sets, &vec![1; blocks * length], length)?;
+        }
+        Ok(())
+    });
+    assert!(run.is_ok(), "{run:?}");
+}

@@ -457,7 +457,7 @@ fn a_simulated_transfer_takes_what_figure_3_7_predicts() {
         &Target { shape: strata_tcs::Shape::Mesh { width: 8, height: 1 }, ..Target::iwarp(8, 1) },
     );
     let image = image.unwrap();
-    // Three connections share the first link: each has a third of it, though the others are idle.
+    // Three connections share the first link; each has all of it while the others are idle.
     for (cell, connection) in to.into_iter().enumerate().map(|(at, connection)| (at + 1, connection)) {
         for bytes in [4, 64, 4096] {
             let run = simulate(&image, |me| {
@@ -472,7 +472,7 @@ fn a_simulated_transfer_takes_what_figure_3_7_predicts() {
                 })
             });
             // All leave the switch within the ring's skew.
-            let expected = 36.0 + 5.0 * cell as f64 + (bytes as f64 / (1.998 / 3.0)).floor();
+            let expected = 36.0 + 5.0 * cell as f64 + (bytes as f64 / 1.998).floor();
             let found = run.unwrap().results[cell];
             assert!((found - expected).abs() < 15.0, "{bytes} bytes to cell {cell}: {found}, {expected}");
         }
@@ -493,4 +493,62 @@ fn simulated_time_does_not_depend_on_the_transport() {
     assert_eq!(times(threads), here.results);
     assert_eq!(here, simulate(&image, clocks).unwrap());
     assert!(here.time() > 0.0);
+}
+
+/// §3.1.3: a link is shared by the connections that send, each at least at its guaranteed rate.
+#[test]
+fn connections_that_send_at_once_share_a_link() {
+    let mut app = App::new("line");
+    let root = app.task("line", 4);
+    // All over the link from cell 1 to cell 2.
+    let lanes: Vec<_> =
+        [(0, 2), (1, 2), (1, 3)].map(|(from, to)| app[root].connect::<u8, Data>(from, to)).to_vec();
+    app[root].reserve(lanes[0], 20e6);
+    app[root].set::<Go>();
+    let shape = strata_tcs::Shape::Mesh { width: 4, height: 1 };
+    let image = link(&app, root, &Target { shape, ..Target::iwarp(4, 1) }).unwrap();
+    let bytes = 4000;
+    // The clocks until the block of each connection has come, if these send at once.
+    let took = |sends: &[usize]| -> Vec<f64> {
+        let run = simulate(&image, |cell| {
+            cell.phase::<Go, _>(|net| {
+                let me = net.id();
+                net.sync();
+                let start = net.clocks();
+                let spools: Vec<_> = [(2, 1)]
+                    .into_iter()
+                    .filter(|(lane, from)| me == *from && sends.contains(lane))
+                    .map(|(lane, _)| net.spool(lanes[lane], vec![2; bytes]))
+                    .collect();
+                let mut at = Vec::new();
+                for (lane, (from, to)) in [(0, 2), (1, 2), (1, 3)].into_iter().enumerate() {
+                    if me == from && lane != 2 && sends.contains(&lane) {
+                        net.send(lanes[lane], &vec![1; bytes]);
+                    }
+                    if me == to && sends.contains(&lane) {
+                        net.receive(lanes[lane], &mut vec![0; bytes]);
+                        at.push((lane, net.clocks() - start));
+                    }
+                }
+                spools.into_iter().for_each(|spool| drop(net.finish(spool)));
+                Ok(at)
+            })
+        });
+        let mut by_lane: Vec<(usize, f64)> = run.unwrap().results.into_iter().flatten().collect();
+        by_lane.sort_unstable_by_key(|(lane, _)| *lane);
+        by_lane.into_iter().map(|(_, clocks)| clocks).collect()
+    };
+    let whole = (bytes as f64 / 1.998).floor();
+    let near = |clocks: f64, expected: f64| (clocks / expected - 1.0).abs() < 0.1;
+    for alone in 0..3 {
+        assert!(near(took(&[alone])[0], whole), "{alone} alone: {:?}, {whole}", took(&[alone]));
+    }
+    // 20 MB/s are half of the link and the other's share a quarter, so turns are two to one.
+    let [reserved, other] = took(&[0, 1])[..] else { panic!("two blocks") };
+    assert!(near(reserved, 1.5 * whole) && near(other, 2.0 * whole), "{reserved}, {other}, {whole}");
+    // Never less than the guarantee: half of the link, and a quarter.
+    let guaranteed = |lane: usize| whole * 39.96e6 / image.report().connections().nth(lane).unwrap().rate;
+    for (lane, clocks) in took(&[0, 1, 2]).into_iter().enumerate() {
+        assert!(clocks <= 1.1 * guaranteed(lane) + 200.0, "{lane}: {clocks}, {}", guaranteed(lane));
+    }
 }

@@ -569,6 +569,10 @@ impl Simulated for Sim {
         self.spend(time - now);
     }
 
+    fn catch_up(&mut self) {
+        drop(self.world.sync(self.rank));
+    }
+
     fn wake(&mut self, to: usize, time: Time) {
         self.world.wake_memory(to, time);
     }
