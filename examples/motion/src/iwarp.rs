@@ -215,6 +215,8 @@ pub mod all_to_all {
 pub mod motion {
     /// Clocks from one scan line to the next.
     pub const LINE: f64 = 1336.0;
+    /// Clocks from one frame to the next: 60 a second.
+    pub const FRAME: f64 = 20e6 / 60.0;
     /// Clocks of a line's active part as the prediction takes it: 64 words of 20 clocks.
     pub const ACTIVE: f64 = 1280.0;
     /// Pixels of a line.
@@ -235,6 +237,42 @@ pub mod motion {
         let load = ACTIVE + LINE * (lines - 1.0);
         let compute = 20.0 + pixel * WIDTH as f64 * lines + 20.0;
         60.0 + load + end + compute + start
+    }
+
+    /// Lines of a block; latency, completion of 100 frames in clocks, and workers' utilisation in
+    /// per cent, as measured.
+    pub type Row = (usize, [f64; 3]);
+
+    /// Fig 7.2: no pixel moves.
+    pub const STILL: [Row; 8] = [
+        (24, [203_040.0, 33_533_136.0, 51.5]),
+        (12, [101_618.0, 33_433_898.0, 51.9]),
+        (8, [67_824.0, 33_400_834.0, 52.3]),
+        (6, [50_912.0, 33_384_284.0, 52.5]),
+        (4, [34_019.0, 33_367_755.0, 52.9]),
+        (3, [25_560.0, 33_359_476.0, 53.3]),
+        (2, [17_119.0, 33_351_223.0, 53.9]),
+        (1, [8659.0, 33_342_940.0, 54.8]),
+    ];
+
+    /// Fig 7.3: every pixel moves.
+    pub const NOISE: [Row; 8] = [
+        (24, [235_903.0, 33_566_763.0, 61.5]),
+        (12, [117_953.0, 33_450_728.0, 62.1]),
+        (8, [78_751.0, 33_412_054.0, 62.5]),
+        (6, [59_148.0, 33_392_694.0, 62.7]),
+        (4, [39_544.0, 33_373_352.0, 63.1]),
+        (3, [29_696.0, 33_363_680.0, 63.7]),
+        (2, [19_866.0, 33_354_028.0, 64.4]),
+        (1, [10_005.0, 33_344_342.0, 65.5]),
+    ];
+
+    /// A frame in which every pixel exceeds its moving average by 20, for the first 119 frames after
+    /// a black one.
+    #[must_use]
+    pub fn noise(number: usize) -> Vec<u8> {
+        let pixel = if number == 0 { 0 } else { (18 + 2 * number).min(255) };
+        vec![pixel as u8; WIDTH * super::super::HEIGHT]
     }
 
     /// The line through the latencies measured without motion (Fig 7.2): within 7 clocks of each.

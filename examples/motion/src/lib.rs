@@ -10,6 +10,9 @@
 //!                      ├─ fill 1 ─ worker 1 ─ drain 1 ─┤
 //!                      ┆                               ┆
 //! ```
+//!
+//! Filling and draining may also be one task of three cells (§7.2.3): a worker gives the masks of
+//! its last block while it takes the next, so that eight workers suffice.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +22,8 @@ use strata_runtime::Error;
 use strata_tcs::barrier::Costs;
 use strata_tcs::switch::Mode;
 use strata_tcs::{
-    App, Cell, Child, Connection, Image, Input, LinkErrors, Options, Output, Placement, Target, link_with,
+    App, Cell, Child, Connection, Image, Input, LinkErrors, Net, Options, Output, Placement, Target,
+    link_with,
 };
 
 /// Pixels of a scan line.
@@ -30,14 +34,17 @@ pub const HEIGHT: usize = 240;
 const WORD: usize = 8;
 /// Clocks between two words of the signal: 1024 of active video a line (§7.1: 51.2 µs).
 const WORD_CLOCKS: f64 = 1024.0 / (WIDTH / WORD) as f64;
+/// Bytes a second of the signal, and of the masks.
+const SIGNAL: f64 = 5e6;
+const MASKS: f64 = (MASK * size_of::<u64>()) as f64 * 20e6 / iwarp::motion::LINE;
 /// By how much a pixel that moves exceeds its average.
 const THRESHOLD: u8 = 20;
 /// Words of a line of the mask, a bit for each pixel.
 const MASK: usize = WIDTH / 64;
 
 strata_tcs::communication! {
-    networks { pub(crate) Lines }
-    sets { pub(crate) Stream: Lines; }
+    networks { pub(crate) Lines, pub(crate) Masks }
+    sets { pub(crate) Stream: Lines, Masks; }
 }
 
 /// The motion detector, linked.
@@ -49,15 +56,26 @@ pub struct Motion {
     camera: Child,
     detect: Child,
     display: Child,
+    /// By worker: what fills it and what drains it, which may be the same.
     fill: Vec<Child>,
     compute: Vec<Child>,
     drain: Vec<Child>,
+    moves: Moves,
     signal_out: Output<u64>,
     fill_in: Input<u64>,
     fill_line: Connection<u64, Lines>,
-    drain_line: Connection<u64, Lines>,
+    drain_line: Connection<u64, Masks>,
     drain_out: Output<[u64; MASK]>,
     screen_in: Input<[u64; MASK]>,
+}
+
+/// How workers are filled and drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// By a task of two cells each.
+    Apart,
+    /// By one task of three cells: the masks of a worker's last block leave while its next comes.
+    Together,
 }
 
 /// What the display saw.
@@ -67,7 +85,7 @@ pub struct Seen {
     pub masks: Vec<Vec<[u64; MASK]>>,
     /// For each block the clocks from its first pixel to the first line of its mask.
     pub latencies: Vec<f64>,
-    /// Clocks until the last mask.
+    /// Clocks from the first pixel to the last mask.
     pub clocks: f64,
 }
 
@@ -78,6 +96,9 @@ pub struct Ended {
     pub seen: Option<Seen>,
     /// Scan lines that began before the gateway was ready for them: on a real machine, lost.
     pub lost: usize,
+    /// Clocks for which a worker was in use: from the end of each fill to the end of its drain, or
+    /// of its computation if the two are one task.
+    pub busy: f64,
 }
 
 impl Motion {
@@ -89,6 +110,20 @@ impl Motion {
     /// # Errors
     /// As [`link_with`]. `workers` and `lines` are at least 1, and `lines` at most a frame's.
     pub fn new(workers: usize, lines: usize, target: &Target, options: &Options) -> Result<Self, LinkErrors> {
+        Self::with(workers, lines, Moves::Apart, target, options)
+    }
+
+    /// As [`new`](Self::new), with workers filled and drained as `moves` says.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with(
+        workers: usize,
+        lines: usize,
+        moves: Moves,
+        target: &Target,
+        options: &Options,
+    ) -> Result<Self, LinkErrors> {
         let workers = workers.max(1);
         let lines = lines.clamp(1, HEIGHT);
         let mut app = App::new("motion");
@@ -100,32 +135,49 @@ impl Motion {
         let detect = app.task("detect", workers + 2);
         app[detect].input::<u64>("signal", 0);
         app[detect].output::<[u64; MASK]>("mask", workers + 1);
-        let fill = app.task("fill", 2);
+        let compute = app.task("compute", 1);
+        let (fill, drain, first) = match moves {
+            Moves::Apart => (app.task("fill", 2), app.task("drain", 2), 0),
+            Moves::Together => {
+                let both = app.task("swap", 3);
+                (both, both, 1)
+            }
+        };
         let fill_in = app[fill].input("signal", 0);
         let fill_line = app[fill].connect(0, 1);
+        app[fill].reserve(fill_line, SIGNAL);
         app[fill].set::<Stream>();
-        let compute = app.task("compute", 1);
-        let drain = app.task("drain", 2);
-        let drain_out = app[drain].output("mask", 1);
-        let drain_line = app[drain].connect(0, 1);
+        let drain_out = app[drain].output("mask", first + 1);
+        let drain_line = app[drain].connect(first, first + 1);
+        app[drain].reserve(drain_line, MASKS);
         app[drain].set::<Stream>();
         let (mut fills, mut computes, mut drains) = (Vec::new(), Vec::new(), Vec::new());
         for worker in 0..workers {
             let at = worker + 1;
-            let child = app[detect].child(format!("fill{worker}"), fill, &[0, at]);
-            app[detect].inherit(child, "signal", "signal");
-            fills.push(child);
             computes.push(app[detect].child(format!("compute{worker}"), compute, &[at]));
-            let child = app[detect].child(format!("drain{worker}"), drain, &[at, workers + 1]);
-            app[detect].inherit(child, "mask", "mask");
-            drains.push(child);
+            let (into, out) = match moves {
+                Moves::Apart => (
+                    app[detect].child(format!("fill{worker}"), fill, &[0, at]),
+                    app[detect].child(format!("drain{worker}"), drain, &[at, workers + 1]),
+                ),
+                Moves::Together => {
+                    let both = app[detect].child(format!("swap{worker}"), fill, &[0, at, workers + 1]);
+                    (both, both)
+                }
+            };
+            app[detect].inherit(into, "signal", "signal");
+            app[detect].inherit(out, "mask", "mask");
+            fills.push(into);
+            drains.push(out);
         }
         let inside: Vec<usize> = (1..workers + 3).collect();
         let camera = app[root].child("camera", camera, &[0]);
         let detect = app[root].child("detect", detect, &inside);
         let display = app[root].child("display", screen, &[workers + 3]);
-        app[root].wire(camera, "signal", detect, "signal");
-        app[root].wire(detect, "mask", display, "mask");
+        let signal = app[root].wire(camera, "signal", detect, "signal");
+        let mask = app[root].wire(detect, "mask", display, "mask");
+        app[root].reserve(signal, SIGNAL);
+        app[root].reserve(mask, MASKS);
         let image = link_with(&app, root, target, options)?;
         Ok(Self {
             image,
@@ -137,6 +189,7 @@ impl Motion {
             fill: fills,
             compute: computes,
             drain: drains,
+            moves,
             signal_out,
             fill_in,
             fill_line,
@@ -153,7 +206,13 @@ impl Motion {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn on_iwarp(workers: usize, lines: usize, start: f64, end: f64) -> Result<Self, LinkErrors> {
+    pub fn on_iwarp(
+        workers: usize,
+        lines: usize,
+        moves: Moves,
+        start: f64,
+        end: f64,
+    ) -> Result<Self, LinkErrors> {
         let costs = Costs { startup: 10.0, send: 1.5, latency: 8.7, receive: 1.5, hop: 0.0 };
         let barrier = costs.startup + costs.send + costs.latency + costs.receive;
         let target = Target {
@@ -174,7 +233,7 @@ impl Motion {
         let places = (2..workers + 2).chain([0, workers + 3]);
         places.zip(others).for_each(|(cell, place)| at[cell] = place);
         let options = Options { switch: Mode::Single, placement: Placement::At(at), ..Options::default() };
-        Self::new(workers, lines, &target, &options)
+        Self::with(workers, lines, moves, &target, &options)
     }
 
     /// The linked application.
@@ -220,7 +279,7 @@ impl Motion {
     /// When a scan line begins: after the tasks have started.
     fn begins(frame: usize, line: usize) -> f64 {
         const FIRST: f64 = 20_000.0;
-        FIRST + iwarp::motion::LINE * (frame * HEIGHT + line) as f64
+        FIRST + iwarp::motion::FRAME * frame as f64 + iwarp::motion::LINE * line as f64
     }
 
     fn film(
@@ -267,16 +326,36 @@ impl Motion {
                 })?;
             }
         }
+        for (worker, _) in self.last(frames) {
+            cell.start(self.fill[worker], |_| Ok(()))?;
+        }
         Ok(ended)
+    }
+
+    /// The blocks of all frames, in order: the number of lines of each.
+    fn all(&self, frames: usize) -> Vec<(usize, usize)> {
+        let frame = || self.blocks().map(|(first, lines)| (self.worker(first), lines));
+        (0..frames).flat_map(|_| frame()).collect()
+    }
+
+    /// The workers that still hold masks when the last block has come, and the lines of each, in
+    /// order; none if they are drained by tasks of their own.
+    fn last(&self, frames: usize) -> Vec<(usize, usize)> {
+        let all = if self.moves == Moves::Together { self.all(frames) } else { Vec::new() };
+        let is_last = |at: usize| all[at + 1..].iter().all(|(worker, _)| *worker != all[at].0);
+        (0..all.len()).filter(|at| is_last(*at)).map(|at| all[at]).collect()
     }
 
     fn work(&self, cell: &mut Cell<'_>, worker: usize, frames: usize) -> Result<Ended, Error> {
         let mut averages = vec![0u8; WIDTH * HEIGHT];
+        let (mut ended, mut before) = (Ended::default(), Vec::new());
+        let together = self.moves == Moves::Together;
         for frame in 0..frames {
             for (first, lines) in self.blocks().filter(|(first, _)| self.worker(*first) == worker) {
                 let mut pixels = vec![0u8; lines * WIDTH];
                 cell.start(self.fill[worker], |cell| {
                     cell.phase::<Stream, _>(|net| {
+                        self.give(net, &std::mem::take(&mut before));
                         for bytes in pixels.chunks_exact_mut(WORD) {
                             let mut word = [0u64];
                             net.receive(self.fill_line, &mut word);
@@ -285,6 +364,7 @@ impl Motion {
                         Ok(())
                     })
                 })?;
+                let filled = cell.clocks();
                 let averages = &mut averages[first * WIDTH..(first + lines) * WIDTH];
                 let masks = cell.start(self.compute[worker], |cell| {
                     let masks = moving(&pixels, averages, frame == 0);
@@ -294,33 +374,54 @@ impl Motion {
                     cell.work(clocks, || ());
                     Ok(masks)
                 })?;
-                cell.start(self.drain[worker], |cell| {
-                    cell.phase::<Stream, _>(|net| {
-                        masks.iter().flatten().for_each(|word| net.send(self.drain_line, &[*word]));
-                        Ok(())
-                    })
-                })?;
+                if together {
+                    before = masks;
+                } else {
+                    self.drain(cell, worker, &masks)?;
+                }
+                ended.busy += cell.clocks() - filled;
             }
         }
-        Ok(Ended::default())
+        if !before.is_empty() {
+            self.drain(cell, worker, &before)?;
+        }
+        Ok(ended)
+    }
+
+    fn drain(&self, cell: &mut Cell<'_>, worker: usize, masks: &[[u64; MASK]]) -> Result<(), Error> {
+        cell.start(self.drain[worker], |cell| {
+            cell.phase::<Stream, _>(|net| {
+                self.give(net, masks);
+                Ok(())
+            })
+        })
+    }
+
+    fn give(&self, net: &mut Net<'_, '_, Stream>, masks: &[[u64; MASK]]) {
+        masks.iter().flatten().for_each(|word| net.send(self.drain_line, &[*word]));
     }
 
     fn collect(&self, cell: &mut Cell<'_>, frames: usize) -> Result<Ended, Error> {
-        for _ in 0..frames {
-            for (first, lines) in self.blocks() {
-                cell.start(self.drain[self.worker(first)], |cell| {
-                    cell.phase::<Stream, _>(|net| {
-                        for _ in 0..lines {
-                            let mut mask = [[0u64; MASK]];
-                            for word in &mut mask[0] {
-                                net.receive(self.drain_line, std::slice::from_mut(word));
-                            }
-                            net.write(self.drain_out, &mask);
+        // Together with each block come the masks of the worker's block before it.
+        let (mut held, mut order) = (vec![0; self.workers], Vec::new());
+        for (worker, lines) in self.all(frames) {
+            order.push((worker, if self.moves == Moves::Together { held[worker] } else { lines }));
+            held[worker] = lines;
+        }
+        order.extend(self.last(frames));
+        for (worker, lines) in order {
+            cell.start(self.drain[worker], |cell| {
+                cell.phase::<Stream, _>(|net| {
+                    for _ in 0..lines {
+                        let mut mask = [[0u64; MASK]];
+                        for word in &mut mask[0] {
+                            net.receive(self.drain_line, std::slice::from_mut(word));
                         }
-                        Ok(())
-                    })
-                })?;
-            }
+                        net.write(self.drain_out, &mask);
+                    }
+                    Ok(())
+                })
+            })?;
         }
         Ok(Ended::default())
     }
@@ -341,8 +442,8 @@ impl Motion {
             }
             seen.masks.push(masks);
         }
-        seen.clocks = cell.clocks();
-        Ok(Ended { seen: Some(seen), lost: 0 })
+        seen.clocks = cell.clocks() - Self::begins(0, 0);
+        Ok(Ended { seen: Some(seen), ..Ended::default() })
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //!     STRATA_ON=threads:6 cargo run --release -p strata-motion -- --out target/motion
 //!     cargo run --release -p strata-motion -- --iwarp 10 --lines 1
+//!     cargo run --release -p strata-motion -- --figures --frames 100
 //!     STRATA_ON=threads:6 cargo run --release -p strata-motion -- --report
 //!
 //! The clip is made up: a bright ball before a slope of grey. With `--out` every frame is written
@@ -13,7 +14,7 @@
 use clap::Parser;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use strata_motion::{HEIGHT, Motion, Seen, WIDTH, clip, iwarp, sequential};
+use strata_motion::{HEIGHT, Motion, Moves, Seen, WIDTH, clip, iwarp, sequential};
 use strata_runtime::prelude::*;
 use strata_tcs::{Options, Target, run, simulate};
 
@@ -35,6 +36,12 @@ struct Cli {
     /// Clocks of a task's start and end on iWarp; lines are lost where they do not fit between two.
     #[arg(long, value_name = "CLOCKS", default_values_t = [225.0, 60.0], num_args = 2)]
     costs: Vec<f64>,
+    /// Fills and drains a worker in one task, as eight workers need it on iWarp.
+    #[arg(long)]
+    together: bool,
+    /// Simulates every row of the thesis's Figs 7.2 (no pixel moves) and 7.3 (every pixel moves).
+    #[arg(long)]
+    figures: bool,
     /// Writes the frames there, as PNG files.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -47,20 +54,25 @@ fn main() -> Result<(), Error> {
     let cli = Cli::parse();
     let lines = usize::from(cli.lines);
     let frames = cli.frames as usize;
+    let moves = if cli.together { Moves::Together } else { Moves::Apart };
+    if cli.figures {
+        return figures(frames);
+    }
     if let Some(workers) = cli.iwarp {
-        let motion = Motion::on_iwarp(workers.into(), lines, cli.costs[0], cli.costs[1])?;
+        let motion = Motion::on_iwarp(workers.into(), lines, moves, cli.costs[0], cli.costs[1])?;
         if cli.report {
             print!("{}", motion.image().report());
             return Ok(());
         }
         let run = simulate(motion.image(), |cell| motion.body(cell, frames, clip))?;
         let lost: usize = run.results.iter().map(|ended| ended.lost).sum();
+        let busy: f64 = run.results.iter().map(|ended| ended.busy).sum();
         let seen = run.results.into_iter().find_map(|ended| ended.seen).unwrap_or_default();
         check(&seen, frames)?;
         println!(
-            "{workers} workers, blocks of {lines} lines: latency {:.0} clocks, as measured on iWarp {:.0}; {lost} lines lost",
+            "{workers} workers, blocks of {lines} lines: latency {:.0} clocks, workers in use {:.1} %, {lost} lines lost",
             mean(&seen.latencies),
-            iwarp::motion::measured(lines)
+            100.0 * busy / (f64::from(workers) * seen.clocks),
         );
         return cli.out.as_deref().map_or(Ok(()), |out| pictures(&seen, out));
     }
@@ -71,7 +83,8 @@ fn main() -> Result<(), Error> {
                 node.size()
             )));
         };
-        let motion = Motion::new(workers, lines, &Target::crossbar(node.size()), &Options::default())?;
+        let motion =
+            Motion::with(workers, lines, moves, &Target::crossbar(node.size()), &Options::default())?;
         if cli.report {
             if node.rank() == 0 {
                 print!("{}", motion.image().report());
@@ -93,6 +106,33 @@ fn main() -> Result<(), Error> {
         }
         Ok(())
     })?;
+    Ok(())
+}
+
+/// Rows of Figs 7.2 and 7.3: simulated, and measured on iWarp.
+fn figures(frames: usize) -> Result<(), Error> {
+    let [start, end] = iwarp::motion::START_END;
+    for (figure, rows, frame) in [
+        ("7.2, no pixel moves", iwarp::motion::STILL, (|_| vec![7; WIDTH * HEIGHT]) as fn(usize) -> Vec<u8>),
+        ("7.3, every pixel moves", iwarp::motion::NOISE, iwarp::motion::noise),
+    ] {
+        println!("Fig {figure}; {frames} frames, 10 workers: clocks simulated (measured, of 100 frames)\n");
+        println!("| lines of a block | latency | completion | workers in use |\n|---|---|---|---|");
+        for (lines, measured) in rows {
+            let motion = Motion::on_iwarp(10, lines, Moves::Apart, start, end)?;
+            let run = simulate(motion.image(), |cell| motion.body(cell, frames, frame))?;
+            let busy: f64 = run.results.iter().map(|ended| ended.busy).sum();
+            let seen = run.results.into_iter().find_map(|ended| ended.seen).unwrap_or_default();
+            let [latency, completion, used] = measured;
+            println!(
+                "| {lines} | {:.0} ({latency}) | {:.0} ({completion}) | {:.1} % ({used} %) |",
+                mean(&seen.latencies),
+                seen.clocks,
+                100.0 * busy / (10.0 * seen.clocks)
+            );
+        }
+        println!();
+    }
     Ok(())
 }
 
