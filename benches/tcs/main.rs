@@ -20,6 +20,10 @@ use serde_json::Map;
 use strata_benches::machine;
 use strata_runtime::Error;
 
+/// Claims of which the bench only holds the thesis's formulas against the thesis's figures: nothing
+/// of the project runs, so they count for nothing.
+const FORMULAS: [&str; 5] = ["H2", "H7", "H12", "H13", "H19"];
+
 /// A claim, and what was found of it.
 struct Claim {
     id: &'static str,
@@ -60,6 +64,7 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     strata_benches::head(&["", "claim", "thesis", "here", "reached"]);
     for claim in &claims {
         let reached = match claim.reached {
+            _ if FORMULAS.contains(&claim.id) => "formula",
             Some(true) => "yes",
             Some(false) => "**no**",
             None => "not tried",
@@ -74,9 +79,11 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     }
     chapter6::measure(quick, &mut summary)?;
     crossover::measure(quick, &mut summary)?;
-    summary
-        .insert("reached".into(), claims.iter().filter(|claim| claim.reached == Some(true)).count().into());
-    summary.insert("claims".into(), claims.len().into());
+    let judged = || claims.iter().filter(|claim| !FORMULAS.contains(&claim.id));
+    let reached = judged().filter(|claim| claim.reached == Some(true)).count();
+    summary.insert("reached".into(), reached.into());
+    summary.insert("claims".into(), judged().count().into());
+    summary.insert("formulas".into(), FORMULAS.len().into());
     if !arguments.claims {
         threads::measure(quick, &mut summary)?;
         pipeline::measure(quick, &mut summary)?;
