@@ -53,8 +53,8 @@ fn latency_is_what_was_measured() {
 /// frame of two; the first has no averages yet.
 #[test]
 fn both_figures_are_what_was_measured() {
-    let (noise, still_frame): (fn(usize) -> Vec<u8>, fn(usize) -> Vec<u8>) = (iwarp::motion::noise, still);
-    for (rows, frame) in [(iwarp::motion::STILL, still_frame), (iwarp::motion::NOISE, noise)] {
+    let frames: [fn(usize) -> Vec<u8>; 2] = [still, iwarp::motion::noise];
+    for (rows, frame) in [iwarp::motion::STILL, iwarp::motion::NOISE].into_iter().zip(frames) {
         for (lines, [latency, _, used]) in rows {
             let run = simulated(10, lines, iwarp::motion::START_END, frame);
             assert_eq!(lost(&run), 0, "{lines} lines");
