@@ -36,7 +36,8 @@ const WORD: usize = 8;
 const WORD_CLOCKS: f64 = 1024.0 / (WIDTH / WORD) as f64;
 /// Bytes a second of the signal, and of the masks.
 const SIGNAL: f64 = 5e6;
-const MASKS: f64 = (MASK * size_of::<u64>()) as f64 * 20e6 / iwarp::motion::LINE;
+const MASKS: f64 = MASK_BYTES as f64 * 20e6 / iwarp::motion::LINE;
+const MASK_BYTES: usize = size_of::<[u64; MASK]>();
 /// By how much a pixel that moves exceeds its average.
 const THRESHOLD: u8 = 20;
 /// Words of a line of the mask, a bit for each pixel.
