@@ -447,3 +447,45 @@ proptest! {
         }
     }
 }
+
+/// External connections reserve and have buffers as internal ones, with the same errors.
+#[test]
+fn external_connections_reserve_bandwidth() {
+    let described = |rate: Option<f64>, depth: usize, beside: Option<f64>| {
+        let mut app = App::new("film");
+        let root = app.task("film", 2);
+        let (camera, screen) = (app.task("camera", 1), app.task("screen", 1));
+        app[camera].output::<u64>("signal", 0);
+        app[screen].input::<u64>("signal", 0);
+        let camera = app[root].child("camera", camera, &[0]);
+        let screen = app[root].child("screen", screen, &[1]);
+        let signal = app[root].wire(camera, "signal", screen, "signal");
+        app[root].depth(signal, depth);
+        if let Some(rate) = rate {
+            app[root].reserve(signal, rate);
+        }
+        if let Some(beside) = beside {
+            let own = app[root].connect::<u64, Data>(0, 1);
+            app[root].reserve(own, beside);
+            app[root].set::<Go>();
+        }
+        (app, root)
+    };
+    let (app, root) = described(Some(5e6), 64, None);
+    let image = link(&app, root, &mesh(2, 1)).unwrap();
+    let signal = image.report().tasks[0].external[0].clone();
+    assert!(signal.reserved && signal.rate == 5e6 && signal.depth == 64, "{signal:?}");
+    for (rate, depth) in [(Some(f64::NAN), 64), (Some(0.0), 64), (None, 0), (None, usize::MAX)] {
+        let (app, root) = described(rate, depth, None);
+        assert!(matches!(only(&app, root, &mesh(2, 1)), LinkError::External { wire: 0, .. }));
+    }
+    // Two reservations on one link, and one that leaves nothing. Everything beside it is exceeded.
+    let (app, root) = described(Some(5e9), 64, Some(4e9));
+    let found = errors(&app, root, &mesh(2, 1));
+    assert!(found.iter().all(|error| matches!(error, LinkError::Bandwidth { .. })), "{found:?}");
+    let (app, root) = described(None, 64, Some(8e9));
+    let found = errors(&app, root, &mesh(2, 1));
+    let starved =
+        |error: &LinkError| matches!(error, LinkError::External { what, .. } if what.contains("take all"));
+    assert!(found.iter().any(starved), "{found:?}");
+}
