@@ -288,7 +288,13 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
 /// The samples that the model errs most at, for those who have no pointer.
 fn greatest_errors(page: &mut Page, model: &Model, residuals: &[Residual]) {
     let mut worst: Vec<&Residual> = residuals.iter().collect();
-    worst.sort_by(|a, b| b.relative_error().abs().total_cmp(&a.relative_error().abs()));
+    let by_error =
+        |a: &&Residual, b: &&Residual| b.relative_error().abs().total_cmp(&a.relative_error().abs());
+    if worst.len() > GREATEST {
+        worst.select_nth_unstable_by(GREATEST, by_error);
+        worst.truncate(GREATEST);
+    }
+    worst.sort_by(by_error);
     page.add(format_args!("<details>\n<summary>The samples with the greatest errors</summary>\n"));
     let caption = format!("{}: samples with the greatest relative errors", model.name);
     page.begin_table(&caption, &["Sample", "#Error"]);
