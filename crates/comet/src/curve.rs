@@ -64,8 +64,9 @@ pub struct Break {
 /// The most pieces of a curve.
 const PIECES: usize = 6;
 
-/// The least number of points of a piece.
-const LEAST: usize = 3;
+/// The least number of points of a piece: two more points than a line has parameters tell little
+/// of how far it is off, and three little more.
+pub(crate) const LEAST: usize = 5;
 
 /// Pieces are added only while the scatter of relative residuals exceeds this: the last, partly
 /// filled packet of a message also causes steps, which are not changes of protocol.
@@ -77,7 +78,7 @@ const COPIES: usize = 200;
 impl Curve {
     /// Fits pieces to measured times by least squares of relative residuals; the Bayesian
     /// information criterion selects their number, over all possible cuts. `None` for fewer than
-    /// three sizes, or if a time is not above zero.
+    /// five sizes, or if a time is not above zero.
     #[must_use]
     pub fn fit(points: &[Measured]) -> Option<Self> {
         let mut points: Vec<Measured> =

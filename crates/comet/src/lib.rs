@@ -25,6 +25,7 @@ pub mod curve;
 #[cfg(feature = "kernels")]
 mod kernels;
 pub mod machine_file;
+mod mesh;
 pub mod report;
 mod results;
 pub mod series;
@@ -32,4 +33,5 @@ pub mod suite;
 
 #[cfg(feature = "kernels")]
 pub use kernels::*;
-pub use results::{KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, VERSION};
+pub use mesh::{Mesh, Place};
+pub use results::{Gain, KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, VERSION};

@@ -6,6 +6,7 @@ use strata_model::number_text;
 
 use crate::curve::Estimate;
 use crate::results::{KernelResult, LogGp, PointResult, Results};
+use crate::suite::LeftOut;
 
 /// The half-width above which the report calls a median uncertain.
 const PRECISE: f64 = 0.05;
@@ -33,10 +34,14 @@ pub fn table(results: &Results) -> String {
     }
     for kernel in &results.kernels {
         push_kernel(&mut text, kernel, results.simulated);
+        if kernel.model == "Asynchronous" {
+            push_gains(&mut text, results);
+        }
     }
     if let Some(loggp) = &results.loggp {
         push_loggp(&mut text, loggp);
     }
+    push_left_out(&mut text, results);
     text += "\nThe rules of Hoefler and Belli (SC'15), and how they are kept\n";
     for (rule, how) in rules(results) {
         let _ = writeln!(text, "  {rule}: {how}");
@@ -157,6 +162,40 @@ fn push_curve(text: &mut String, kernel: &KernelResult) {
     facts.extend(kernel.n90.map(|size| format!("N90 {} bytes", whole(size))));
     if !facts.is_empty() {
         let _ = writeln!(text, "  {}", facts.join(", "));
+    }
+}
+
+/// The greatest gain of overlap for each size of messages.
+fn push_gains(text: &mut String, results: &Results) {
+    let mut sizes: Vec<i64> = results.gains.iter().map(|gain| gain.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for bytes in sizes {
+        let of_size = results.gains.iter().filter(|gain| gain.bytes == bytes);
+        let Some(best) = of_size.max_by(|a, b| a.share.value.total_cmp(&b.share.value)) else { continue };
+        let [value, low, high] = [best.share.value, best.share.low, best.share.high].map(|x| 100.0 * x);
+        let range = if low == high { String::new() } else { format!(" ({low:.1} to {high:.1})") };
+        let _ = writeln!(
+            text,
+            "  computing {} numbers during {bytes} bytes, not after, saves {value:.1} %{range}",
+            best.length
+        );
+    }
+}
+
+/// What was asked for and is not measured.
+fn push_left_out(text: &mut String, results: &Results) {
+    if results.left_out.is_empty() {
+        return;
+    }
+    text.push_str("\nNot measured\n");
+    for LeftOut { model, what, why } in &results.left_out {
+        let what = match &**what {
+            "" => String::new(),
+            "hops" => ", the cost of a hop".to_owned(),
+            sizes => format!(" at {sizes} bytes"),
+        };
+        let _ = writeln!(text, "  {model}{what}: {why}");
     }
 }
 

@@ -7,9 +7,9 @@ use strata_model::Samples;
 use strata_model::samples::{ModelSamples, Timing};
 use thiserror::Error;
 
-use crate::curve::{Break, Curve, Estimate, Measured};
-use crate::series::{Belief, Contaminated, contaminated, quantile};
-use crate::suite::{Size, model_named};
+use crate::curve::{Break, Curve, Estimate, LEAST, Measured};
+use crate::series::{Belief, Contaminated, contaminated, median_of};
+use crate::suite::{LeftOut, Size, model_named};
 
 /// The version of the JSON format.
 pub const VERSION: u32 = 1;
@@ -31,6 +31,23 @@ pub struct Results {
     pub kernels: Vec<KernelResult>,
     /// LogGP's parameters, if the kernels that they need were measured.
     pub loggp: Option<LogGp>,
+    /// What computing during an exchange saves.
+    #[serde(default)]
+    pub gains: Vec<Gain>,
+    /// What was asked for and not measured, with the reasons.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What computing during an exchange saves, compared with computing after it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// Bytes of each message.
+    pub bytes: i64,
+    /// Numbers that are computed.
+    pub length: i64,
+    /// The saved share of the time.
+    pub share: Estimate,
 }
 
 /// The results of one model.
@@ -183,9 +200,50 @@ impl Results {
             contaminated: if simulated { None } else { contaminated(&all) },
             kernels,
             loggp: None,
+            gains: Vec::new(),
+            left_out: Vec::new(),
         };
         results.loggp = results.parameters();
+        results.gains = results.gains();
         results
+    }
+
+    /// The gain of overlap at each point of both orders.
+    fn gains(&self) -> Vec<Gain> {
+        let (Some(after), Some(during)) = (self.kernel("Synchronous"), self.kernel("Asynchronous")) else {
+            return Vec::new();
+        };
+        let gain = |point: &PointResult| {
+            let other = &after.points.iter().find(|other| other.at == point.at)?.belief;
+            let &[bytes, length] = &point.at[..] else { return None };
+            let share = |during: f64, after: f64| 1.0 - during / after;
+            let (value, low, high) = (
+                share(point.belief.median, other.median),
+                share(point.belief.high, other.low),
+                share(point.belief.low, other.high),
+            );
+            Some(Gain { bytes, length, share: Estimate { value, low, high } })
+        };
+        during.points.iter().filter_map(gain).collect()
+    }
+
+    /// Points of overlap whose computation takes as long as the exchange, where it can save most.
+    #[must_use]
+    pub fn balanced(&self) -> Vec<Vec<i64>> {
+        let alone = self.kernel("Daxpy").and_then(|kernel| kernel.line().last());
+        let (Some(after), Some(alone)) = (self.kernel("Synchronous"), alone) else { return Vec::new() };
+        let each = alone.belief.median / alone.size().max(1.0);
+        let mut points = Vec::new();
+        for point in after.line() {
+            let length = (point.belief.median / each).round();
+            // Two digits, so that a slightly different time gives the same point.
+            let digits = 10f64.powf(length.max(1.0).log10().floor() - 1.0);
+            let length = ((length / digits).round() * digits) as i64;
+            if each > 0.0 && (1..=1 << 20).contains(&length) {
+                points.push(vec![point.at[0], length]);
+            }
+        }
+        points
     }
 
     /// LogGP's parameters: from small messages of 8 bytes, and for long ones from the last piece of
@@ -307,25 +365,23 @@ impl KernelResult {
         self.curve = Some(curve);
     }
 
-    /// The cost of hops beyond the first, on each piece, from points that differ only in their
-    /// hops.
+    /// The cost of hops beyond those to the nearest node, on each piece, from points that differ
+    /// only in their hops.
     fn hops(&self, curve: &Curve) -> Vec<PerHop> {
+        let least = self.line().filter_map(|point| point.at.get(1).copied()).min().unwrap_or(1);
         let piece = |piece: &crate::curve::Piece| {
             let mut values: Vec<f64> = Vec::new();
-            for far in self.points.iter().filter(|point| point.at.get(1).is_some_and(|hops| *hops > 1)) {
-                // Points for verification have no such partner.
+            for far in self.points.iter().filter(|point| point.at.get(1).is_some_and(|hops| *hops > least)) {
                 let Some(near) = self.line().find(|point| point.at[0] == far.at[0]) else { continue };
                 if (piece.from..=piece.to).contains(&far.size()) {
-                    let more = (far.at[1] - 1) as f64;
+                    let more = (far.at[1] - least) as f64;
                     values.push((far.belief.median - near.belief.median) / more);
                 }
             }
-            values.sort_by(f64::total_cmp);
-            let [value, low, high] = [0.5, 0.025, 0.975].map(|at| quantile(&values, at));
-            (!values.is_empty()).then_some(PerHop {
+            (values.len() >= LEAST).then(|| PerHop {
                 from: piece.from,
                 to: piece.to,
-                seconds: Estimate { value, low, high },
+                seconds: median_of(values),
             })
         };
         curve.pieces.iter().filter_map(piece).collect()

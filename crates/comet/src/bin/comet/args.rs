@@ -31,13 +31,19 @@ pub(crate) struct Comet {
     /// The folder to write to; made where it is missing.
     #[arg(short, long = "output", value_name = "DIR", required_unless_present = "read")]
     pub(crate) output: Option<PathBuf>,
-    /// The kernels to measure, `echo,barrier`; `all` for all of them, the usual ones where it is
-    /// left out.
+    /// The kernels to measure, `echo,barrier`; `all` for every one, the usual ones where it is left
+    /// out.
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(crate) kernels: Vec<String>,
-    /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G; from 1 to 256K where it is left out.
+    /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G: these and no others, also as lengths of
+    /// vectors, sides of matrices and loads. From 1 to 256K where it is left out.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = size)]
     pub(crate) sizes: Vec<i64>,
+    /// The topology of the machine, which tells distances and shared links: `bus`, `crossbar`,
+    /// `hypercube`, `mesh:4x4`, `torus:4x4x2`, or that of a platform. Simulated machines have
+    /// theirs.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) topology: Option<String>,
     /// How long to measure at most, for example `60s`. Building comes on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Duration,
@@ -51,7 +57,7 @@ pub(crate) struct Comet {
     #[arg(long)]
     pub(crate) resume: bool,
     /// Measure nothing: show the results in this folder.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "kernels", "sizes"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "kernels", "sizes", "topology"])]
     pub(crate) read: Option<PathBuf>,
     /// Also compare with the results in this folder: which medians have changed significantly.
     #[arg(long, value_name = "DIR")]

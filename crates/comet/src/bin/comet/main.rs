@@ -6,6 +6,7 @@ mod args;
 mod draw;
 mod measure;
 mod source;
+mod topology;
 
 use std::process::ExitCode;
 

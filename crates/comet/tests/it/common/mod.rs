@@ -21,8 +21,8 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
         comet::receive_overhead(node, bytes);
         comet::gap(node, bytes);
     }
-    for hops in 2..=size.ilog2() as usize {
-        comet::echo(node, 64, hops);
+    for peer in 2..size {
+        comet::echo(node, 64, peer);
     }
     if size > 1 {
         comet::echo_late(node, 200, 20);
@@ -43,7 +43,8 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
     comet::barrier_skewed(node, 30);
     for dim in [1, 2, 5, 33] {
         comet::guard(node, dim);
-        comet::shift(node, dim);
+        comet::shift(node, dim, comet::Direction::North);
+        comet::shift(node, dim, comet::Direction::East);
         comet::row_broadcast(node, dim);
         comet::column_broadcast(node, dim);
         if comet::Mesh::new(size).is_square() {
@@ -68,7 +69,7 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
     }
     if size >= 4 {
         for load in [0, 100, 3000] {
-            comet::contention(node, 64, load, false);
+            comet::contention(node, 64, load, comet::suite::Crossing { peer: 2, source: 1, sink: 3 });
         }
     }
     Ok(())

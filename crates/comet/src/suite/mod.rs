@@ -1,6 +1,12 @@
 //! The kernels of the benchmark: their specs, requirements and sizes.
 
-use strata_model::Points;
+mod ground;
+mod moved;
+mod points;
+
+pub use ground::{Crossing, Ground, Peer};
+pub use moved::{Moved, cost, moved};
+pub use points::{Costly, LeftOut, Plan, cheapest, plan, stages, usual_sizes};
 
 /// The meaning of a model's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +69,6 @@ pub struct Kernel {
     pub models: &'static [Measured],
 }
 
-/// The largest size of a default run.
-const USUAL: i64 = 262_144;
-
 const fn bytes(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
     Measured { model, size: Size::Bytes, range, title }
 }
@@ -86,7 +89,7 @@ const fn kernel(name: &'static str, spec: &'static str, nodes: usize, models: &'
 pub const KERNELS: &[Kernel] = &[
     kernel(
         "echo",
-        include_str!("../specs/echo.spec"),
+        include_str!("../../specs/echo.spec"),
         2,
         &[
             bytes("Echo", (1, 1 << 20), "one way of a message, half of there and back"),
@@ -96,19 +99,19 @@ pub const KERNELS: &[Kernel] = &[
     ),
     kernel(
         "exchange",
-        include_str!("../specs/exchange.spec"),
+        include_str!("../../specs/exchange.spec"),
         2,
         &[bytes("Exchange", (1, 1 << 20), "a message each way between two nodes")],
     ),
     kernel(
         "broadcast",
-        include_str!("../specs/broadcast.spec"),
+        include_str!("../../specs/broadcast.spec"),
         2,
         &[bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier")],
     ),
     kernel(
         "reduce",
-        include_str!("../specs/reduce.spec"),
+        include_str!("../../specs/reduce.spec"),
         2,
         &[
             single("Reduce", "the sum of a number over all nodes, on all nodes"),
@@ -120,10 +123,10 @@ pub const KERNELS: &[Kernel] = &[
             },
         ],
     ),
-    kernel("barrier", include_str!("../specs/barrier.spec"), 2, &[single("Barrier", "a barrier")]),
+    kernel("barrier", include_str!("../../specs/barrier.spec"), 2, &[single("Barrier", "a barrier")]),
     kernel(
-        "all",
-        include_str!("../specs/all.spec"),
+        "all_to_all",
+        include_str!("../../specs/all_to_all.spec"),
         2,
         &[
             bytes("AllToAll", (1, 1 << 18), "a block from each node to each"),
@@ -132,11 +135,12 @@ pub const KERNELS: &[Kernel] = &[
     ),
     kernel(
         "matrix",
-        include_str!("../specs/matrix.spec"),
+        include_str!("../../specs/matrix.spec"),
         2,
         &[
             rows("Guard", "guards of a matrix in blocks"),
-            rows("Shift", "blocks of a matrix one node further"),
+            rows("Shift", "blocks of a matrix one node further north"),
+            rows("ShiftEast", "blocks of a matrix one node further east"),
             rows("RowBroadcast", "a row of a matrix to all blocks below"),
             rows("ColumnBroadcast", "a column of a matrix to all blocks beside"),
         ],
@@ -145,20 +149,20 @@ pub const KERNELS: &[Kernel] = &[
         square: true,
         ..kernel(
             "transpose",
-            include_str!("../specs/transpose.spec"),
+            include_str!("../../specs/transpose.spec"),
             4,
             &[rows("Transpose", "the transposition of a matrix in blocks")],
         )
     },
     kernel(
         "contention",
-        include_str!("../specs/contention.spec"),
+        include_str!("../../specs/contention.spec"),
         4,
         &[bytes("Contention", (1, 65_536), "one way of a message beside other traffic")],
     ),
     kernel(
         "overlap",
-        include_str!("../specs/overlap.spec"),
+        include_str!("../../specs/overlap.spec"),
         2,
         &[
             bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation"),
@@ -166,14 +170,14 @@ pub const KERNELS: &[Kernel] = &[
             Measured {
                 model: "Daxpy",
                 size: Size::Elements,
-                range: (1, 65_536),
+                range: (1, 1_048_576),
                 title: "the computation alone",
             },
         ],
     ),
     kernel(
         "messages",
-        include_str!("../specs/messages.spec"),
+        include_str!("../../specs/messages.spec"),
         2,
         &[
             single("MessageRoundTrip", "an active message there and one back"),
@@ -184,7 +188,7 @@ pub const KERNELS: &[Kernel] = &[
     ),
     kernel(
         "loggp",
-        include_str!("../specs/loggp.spec"),
+        include_str!("../../specs/loggp.spec"),
         2,
         &[
             bytes("SendOverhead", (1, 65_536), "what sending keeps the sender busy"),
@@ -197,7 +201,7 @@ pub const KERNELS: &[Kernel] = &[
         usual: false,
         ..kernel(
             "late",
-            include_str!("../specs/late.spec"),
+            include_str!("../../specs/late.spec"),
             2,
             &[
                 bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late"),
@@ -214,7 +218,7 @@ pub const KERNELS: &[Kernel] = &[
         usual: false,
         ..kernel(
             "echo_large",
-            include_str!("../specs/echo_large.spec"),
+            include_str!("../../specs/echo_large.spec"),
             2,
             &[bytes("EchoLarge", ((1 << 20) + 1, 1 << 30), "one way of a large message")],
         )
@@ -224,7 +228,7 @@ pub const KERNELS: &[Kernel] = &[
         usual: false,
         ..kernel(
             "raw",
-            include_str!("../specs/raw.spec"),
+            include_str!("../../specs/raw.spec"),
             2,
             &[
                 bytes("RawEcho", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
@@ -273,70 +277,6 @@ impl Kernel {
     }
 }
 
-/// Message sizes of a default run: at most one and a half octaves apart, with additional ones
-/// beside powers of two, where protocols tend to switch.
-#[must_use]
-pub fn usual_sizes() -> Vec<i64> {
-    let mut sizes: Vec<i64> =
-        vec![1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 112, 128];
-    let mut size = 128;
-    while size < USUAL {
-        sizes.extend([size + size / 2, 2 * size]);
-        size *= 2;
-    }
-    sizes
-}
-
-/// The points of these kernels for these message sizes and this number of nodes.
-#[must_use]
-pub fn points(kernels: &[&Kernel], sizes: &[i64], nodes: usize) -> Points {
-    let mut points = Points::default();
-    let hops = (nodes.max(2) as f64).log2().floor() as i64;
-    // Kernels without their own protocol are measured at every second size.
-    let coarse: Vec<i64> = sizes.iter().copied().filter(|size| size.count_ones() == 1).collect();
-    let some: Vec<i64> =
-        coarse.iter().copied().filter(|size| size.trailing_zeros().is_multiple_of(3)).collect();
-    for model in kernels.iter().flat_map(|kernel| kernel.models) {
-        let (low, high) = model.range;
-        let within = |sizes: &[i64]| -> Vec<i64> {
-            sizes.iter().copied().filter(|size| (low..=high).contains(size)).collect()
-        };
-        let mut add = |at: &[i64]| _ = points.add(model.model, at);
-        match (model.model, model.size) {
-            (_, Size::None) => {}
-            ("Echo", _) => {
-                within(sizes).into_iter().for_each(|size| add(&[size, 1]));
-                for hop in 2..=hops {
-                    within(&some).into_iter().for_each(|size| add(&[size, hop]));
-                }
-            }
-            ("EchoLate", _) => {
-                for late in [20, 200] {
-                    within(&some).into_iter().for_each(|size| add(&[size, late]));
-                }
-            }
-            ("Contention", _) => {
-                for load in [0, 512, 8_192, 65_536] {
-                    within(&some).into_iter().for_each(|size| add(&[size, load]));
-                }
-            }
-            ("Synchronous" | "Asynchronous", _) => {
-                for length in [1, 4_096, 65_536] {
-                    within(&some).into_iter().for_each(|size| add(&[size, length]));
-                }
-            }
-            ("Exchange", Size::Bytes) => within(sizes).into_iter().for_each(|size| add(&[size])),
-            (_, Size::Bytes) => within(&coarse).into_iter().for_each(|size| add(&[size])),
-            (_, Size::Elements) => (0..=16).map(|e| 1 << e).filter(|n| *n <= high).for_each(|n| add(&[n])),
-            (_, Size::Rows) => {
-                [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256].into_iter().for_each(|n| add(&[n]))
-            }
-            (_, Size::Skew) => [1, 4, 16, 64, 256].into_iter().for_each(|n| add(&[n])),
-        }
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,18 +293,6 @@ mod tests {
             let listed: Vec<&str> = kernel.models.iter().map(|model| model.model).collect();
             assert_eq!(models, listed, "{}", kernel.name);
         }
-    }
-
-    #[test]
-    fn sizes_that_are_asked_for_lie_in_the_loops() {
-        let all: Vec<&Kernel> = KERNELS.iter().collect();
-        let points = points(&all, &[1, 3, 64, 100, 5_000, 1 << 20, 1 << 24], 8);
-        let echo = points.of("Echo").unwrap();
-        assert!(
-            echo.contains(&vec![100, 1]) && echo.contains(&vec![64, 3]) && !echo.contains(&vec![1 << 24, 1])
-        );
-        assert_eq!(points.of("EchoLarge").unwrap(), [[1 << 24]]);
-        assert!(points.of("Barrier").is_none());
     }
 
     #[test]
