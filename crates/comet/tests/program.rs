@@ -33,7 +33,10 @@ fn what_cannot_be_measured_is_refused_before_anything_is_built() {
         (&["--nodes", "8", "--kernels", "transpose"], "a square number"),
         (&["--sizes", "2G"], "from 0 to 1G"),
         (&["--nodes", "2", "--kernels", "contention", "--sizes", "8"], "it needs 4 nodes"),
-        (&["--on", "sim:ipsc860", "--nodes", "4", "--kernels", "contention", "--sizes", "8"], "shares a link"),
+        (
+            &["--on", "sim:ipsc860", "--nodes", "4", "--kernels", "contention", "--sizes", "8"],
+            "shares a link",
+        ),
         (&["--nodes", "4", "--kernels", "transpose", "--sizes", "100"], "8·(dim + 2)² bytes"),
         (&["--on", "mpi", "--nodes", "4", "--kernels", "contention", "--sizes", "8"], "--topology tells it"),
         (&["--nodes", "4", "--topology", "ring"], "topologies are"),

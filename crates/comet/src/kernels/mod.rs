@@ -1,6 +1,8 @@
 //! The kernels: the code that one timing of each executes.
 
 mod collective;
+#[cfg(test)]
+mod counted;
 mod load;
 mod mail;
 mod matrix;
