@@ -22,6 +22,7 @@
 
 pub mod compare;
 pub mod curve;
+pub mod formats;
 #[cfg(feature = "kernels")]
 mod kernels;
 pub mod machine_file;

@@ -3,6 +3,7 @@
 mod collective;
 #[cfg(test)]
 mod counted;
+mod library;
 mod load;
 mod mail;
 mod matrix;
@@ -14,6 +15,7 @@ mod raw;
 mod trial;
 
 pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
+pub use library::{Call, library};
 pub use load::{Order, contention, overlap};
 pub use matrix::{Blocks, Direction, column_broadcast, guard, row_broadcast, shift, transpose};
 pub use messages::{get, message_round_trip, put, store};

@@ -21,6 +21,8 @@ pub enum Size {
     Rows,
     /// Microseconds between nodes.
     Skew,
+    /// Which of all ranks' times: 0 the least, 1 the mean, 2 the greatest.
+    Ranks,
 }
 
 impl Size {
@@ -33,6 +35,7 @@ impl Size {
             Self::Elements => "elements",
             Self::Rows => "rows",
             Self::Skew => "µs of skew",
+            Self::Ranks => "least, mean, greatest of ranks",
         }
     }
 }
@@ -245,7 +248,44 @@ pub const KERNELS: &[Kernel] = &[
             ],
         )
     },
+    Kernel {
+        mpi: true,
+        usual: false,
+        ..kernel(
+            "library",
+            include_str!("../../specs/library.spec"),
+            2,
+            &[
+                bytes("LibraryPingPong", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
+                bytes("LibraryPingPing", (1, 1 << 20), "MPI_Isend and MPI_Recv on both ranks at once"),
+                bytes("LibraryWindow", (1, 1 << 20), "a message of 64 by MPI_Isend, before an answer"),
+                bytes("LibraryBothWays", (1, 1 << 20), "a message of 64 each way at once"),
+                bytes("LibraryBroadcast", (1, 1 << 18), "MPI_Bcast from rank 0"),
+                bytes("LibraryReduce", (4, 1 << 18), "MPI_Reduce of MPI_INT to rank 0"),
+                bytes("LibraryAllReduce", (4, 1 << 18), "MPI_Allreduce of MPI_INT"),
+                bytes("LibraryGather", (1, 1 << 18), "MPI_Gather to rank 0"),
+                bytes("LibraryScatter", (1, 1 << 18), "MPI_Scatter from rank 0"),
+                bytes("LibraryAllGather", (1, 1 << 18), "MPI_Allgather"),
+                bytes("LibraryAllToAll", (1, 1 << 18), "MPI_Alltoall"),
+                Measured { model: "LibraryBarrier", size: Size::Ranks, range: (0, 2), title: "MPI_Barrier" },
+            ],
+        )
+    },
 ];
+
+/// Messages of a window, before the answer to all of them.
+pub const WINDOW: usize = 64;
+
+/// How often a timing of the kernel `library` calls the MPI library, with messages of so many
+/// bytes.
+#[must_use]
+pub fn calls(bytes: usize) -> usize {
+    match bytes {
+        0..=8_192 => 100,
+        8_193..=65_536 => 30,
+        _ => 10,
+    }
+}
 
 /// The kernel of this name.
 #[must_use]

@@ -42,15 +42,18 @@ pub fn moved(model: &str, at: &[i64], nodes: usize) -> Option<Moved> {
         "EchoEmpty" => Moved { empty: 2, exact: true, ..Moved::default() },
         "MessageRoundTrip" => messages(2, 8),
         "SendOverhead" | "ReceiveOverhead" => Moved { empty: 1, ..messages(1, bytes) },
-        "Gap" => messages(1, bytes),
+        "Gap" | "LibraryWindow" | "LibraryBothWays" => messages(1, bytes),
         "Put" | "Store" => Moved { exact: false, ..messages(1, bytes) },
         "Get" => Moved { exact: false, ..messages(1, bytes) },
-        "Broadcast" | "RawBroadcast" => collective(others, bytes),
+        "Broadcast" | "LibraryBroadcast" | "LibraryReduce" | "LibraryGather" | "LibraryScatter" => {
+            collective(others, bytes)
+        }
         // Every node gives its part and gets the result.
         "Reduce" => collective(2 * others, 8),
-        "ReduceVector" | "RawReduce" => collective(2 * others, bytes),
-        "AllToAll" | "AllGather" | "RawAllToAll" | "RawAllGather" => collective(nodes * others, bytes),
-        "Barrier" | "BarrierSkewed" | "RawBarrier" => {
+        "ReduceVector" | "RawReduce" | "LibraryAllReduce" => collective(2 * others, bytes),
+        "AllToAll" | "AllGather" | "RawAllToAll" | "RawAllGather" | "LibraryAllToAll"
+        | "LibraryAllGather" => collective(nodes * others, bytes),
+        "Barrier" | "BarrierSkewed" | "RawBarrier" | "LibraryBarrier" => {
             Moved { empty: if others == 0 { 0 } else { nodes }, ..Moved::default() }
         }
         "Guard" => messages(4 * nodes, line),

@@ -14,6 +14,9 @@ const ROWS: [i64; 11] = [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 /// Lengths of the computations beside messages.
 const LENGTHS: [i64; 3] = [1, 4_096, 65_536];
 
+/// Which of all ranks' times; see [`Size::Ranks`].
+const RANKS: [i64; 3] = [0, 1, 2];
+
 /// The most distances over which the echo is measured.
 const DISTANCES: usize = 8;
 
@@ -70,6 +73,9 @@ fn of_bytes(model: &Measured, bytes: i64) -> Result<i64, String> {
                 false => Err("its messages are of 8·(dim + 2)² bytes".to_owned()),
             }
         }
+        ("LibraryReduce" | "LibraryAllReduce", _) if bytes % 4 != 0 => {
+            Err("its numbers have 4 bytes".to_owned())
+        }
         (_, Size::Rows) => line("each row"),
         (_, Size::Elements) => line("each number"),
         _ => Ok(bytes),
@@ -99,6 +105,7 @@ fn usual(model: &Measured) -> Vec<i64> {
         Size::Elements => (0..=16).map(|bits| 1 << bits).chain([511, 513, 1_023, 1_025]).collect(),
         Size::Rows => ROWS.to_vec(),
         Size::Skew => vec![1, 4, 16, 64, 256],
+        Size::Ranks => RANKS.to_vec(),
     };
     sizes.into_iter().filter(|size| (low..=high).contains(size)).collect()
 }
@@ -120,7 +127,7 @@ pub fn plan(kernels: &[&'static Kernel], ground: &Ground, sizes: Option<&[i64]>,
             continue;
         }
         let of_messages = match model.size {
-            Size::None | Size::Skew => false,
+            Size::None | Size::Skew | Size::Ranks => false,
             // The computation alone has no message.
             _ => name != "Daxpy",
         };
@@ -192,6 +199,12 @@ pub fn plan(kernels: &[&'static Kernel], ground: &Ground, sizes: Option<&[i64]>,
             "Synchronous" | "Asynchronous" => {
                 for length in LENGTHS {
                     chosen.iter().for_each(|size| add(&[*size, length]));
+                }
+            }
+            "LibraryBroadcast" | "LibraryReduce" | "LibraryAllReduce" | "LibraryGather"
+            | "LibraryScatter" | "LibraryAllGather" | "LibraryAllToAll" => {
+                for of in RANKS {
+                    chosen.iter().for_each(|size| add(&[*size, of]));
                 }
             }
             _ => chosen.iter().for_each(|size| add(&[*size])),
@@ -283,7 +296,7 @@ mod tests {
         let plan = plan(&all(), &ground(), Some(&asked), &[377]);
         for model in plan.points.models() {
             let (_, known) = super::super::model_named(&model.model).unwrap();
-            if matches!(known.size, Size::Skew) || model.model == "Daxpy" {
+            if matches!(known.size, Size::Skew | Size::Ranks) || model.model == "Daxpy" {
                 continue;
             }
             for at in &model.points {

@@ -12,7 +12,7 @@ use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
-use strata_comet::{Results, ResultsError, compare, machine_file, report};
+use strata_comet::{Results, ResultsError, compare, formats, machine_file, report};
 use strata_model::{Points, Samples, count};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
@@ -90,8 +90,8 @@ fn read(folder: &Path) -> Result<Results, Failure> {
 fn shown(results: &Results, format: CometForm) -> String {
     match format {
         CometForm::Table => report::table(results),
-        CometForm::Osu => report::osu(results),
-        CometForm::Imb => report::imb(results),
+        CometForm::Osu => formats::osu(results),
+        CometForm::Imb => formats::imb(results),
         CometForm::Csv => report::csv(results),
         CometForm::Json => results.to_json(),
         CometForm::JsonLines => report::json_lines(results),

@@ -64,8 +64,29 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
             comet::raw_reduce(node, bytes);
         }
         comet::raw_barrier(node);
+        use comet::Call;
+        let calls = [
+            Call::PingPong,
+            Call::PingPing,
+            Call::Window,
+            Call::BothWays,
+            Call::Broadcast,
+            Call::Reduce,
+            Call::AllReduce,
+            Call::Gather,
+            Call::Scatter,
+            Call::AllGather,
+            Call::AllToAll,
+            Call::Barrier,
+        ];
+        for call in calls {
+            let [least, mean, greatest] = [0, 1, 2].map(|of| comet::library(node, call, 4_000, of));
+            let times = [least, mean, greatest];
+            assert!(times.iter().all(|time| (*time > 0.0) == (node.rank() == 0)), "{call:?} {times:?}");
+        }
     } else if node.platform().transport != "mpi" {
         assert!(comet::raw_echo(node, 8).is_nan() && comet::raw_barrier(node).is_nan());
+        assert!(comet::library(node, comet::Call::Gather, 8, 0).is_nan());
     }
     if size >= 4 {
         for load in [0, 100, 3000] {
