@@ -5,6 +5,7 @@
 //!
 //! All times are simulated, so the tables are the same on every host.
 
+mod drawn;
 #[path = "../../crates/comet/tests/it/unseen.rs"]
 mod unseen;
 
@@ -38,10 +39,14 @@ fn all(&Arguments { seed }: &Arguments) -> Result<(), String> {
     let ipsc = ipsc860()?;
     let logarithm = logarithm()?;
     let loggp = loggp(seed)?;
+    let recovered = drawn::recovered(seed)?;
+    let [medians, lines] = drawn::coverage(seed)?;
     let (idle, loaded) = belief(seed);
     strata_benches::summary(&serde_json::json!({
         "bench": "comet", "seed": seed,
         "ipsc860_worst_error": ipsc, "least_r2_over_log_p": logarithm, "loggp_worst_error": loggp,
+        "drawn_figures": recovered.figures, "drawn_within_3_per_cent": recovered.close,
+        "drawn_worst_error": recovered.worst, "medians_held": medians, "lines_held": lines,
         "idle_runs_marked": idle, "loaded_runs_marked": loaded,
     }));
     Ok(())

@@ -35,4 +35,4 @@ pub mod suite;
 #[cfg(feature = "kernels")]
 pub use kernels::*;
 pub use mesh::{Mesh, Place};
-pub use results::{Gain, KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, VERSION};
+pub use results::{Gain, KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, Setup, VERSION};

@@ -18,6 +18,9 @@ const DRIFT: f64 = 0.1;
 #[must_use]
 pub fn table(results: &Results) -> String {
     let mut text = format!("{}\n", results.platform);
+    for (name, part) in results.setup.parts() {
+        let _ = writeln!(text, "{name}: {part}");
+    }
     match &results.contaminated {
         Some(contaminated) => {
             let _ = writeln!(
@@ -329,8 +332,14 @@ pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
         (
             "9. document everything that varies",
             format!(
-                "{}; the specs, the points and all {timings} timings lie beside the report",
-                results.platform
+                "{}{}; the specs, the points and all {timings} timings lie beside the report",
+                results.platform,
+                results
+                    .setup
+                    .parts()
+                    .iter()
+                    .map(|(name, part)| format!("; {name}: {part}"))
+                    .collect::<String>()
             ),
         ),
         (

@@ -11,6 +11,12 @@ use crate::curve::{Break, Curve, Estimate, LEAST, Measured};
 use crate::series::{Belief, Contaminated, contaminated, median_of};
 use crate::suite::{LeftOut, Size, model_named};
 
+/// A break is known well enough where the sizes beside it are this close, as a share.
+const CLOSE: f64 = 0.01;
+
+/// The most breaks that are looked for.
+const BREAKS: usize = 4;
+
 /// The version of the JSON format.
 pub const VERSION: u32 = 1;
 
@@ -23,6 +29,9 @@ pub struct Results {
     pub platform: String,
     /// Number of nodes.
     pub nodes: usize,
+    /// What else times depend on.
+    #[serde(default)]
+    pub setup: Setup,
     /// True if time was simulated and is therefore exact.
     pub simulated: bool,
     /// Set if other programs disturbed the run.
@@ -37,6 +46,53 @@ pub struct Results {
     /// What was asked for and not measured, with the reasons.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+}
+
+/// What times depend on besides the platform; empty where it is not known or does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setup {
+    /// The command that starts MPI jobs, and its version.
+    pub mpi: String,
+    /// The file of the MPI library with which the profiling program is linked.
+    pub library: String,
+    /// The compiler's version.
+    pub compiler: String,
+    /// The version of the system's kernel.
+    pub kernel: String,
+    /// How clocks are governed.
+    pub governor: String,
+    /// The host of each MPI process and the processors to which it is bound; of threads, those of
+    /// all together.
+    pub places: Vec<String>,
+}
+
+impl Setup {
+    /// Its parts that are known, with their names.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(&'static str, String)> {
+        let mut runs: Vec<(String, usize)> = Vec::new();
+        for place in &self.places {
+            match runs.last_mut().filter(|(last, _)| last == place) {
+                Some((_, count)) => *count += 1,
+                None => runs.push((place.clone(), 1)),
+            }
+        }
+        let place = |(place, count): (String, usize)| match count {
+            1 => place,
+            count => format!("{count} on {place}"),
+        };
+        let places = runs.into_iter().map(place).collect::<Vec<_>>().join("; ");
+        let all = [
+            ("MPI", self.mpi.clone()),
+            ("MPI library", self.library.clone()),
+            ("compiler", self.compiler.clone()),
+            ("kernel", self.kernel.clone()),
+            ("governor", self.governor.clone()),
+            ("places", places),
+        ];
+        all.into_iter().filter(|(_, part)| !part.is_empty()).collect()
+    }
 }
 
 /// What computing during an exchange saves, compared with computing after it.
@@ -196,6 +252,7 @@ impl Results {
             comet: VERSION,
             platform: platform.map(ToString::to_string).unwrap_or_default(),
             nodes: platform.map_or(0, |platform| platform.nodes),
+            setup: Setup::default(),
             simulated,
             contaminated: if simulated { None } else { contaminated(&all) },
             kernels,
@@ -225,6 +282,16 @@ impl Results {
             Some(Gain { bytes, length, share: Estimate { value, low, high } })
         };
         during.points.iter().filter_map(gain).collect()
+    }
+
+    /// Sizes between those beside the largest breaks of the echo, where they are not close yet.
+    #[must_use]
+    pub fn beside_breaks(&self) -> Vec<i64> {
+        let mut breaks = self.kernel("Echo").map(|echo| echo.breaks.clone()).unwrap_or_default();
+        breaks.sort_by(|a, b| (b.jump.ln().abs()).total_cmp(&a.jump.ln().abs()));
+        let wide = |one: &&Break| one.before - one.after > (CLOSE * one.after).max(1.0);
+        let middle = |one: &Break| ((one.after * one.before).sqrt().round() as i64).clamp(1, 1 << 20);
+        breaks.iter().take(BREAKS).filter(wide).map(middle).collect()
     }
 
     /// Points of overlap whose computation takes as long as the exchange, where it can save most.

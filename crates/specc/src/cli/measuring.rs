@@ -86,6 +86,12 @@ impl<'a> Campaign<'a> {
         Ok(Self { spec, seed: target.seed, emitted, program, options, only: None })
     }
 
+    /// The profiling program.
+    #[must_use]
+    pub fn executable(&self) -> &Path {
+        &self.program.executable
+    }
+
     /// The site of the runs.
     pub(super) fn site(&self) -> Site {
         self.options.on.platform(self.options.nodes).into()

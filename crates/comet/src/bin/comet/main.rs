@@ -5,6 +5,7 @@
 mod args;
 mod draw;
 mod measure;
+mod setup;
 mod source;
 mod topology;
 

@@ -17,6 +17,7 @@ use strata_model::{Points, Samples, count};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use crate::args::{Comet, CometForm};
+use crate::setup::setup;
 use crate::topology::ground;
 use crate::{draw, source};
 
@@ -33,12 +34,6 @@ const EACH: usize = 5;
 
 /// Rounds in which the place of a break is looked for; each halves the gap between two sizes.
 const ROUNDS: usize = 8;
-
-/// A break is known well enough where the sizes beside it are this close, as a share.
-const CLOSE: f64 = 0.01;
-
-/// The most breaks that are looked for.
-const BREAKS: usize = 4;
 
 /// The share of the budget that each such round may take.
 const ROUND: f64 = 0.05;
@@ -283,6 +278,10 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
             if nodes < 2 { "; communication takes at least two nodes, as in --nodes 2" } else { "" }
         )));
     }
+    let kernels: Vec<&Kernel> = kernels
+        .into_iter()
+        .filter(|kernel| kernel.models.iter().any(|model| plan.models.contains(&model.model)))
+        .collect();
     let _lock = Lock::take(output)?;
     let spec = load_paths(&source::files(&kernels, output)?)?;
     let target = Target {
@@ -347,6 +346,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     {
         results.contaminated = Some(Contaminated { reason, slowdown });
     }
+    results.setup = setup(&on, nodes, run.campaign.executable());
     results.left_out = run.plan.left_out;
     keep(&spec, (&samples, &bytes), &results, output)?;
     if let Some(longer) = longer(&run.plan.points, &results, given.budget.as_secs_f64()) {
@@ -406,14 +406,10 @@ fn launch(run: &mut Run<'_>, points: &Points) -> Result<Taken, Failure> {
 fn more_points(results: &Results, points: &Points, given: bool) -> Points {
     let mut more = Points::default();
     if let Some(echo) = results.kernel("Echo").filter(|_| !given) {
-        let mut breaks = echo.breaks.clone();
-        breaks.sort_by(|a, b| (b.jump.ln().abs()).total_cmp(&a.jump.ln().abs()));
         let nearest = echo.line().next().map(|point| point.at[1..].to_vec()).unwrap_or_default();
-        for one in breaks.iter().take(BREAKS) {
-            let middle = ((one.after * one.before).sqrt().round() as i64).clamp(1, 1 << 20);
-            let wide = one.before - one.after > (CLOSE * one.after).max(1.0);
-            let at: Vec<i64> = std::iter::once(middle).chain(nearest.iter().copied()).collect();
-            if wide && !points.contains("Echo", &at) {
+        for size in results.beside_breaks() {
+            let at: Vec<i64> = std::iter::once(size).chain(nearest.iter().copied()).collect();
+            if !points.contains("Echo", &at) {
                 more.add("Echo", &at);
             }
         }
@@ -451,8 +447,17 @@ fn keep(
     }
     let mut fitting = fitting::fit(samples, bytes, Some(spec), &Overrides::default());
     // The benchmark's own figures do not depend on the models; what could not be fitted is told.
+    let is_left_out = |failure: &str| {
+        results
+            .left_out
+            .iter()
+            .any(|one| one.what.is_empty() && failure.contains(&format!("`{}`", one.model)))
+    };
     for failure in std::mem::take(&mut fitting.failures) {
-        tell!("note: {failure}");
+        let failure = failure.to_string();
+        if !is_left_out(&failure) {
+            tell!("note: {failure}");
+        }
     }
     write_models(output, &fitting, samples, (None, &[]))
 }
