@@ -58,8 +58,8 @@ fn draw(kind: usize, random: &mut ChaCha8Rng) -> Result<Drawn, String> {
          send_ns = {send}\nsend_byte_ns = 0\nafter_send_cycles = 0\nreceive_ns = {receive}\nreceive_byte_ns = 0\n\
          failed_poll_ns = {poll}\ndispatch_cycles = 0\nblock_setup_cycles = 0\ncombine_word_cycles = 4\n\
          packet_bytes = {packet}\nheader_bytes = {header}\nlatency_ns = {latency}\nsend_queue_packets = 8\n\
-         receive_queue_packets = 16\n[topology]\n{topology}\n[link]\nbandwidth_mb_per_s = {bandwidth}\n\
-         latency_ns = {link}\nbuffer_packets = 16\nswitching = \"cut-through\"\n{more}"
+         receive_queue_packets = 4096\n[topology]\n{topology}\n[link]\nbandwidth_mb_per_s = {bandwidth}\n\
+         latency_ns = {link}\nbuffer_packets = 4096\nswitching = \"cut-through\"\n{more}"
     );
     let machine =
         SimulatedMachine::parse("drawn.toml", text.as_bytes()).map_err(|e| format!("{e}\n{text}"))?;
@@ -97,22 +97,28 @@ fn samples(nodes: usize, points: &[(String, Vec<i64>)], timings: &[Vec<f64>]) ->
     for (number, ((model, at), timings)) in points.iter().zip(timings).enumerate() {
         if model != last {
             let variables = match (model.as_str(), at.len()) {
-                ("Echo", _) => "bytes (hops peer)",
+                ("Echo", _) => "bytes hops peer",
                 (_, 0) => "",
                 _ => "bytes",
             };
-            text += &format!("model {model} {variables}\n");
+            text += format!("model {model} {variables}").trim_end();
+            text.push('\n');
             last = model;
         }
         let words = |sign: &str| at.iter().map(i64::to_string).collect::<Vec<_>>().join(sign);
         let place = if at.is_empty() { String::new() } else { format!("at={} ", words(",")) };
-        text += &format!("{model} {:e} {} ; {place}repeats=1\n&", timings[0], words(" "));
+        text += &format!(
+            "{}\n&",
+            [format!("{model} {:e}", timings[0]), words(" "), format!("; {place}repeats=1")]
+                .join(" ")
+                .replace("  ", " ")
+        );
         for (turn, seconds) in timings.iter().enumerate() {
             text += &format!(" {seconds:e}@{}", turn * points.len() + number);
         }
         text.push('\n');
     }
-    Samples::parse(&text, "drawn").map_err(|error| format!("{error}\n{text}"))
+    Samples::parse(&text, "drawn").map_err(|error| error.to_string())
 }
 
 /// What the command would measure: the echo over all distances, and the parts of a message.
@@ -126,6 +132,7 @@ fn results(drawn: &Drawn) -> Result<Results, String> {
         }
     }
     let ground = Ground { peers, no_hops: String::new(), ..Ground::unknown(drawn.nodes, false) };
+    let nearest = ground.peers[0].hops;
     let kernels: Vec<_> = ["echo", "loggp"].into_iter().filter_map(suite::kernel_named).collect();
     let plan = suite::plan(&kernels, &ground, None, &[]);
     let mut points: Vec<(String, Vec<i64>)> = Vec::new();
@@ -136,13 +143,14 @@ fn results(drawn: &Drawn) -> Result<Results, String> {
     points.push(("Poll".to_owned(), Vec::new()));
     let mut all: Vec<Vec<f64>> = times(drawn, &points)?.into_iter().map(|time| vec![time]).collect();
     let mut found = Results::of(&samples(drawn.nodes, &points, &all)?);
-    for _ in 0..10 {
-        let known = |size: i64| points.iter().any(|(model, at)| model == "Echo" && at[..2] == [size, 1]);
+    for _ in 0..12 {
+        let known =
+            |size: i64| points.iter().any(|(model, at)| model == "Echo" && at[..2] == [size, nearest]);
         let more: Vec<_> = found
-            .beside_breaks()
+            .more_sizes()
             .into_iter()
             .filter(|size| !known(*size))
-            .map(|size| ("Echo".to_owned(), vec![size, 1, 1]))
+            .map(|size| ("Echo".to_owned(), vec![size, nearest, 1]))
             .collect();
         if more.is_empty() {
             break;
@@ -154,7 +162,7 @@ fn results(drawn: &Drawn) -> Result<Results, String> {
     Ok(found)
 }
 
-/// The least size that reaches half of the bandwidth of the longest message: by halving.
+/// The least size that reaches half of the bandwidth of the longest message.
 fn half_of_peak(drawn: &Drawn) -> Result<f64, String> {
     let bandwidth = |size: i64| -> Result<f64, String> {
         Ok(size as f64 / times(drawn, &[("Echo".to_owned(), vec![size, 1, 1])])?[0])
@@ -165,7 +173,13 @@ fn half_of_peak(drawn: &Drawn) -> Result<f64, String> {
         let middle = (below + above) / 2;
         if bandwidth(middle)? < half { below = middle } else { above = middle }
     }
-    Ok(above as f64)
+    // A packet more makes a message slower, so that smaller ones may have reached it before.
+    let step = (above / 400).max(1) as usize;
+    let sizes: Vec<_> = (above * 6 / 10..=above).step_by(step).map(|size| size.max(1)).collect();
+    let points: Vec<_> = sizes.iter().map(|size| ("Echo".to_owned(), vec![*size, 1, 1])).collect();
+    let reach =
+        times(drawn, &points)?.into_iter().zip(sizes).find(|(time, size)| *size as f64 / time >= half);
+    Ok(reach.map_or(above, |(_, size)| size) as f64)
 }
 
 /// Figures, how many of them are within [`CLOSE`], and the greatest error of each.

@@ -27,6 +27,7 @@ pub mod formats;
 mod kernels;
 pub mod machine_file;
 mod mesh;
+pub mod over_nodes;
 pub mod report;
 mod results;
 pub mod series;

@@ -157,6 +157,12 @@ fn push_curve(text: &mut String, kernel: &KernelResult) {
         return;
     }
     let mut facts = Vec::new();
+    if matches!(kernel.model.as_str(), "LibraryWindow" | "LibraryBothWays" | "Gap") {
+        let least = kernel.line().map(|point| point.belief.median).fold(f64::INFINITY, f64::min);
+        if least > 0.0 && least.is_finite() {
+            facts.push(format!("most messages {:.3} million/s", 1e-6 / least));
+        }
+    }
     let whole = |size: f64| number_text(size.round());
     facts.extend(kernel.rate.map(|rate| format!("r∞ {}", bandwidth(rate))));
     facts.extend(kernel.half_size.map(|size| format!("n½ {} bytes", whole(size))));

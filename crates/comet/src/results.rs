@@ -11,8 +11,12 @@ use crate::curve::{Break, Curve, Estimate, LEAST, Measured};
 use crate::series::{Belief, Contaminated, contaminated, median_of};
 use crate::suite::{LeftOut, Size, model_named};
 
-/// A break is known well enough where the sizes beside it are this close, as a share.
+/// A size is known well enough where its neighbours are this close, as a share.
 const CLOSE: f64 = 0.01;
+
+/// Messages whose time between each other shows their bytes alone are as long as the longest one
+/// divided by this.
+const LONG: f64 = 3.0;
 
 /// The most breaks that are looked for.
 const BREAKS: usize = 4;
@@ -284,14 +288,23 @@ impl Results {
         during.points.iter().filter_map(gain).collect()
     }
 
-    /// Sizes between those beside the largest breaks of the echo, where they are not close yet.
+    /// Sizes of the echo between neighbouring ones that are not close yet: beside its largest breaks,
+    /// and beside N50 and N90.
     #[must_use]
-    pub fn beside_breaks(&self) -> Vec<i64> {
-        let mut breaks = self.kernel("Echo").map(|echo| echo.breaks.clone()).unwrap_or_default();
+    pub fn more_sizes(&self) -> Vec<i64> {
+        let Some(echo) = self.kernel("Echo") else { return Vec::new() };
+        let mut breaks = echo.breaks.clone();
         breaks.sort_by(|a, b| (b.jump.ln().abs()).total_cmp(&a.jump.ln().abs()));
-        let wide = |one: &&Break| one.before - one.after > (CLOSE * one.after).max(1.0);
-        let middle = |one: &Break| ((one.after * one.before).sqrt().round() as i64).clamp(1, 1 << 20);
-        breaks.iter().take(BREAKS).filter(wide).map(middle).collect()
+        let mut gaps: Vec<(f64, f64)> =
+            breaks.iter().take(BREAKS).map(|one| (one.after, one.before)).collect();
+        let sizes: Vec<f64> = echo.line().map(PointResult::size).collect();
+        for size in [echo.n50, echo.n90].into_iter().flatten() {
+            let above = sizes.partition_point(|known| *known < size);
+            gaps.extend(above.checked_sub(1).and_then(|below| Some((sizes[below], *sizes.get(above)?))));
+        }
+        let wide = |(low, high): &(f64, f64)| high - low > (CLOSE * low).max(1.0);
+        let middle = |(low, high): (f64, f64)| ((low * high).sqrt().round() as i64).clamp(1, 1 << 20);
+        gaps.into_iter().filter(wide).map(middle).collect()
     }
 
     /// Points of overlap whose computation takes as long as the exchange, where it can save most.
@@ -324,7 +337,12 @@ impl Results {
         let look = Estimate { value: poll.value / 2.0, low: poll.low / 2.0, high: poll.high / 2.0 };
         let o_r = minus(received, look);
         let latency = minus(minus(one_way, sent), received);
-        let gap_byte = self.kernel("Gap")?.curve.as_ref()?.pieces.last()?.per_byte;
+        // Of short messages the last packet is a large part, which is not full.
+        let gaps = self.kernel("Gap")?;
+        let longest = gaps.line().map(PointResult::size).fold(0.0, f64::max);
+        let long = gaps.measured().filter(|one| one.size >= longest / LONG).collect::<Vec<_>>();
+        let curve = Curve::fit(&long).or_else(|| gaps.curve.clone())?;
+        let gap_byte = curve.pieces.last()?.per_byte;
         Some(LogGp { latency, o_s: sent, o_r, g: gap, gap_byte })
     }
 }
@@ -394,15 +412,17 @@ impl KernelResult {
         Some(Estimate { value: median, low, high })
     }
 
+    /// The points of [`line`](Self::line), for a curve.
+    fn measured(&self) -> impl Iterator<Item = Measured> {
+        self.line().map(|point| Measured {
+            size: point.size(),
+            seconds: point.belief.median,
+            error: (point.belief.high - point.belief.low) / 3.92,
+        })
+    }
+
     fn add_curve(&mut self) {
-        let measured: Vec<Measured> = self
-            .line()
-            .map(|point| Measured {
-                size: point.size(),
-                seconds: point.belief.median,
-                error: (point.belief.high - point.belief.low) / 3.92,
-            })
-            .collect();
+        let measured: Vec<Measured> = self.measured().collect();
         let Some(curve) = Curve::fit(&measured) else { return };
         self.breaks = curve.breaks();
         if matches!(self.model.as_str(), "SendOverhead" | "ReceiveOverhead") {

@@ -97,6 +97,10 @@ fn usual(model: &Measured) -> Vec<i64> {
         Size::None => Vec::new(),
         Size::Bytes if model.model == "EchoLarge" => vec![4 << 20],
         Size::Bytes if fine => usual_sizes(),
+        // The last sizes give the time between bytes, without what a message takes.
+        Size::Bytes if model.model == "Gap" => {
+            (0..=16).map(|bits| 1 << bits).chain([24_576, 40_960, 49_152, 57_344]).collect()
+        }
         Size::Bytes => {
             let powers = (0..=18).map(|bits| 1 << bits);
             powers.filter(|size: &i64| !beside_load || size.trailing_zeros().is_multiple_of(3)).collect()
@@ -166,7 +170,7 @@ pub fn plan(kernels: &[&'static Kernel], ground: &Ground, sizes: Option<&[i64]>,
         match name {
             _ if model.size == Size::None => {}
             "Echo" => {
-                let few = ground.peers.len() < 3;
+                let few = ground.peers.len() < 5;
                 let far = |size: &&i64| {
                     let bits = size.trailing_zeros();
                     sizes.is_some() || size.count_ones() == 1 && (few || bits.is_multiple_of(3))

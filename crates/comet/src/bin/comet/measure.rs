@@ -1,5 +1,6 @@
 //! The benchmark, from its specs to the machine's parameters.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
-use strata_comet::{Results, ResultsError, compare, formats, machine_file, report};
+use strata_comet::{Results, ResultsError, compare, formats, machine_file, over_nodes, report};
 use strata_model::{Points, Samples, count};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
@@ -63,7 +64,14 @@ const NARROWEST: f64 = 0.1;
 pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
     let results = match (&given.read, &given.output) {
         (Some(folder), _) => read(folder)?,
-        (None, Some(output)) => measure(given, output)?,
+        (None, Some(output)) => {
+            let numbers: BTreeSet<u32> = given.nodes.iter().copied().collect();
+            if numbers.len() > 1 {
+                return over_nodes(given, &numbers, output);
+            }
+            let nodes = numbers.first().map_or_else(cores, |nodes| *nodes as usize);
+            measure(given, &chosen(given)?, nodes, output, None)?
+        }
         (None, None) => return Err(Failure::Usage("name a folder, -o DIR".into())),
     };
     let fits = |text: &str| wrapped(text.trim_end(), width(), "  ");
@@ -73,6 +81,28 @@ pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
         print(format_args!("\n{}", fits(&compare::compare(&read(folder)?, &results).to_text())))?;
     }
     Ok(())
+}
+
+/// Measures on several numbers of nodes.
+fn over_nodes(given: &Comet, numbers: &BTreeSet<u32>, output: &Path) -> Result<(), Failure> {
+    if given.compare.is_some() {
+        let why = "--compare: measure one number of nodes, or compare their folders by --read";
+        return Err(Failure::Usage(why.into()));
+    }
+    let kernels = chosen(given)?;
+    let mut runs = Vec::new();
+    for nodes in numbers {
+        let one = Comet { budget: given.budget / numbers.len() as u32, ..given.clone() };
+        tell!("{}:", count(*nodes as usize, "node", "nodes"));
+        let folder = output.join(format!("nodes-{nodes}"));
+        runs.push(measure(&one, &kernels, *nodes as usize, &folder, Some(output))?);
+    }
+    let all = over_nodes::table(&over_nodes::over_nodes(&runs));
+    write(&output.join("nodes.txt"), &all)?;
+    match given.format {
+        CometForm::Table => print(all.trim_end()),
+        format => runs.iter().try_for_each(|results| print(shown(results, format).trim_end())),
+    }
 }
 
 fn read(folder: &Path) -> Result<Results, Failure> {
@@ -263,13 +293,19 @@ impl Taken {
     }
 }
 
-fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
-    let nodes = given.nodes.map_or_else(cores, |nodes| nodes as usize);
+/// Measures on one number of nodes. With `program` the profiling program of all kernels lies in that
+/// folder, which several numbers of nodes share.
+fn measure(
+    given: &Comet,
+    kernels: &[&'static Kernel],
+    nodes: usize,
+    output: &Path,
+    program: Option<&Path>,
+) -> Result<Results, Failure> {
     let on: On = given.on.parse().map_err(Failure::Usage)?;
-    let kernels = chosen(given)?;
     let ground = ground(&on, nodes, given.topology.as_deref()).map_err(Failure::Usage)?;
     let sizes = (!given.sizes.is_empty()).then_some(&given.sizes[..]);
-    let plan = suite::plan(&kernels, &ground, sizes, &[]);
+    let plan = suite::plan(kernels, &ground, sizes, &[]);
     tell_left_out(&plan.left_out);
     if plan.models.is_empty() {
         return Err(Failure::Usage(format!(
@@ -278,12 +314,12 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
             if nodes < 2 { "; communication takes at least two nodes, as in --nodes 2" } else { "" }
         )));
     }
-    let kernels: Vec<&Kernel> = kernels
-        .into_iter()
-        .filter(|kernel| kernel.models.iter().any(|model| plan.models.contains(&model.model)))
-        .collect();
+    let is_left = |kernel: &&&Kernel| {
+        program.is_some() || kernel.models.iter().any(|model| plan.models.contains(&model.model))
+    };
+    let kernels: Vec<&Kernel> = kernels.iter().filter(is_left).copied().collect();
     let _lock = Lock::take(output)?;
-    let spec = load_paths(&source::files(&kernels, output)?)?;
+    let spec = load_paths(&source::files(&kernels, program.unwrap_or(output))?)?;
     let target = Target {
         on: given.on.clone(),
         nodes: vec![nodes as u32],
@@ -294,7 +330,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         features: Features::default(),
         precision: Some(given.precision),
         most: Some(MOST),
-        program: None,
+        program: program.map(Path::to_owned),
     };
     let watch = Watch::start();
     let campaign = Campaign::new(&spec, &target, output)?;
@@ -400,14 +436,13 @@ fn launch(run: &mut Run<'_>, points: &Points) -> Result<Taken, Failure> {
     taken.ok_or_else(|| Failure::Machine("nothing was launched".into()))
 }
 
-/// Points that the results so far call for: sizes between those beside the largest breaks of the
-/// echo, where they are not close yet and no sizes were `given`; and computations that take as long
-/// as the exchange beside them.
+/// Points that the results so far call for: sizes of the echo, if none were `given`, and computations
+/// that take as long as the exchange beside them.
 fn more_points(results: &Results, points: &Points, given: bool) -> Points {
     let mut more = Points::default();
     if let Some(echo) = results.kernel("Echo").filter(|_| !given) {
         let nearest = echo.line().next().map(|point| point.at[1..].to_vec()).unwrap_or_default();
-        for size in results.beside_breaks() {
+        for size in results.more_sizes() {
             let at: Vec<i64> = std::iter::once(size).chain(nearest.iter().copied()).collect();
             if !points.contains("Echo", &at) {
                 more.add("Echo", &at);
