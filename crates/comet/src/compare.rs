@@ -26,6 +26,8 @@ pub struct Change {
 /// The differences between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
+    /// True if the runs are of two machines, or of two MPI libraries on one.
+    pub two_machines: bool,
     /// Number of points that both runs have.
     pub points: usize,
     /// Points whose medians differ by more than 3 % and whose intervals do not overlap.
@@ -71,7 +73,18 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
         }
     }
     if before.platform != now.platform {
+        comparison.two_machines = true;
         comparison.doubts.push(format!("the machines differ: {} and {}", before.platform, now.platform));
+    }
+    let (old, new) = (before.setup.parts(), now.setup.parts());
+    for (name, part) in &new {
+        let Some((_, other)) = old.iter().find(|(other, part)| other == name && !part.is_empty()) else {
+            continue;
+        };
+        if other != part {
+            comparison.two_machines |= name.starts_with("MPI");
+            comparison.doubts.push(format!("the {name} differs: {other} and {part}"));
+        }
     }
     if let Some(level) = level(before, now).filter(|level| level.max(1.0 / level) > PROMISED) {
         let (times, than) = if level > 1.0 { (level, "slower") } else { (1.0 / level, "faster") };
@@ -99,8 +112,13 @@ impl Comparison {
     /// The comparison as text for people.
     #[must_use]
     pub fn to_text(&self) -> String {
+        let what = if self.two_machines {
+            "points differ significantly between two machines"
+        } else {
+            "points have changed significantly"
+        };
         let mut text = format!(
-            "{} of {} points have changed significantly (intervals apart, and more than 3 %)\n",
+            "{} of {} {what} (intervals apart, and more than 3 %)\n",
             self.changes.len(),
             self.points
         );
@@ -125,7 +143,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{KernelResult, PointResult};
+    use crate::results::{KernelResult, PointResult, Setup};
 
     fn results(medians: &[f64]) -> Results {
         let point = |(i, median): (usize, &f64)| PointResult {
@@ -135,6 +153,23 @@ mod tests {
         let points = medians.iter().enumerate().map(point).collect();
         let kernels = vec![KernelResult { model: "Echo".into(), points, ..KernelResult::default() }];
         Results { kernels, ..Results::default() }
+    }
+
+    /// Times of two MPI libraries are no change of a machine.
+    #[test]
+    fn two_mpi_libraries_are_two_machines() {
+        let of = |mpi: &str, kernel: &str, median: f64| {
+            let setup = Setup { mpi: mpi.into(), kernel: kernel.into(), ..Setup::default() };
+            Results { setup, ..results(&[median]) }
+        };
+        let old = of("mpirun, Open MPI 4.1.4", "6.1", 1.0);
+        let text = compare(&old, &of("mpirun, HYDRA 4.0.2", "6.1", 2.0)).to_text();
+        assert!(text.contains("1 of 1 points differ significantly between two machines"), "{text}");
+        assert!(text.contains("the MPI differs: mpirun, Open MPI 4.1.4 and mpirun, HYDRA 4.0.2"), "{text}");
+        let same = compare(&old, &of("mpirun, Open MPI 4.1.4", "6.2", 2.0));
+        assert!(!same.two_machines && same.to_text().contains("the kernel differs: 6.1 and 6.2"));
+        // A result of an older version does not tell.
+        assert!(!compare(&results(&[1.0]), &old).two_machines);
     }
 
     #[test]

@@ -22,9 +22,12 @@
 
 pub mod compare;
 pub mod curve;
+pub mod formats;
 #[cfg(feature = "kernels")]
 mod kernels;
 pub mod machine_file;
+mod mesh;
+pub mod over_nodes;
 pub mod report;
 mod results;
 pub mod series;
@@ -32,4 +35,5 @@ pub mod suite;
 
 #[cfg(feature = "kernels")]
 pub use kernels::*;
-pub use results::{KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, VERSION};
+pub use mesh::{Mesh, Place};
+pub use results::{Gain, KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, Setup, VERSION};

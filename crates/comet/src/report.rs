@@ -1,4 +1,4 @@
-//! Results as text: tables for people, and the formats of other benchmarks for their scripts.
+//! Results as text: tables for people, and lines for programs.
 
 use std::fmt::Write as _;
 
@@ -6,6 +6,7 @@ use strata_model::number_text;
 
 use crate::curve::Estimate;
 use crate::results::{KernelResult, LogGp, PointResult, Results};
+use crate::suite::LeftOut;
 
 /// The half-width above which the report calls a median uncertain.
 const PRECISE: f64 = 0.05;
@@ -17,6 +18,9 @@ const DRIFT: f64 = 0.1;
 #[must_use]
 pub fn table(results: &Results) -> String {
     let mut text = format!("{}\n", results.platform);
+    for (name, part) in results.setup.parts() {
+        let _ = writeln!(text, "{name}: {part}");
+    }
     match &results.contaminated {
         Some(contaminated) => {
             let _ = writeln!(
@@ -33,10 +37,14 @@ pub fn table(results: &Results) -> String {
     }
     for kernel in &results.kernels {
         push_kernel(&mut text, kernel, results.simulated);
+        if kernel.model == "Asynchronous" {
+            push_gains(&mut text, results);
+        }
     }
     if let Some(loggp) = &results.loggp {
         push_loggp(&mut text, loggp);
     }
+    push_left_out(&mut text, results);
     text += "\nThe rules of Hoefler and Belli (SC'15), and how they are kept\n";
     for (rule, how) in rules(results) {
         let _ = writeln!(text, "  {rule}: {how}");
@@ -149,6 +157,12 @@ fn push_curve(text: &mut String, kernel: &KernelResult) {
         return;
     }
     let mut facts = Vec::new();
+    if matches!(kernel.model.as_str(), "LibraryWindow" | "LibraryBothWays" | "Gap") {
+        let least = kernel.line().map(|point| point.belief.median).fold(f64::INFINITY, f64::min);
+        if least > 0.0 && least.is_finite() {
+            facts.push(format!("most messages {:.3} million/s", 1e-6 / least));
+        }
+    }
     let whole = |size: f64| number_text(size.round());
     facts.extend(kernel.rate.map(|rate| format!("r∞ {}", bandwidth(rate))));
     facts.extend(kernel.half_size.map(|size| format!("n½ {} bytes", whole(size))));
@@ -157,6 +171,40 @@ fn push_curve(text: &mut String, kernel: &KernelResult) {
     facts.extend(kernel.n90.map(|size| format!("N90 {} bytes", whole(size))));
     if !facts.is_empty() {
         let _ = writeln!(text, "  {}", facts.join(", "));
+    }
+}
+
+/// The greatest gain of overlap for each size of messages.
+fn push_gains(text: &mut String, results: &Results) {
+    let mut sizes: Vec<i64> = results.gains.iter().map(|gain| gain.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for bytes in sizes {
+        let of_size = results.gains.iter().filter(|gain| gain.bytes == bytes);
+        let Some(best) = of_size.max_by(|a, b| a.share.value.total_cmp(&b.share.value)) else { continue };
+        let [value, low, high] = [best.share.value, best.share.low, best.share.high].map(|x| 100.0 * x);
+        let range = if low == high { String::new() } else { format!(" ({low:.1} to {high:.1})") };
+        let _ = writeln!(
+            text,
+            "  computing {} numbers during {bytes} bytes, not after, saves {value:.1} %{range}",
+            best.length
+        );
+    }
+}
+
+/// What was asked for and is not measured.
+fn push_left_out(text: &mut String, results: &Results) {
+    if results.left_out.is_empty() {
+        return;
+    }
+    text.push_str("\nNot measured\n");
+    for LeftOut { model, what, why } in &results.left_out {
+        let what = match &**what {
+            "" => String::new(),
+            "hops" => ", the cost of a hop".to_owned(),
+            sizes => format!(" at {sizes} bytes"),
+        };
+        let _ = writeln!(text, "  {model}{what}: {why}");
     }
 }
 
@@ -248,138 +296,6 @@ fn all(results: &Results) -> impl Iterator<Item = (&KernelResult, &PointResult)>
     results.kernels.iter().flat_map(|kernel| kernel.points.iter().map(move |point| (kernel, point)))
 }
 
-/// Kernels that other benchmarks have too: our name, the name and the printed title in the OSU
-/// micro-benchmarks, the name in Intel's.
-const SHARED: [(&str, &str, &str); 8] = [
-    ("Echo", "OSU MPI Latency Test", "PingPong"),
-    ("Exchange", "OSU MPI Multi Latency Test", "PingPing"),
-    ("Broadcast", "OSU MPI Broadcast Latency Test", "Bcast"),
-    ("ReduceVector", "OSU MPI Allreduce Latency Test", "Allreduce"),
-    ("AllGather", "OSU MPI Allgather Latency Test", "Allgather"),
-    ("AllToAll", "OSU MPI All-to-All Personalized Exchange Latency Test", "Alltoall"),
-    ("Barrier", "OSU MPI Barrier Latency Test", "Barrier"),
-    ("Put", "OSU MPI_Put Latency Test", "Unidir_put"),
-];
-
-/// Kernels that time the MPI library itself; used for the kernels of [`SHARED`] if only they were
-/// measured.
-const RAW: [(&str, &str); 6] = [
-    ("Echo", "RawEcho"),
-    ("Exchange", "RawExchange"),
-    ("ReduceVector", "RawReduce"),
-    ("AllGather", "RawAllGather"),
-    ("AllToAll", "RawAllToAll"),
-    ("Barrier", "RawBarrier"),
-];
-
-/// Bytes of a point, in the other benchmarks' convention.
-fn bytes(kernel: &KernelResult, point: &PointResult) -> f64 {
-    if kernel.unit == "elements" { 8.0 * point.size() } else { point.size() }
-}
-
-/// The points of a shared kernel, those without bytes first.
-fn shared<'a>(results: &'a Results, model: &str) -> Vec<(f64, &'a PointResult)> {
-    let raw = || {
-        let (_, raw) = RAW.iter().find(|(name, _)| *name == model)?;
-        results.kernel(raw)
-    };
-    let Some(kernel) = results.kernel(model).or_else(raw) else { return Vec::new() };
-    let empty = (model == "Echo").then(|| results.kernel("EchoEmpty")).flatten();
-    let none = empty.and_then(|kernel| kernel.points.first()).map(|point| (0.0, point));
-    none.into_iter().chain(kernel.line().map(|point| (bytes(kernel, point), point))).collect()
-}
-
-/// The format of the OSU micro-benchmarks (version 7): size and time in µs. Medians take the place
-/// of OSU's means; comment lines state this, and whether the run was contaminated.
-#[must_use]
-pub fn osu(results: &Results) -> String {
-    let mut text = String::new();
-    for (model, title, _) in SHARED {
-        let points = shared(results, model);
-        if points.is_empty() {
-            continue;
-        }
-        let _ = writeln!(text, "# {title}, columns as of v7.4; medians by Strata's CoMet");
-        push_contaminated(&mut text, results);
-        if model == "Barrier" {
-            let _ = writeln!(text, "# Avg Latency(us)");
-            points.iter().for_each(|(_, p)| _ = writeln!(text, "{:>17.2}", 1e6 * p.belief.median));
-        } else {
-            let column =
-                if matches!(model, "Echo" | "Exchange" | "Put") { "Latency (us)" } else { "Avg Latency(us)" };
-            let _ = writeln!(text, "{:<10}{column:>20}", "# Size");
-            for (size, point) in points {
-                let _ = writeln!(text, "{:<10}{:>20.2}", size as u64, 1e6 * point.belief.median);
-            }
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// The format of Intel's MPI benchmarks (2021): bytes, repetitions, µs and, between two processes,
-/// MB/s. Medians take the place of Intel's means; for collectives the ends of the interval take the
-/// place of the least and the greatest time.
-#[must_use]
-pub fn imb(results: &Results) -> String {
-    let rule = "#".to_owned() + &"-".repeat(51);
-    let mut text = String::new();
-    push_contaminated(&mut text, results);
-    for (model, _, title) in SHARED {
-        let points = shared(results, model);
-        if points.is_empty() {
-            continue;
-        }
-        let pair = matches!(model, "Echo" | "Exchange" | "Put");
-        let processes = if pair { 2 } else { results.nodes };
-        let _ = writeln!(text, "{rule}\n# Benchmarking {title} \n# #processes = {processes} \n{rule}");
-        if pair {
-            let _ = writeln!(
-                text,
-                "{:>13} {:>12} {:>12} {:>12}",
-                "#bytes", "#repetitions", "t[usec]", "Mbytes/sec"
-            );
-        } else if model == "Barrier" {
-            let _ = writeln!(
-                text,
-                "{:>13} {:>12} {:>12} {:>12}",
-                "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"
-            );
-        } else {
-            let _ = writeln!(
-                text,
-                "{:>13} {:>12} {:>12} {:>12} {:>12}",
-                "#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"
-            );
-        }
-        for (size, point) in points {
-            let belief = &point.belief;
-            let [t, low, high] = [belief.median, belief.low, belief.high].map(|s| 1e6 * s);
-            let _ = match () {
-                () if pair => {
-                    let rate = if t > 0.0 { size / t } else { 0.0 };
-                    writeln!(text, "{:>13} {:>12} {t:>12.2} {rate:>12.2}", size as u64, belief.timings)
-                }
-                () if model == "Barrier" => {
-                    writeln!(text, "{:>13} {low:>12.2} {high:>12.2} {t:>12.2}", belief.timings)
-                }
-                () => {
-                    let n = belief.timings;
-                    writeln!(text, "{:>13} {n:>12} {low:>12.2} {high:>12.2} {t:>12.2}", size as u64)
-                }
-            };
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn push_contaminated(text: &mut String, results: &Results) {
-    if let Some(contaminated) = &results.contaminated {
-        let _ = writeln!(text, "# CONTAMINATED: {}", contaminated.reason);
-    }
-}
-
 /// The twelve rules of Hoefler and Belli (SC'15), each with the way in which it is kept.
 #[must_use]
 pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
@@ -422,8 +338,14 @@ pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
         (
             "9. document everything that varies",
             format!(
-                "{}; the specs, the points and all {timings} timings lie beside the report",
-                results.platform
+                "{}{}; the specs, the points and all {timings} timings lie beside the report",
+                results.platform,
+                results
+                    .setup
+                    .parts()
+                    .iter()
+                    .map(|(name, part)| format!("; {name}: {part}"))
+                    .collect::<String>()
             ),
         ),
         (

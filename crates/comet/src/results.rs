@@ -7,9 +7,19 @@ use strata_model::Samples;
 use strata_model::samples::{ModelSamples, Timing};
 use thiserror::Error;
 
-use crate::curve::{Break, Curve, Estimate, Measured};
-use crate::series::{Belief, Contaminated, contaminated, quantile};
-use crate::suite::{Size, model_named};
+use crate::curve::{Break, Curve, Estimate, LEAST, Measured};
+use crate::series::{Belief, Contaminated, contaminated, median_of};
+use crate::suite::{LeftOut, Size, model_named};
+
+/// A size is known well enough where its neighbours are this close, as a share.
+const CLOSE: f64 = 0.01;
+
+/// Messages whose time between each other shows their bytes alone are as long as the longest one
+/// divided by this.
+const LONG: f64 = 3.0;
+
+/// The most breaks that are looked for.
+const BREAKS: usize = 4;
 
 /// The version of the JSON format.
 pub const VERSION: u32 = 1;
@@ -23,6 +33,9 @@ pub struct Results {
     pub platform: String,
     /// Number of nodes.
     pub nodes: usize,
+    /// What else times depend on.
+    #[serde(default)]
+    pub setup: Setup,
     /// True if time was simulated and is therefore exact.
     pub simulated: bool,
     /// Set if other programs disturbed the run.
@@ -31,6 +44,70 @@ pub struct Results {
     pub kernels: Vec<KernelResult>,
     /// LogGP's parameters, if the kernels that they need were measured.
     pub loggp: Option<LogGp>,
+    /// What computing during an exchange saves.
+    #[serde(default)]
+    pub gains: Vec<Gain>,
+    /// What was asked for and not measured, with the reasons.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What times depend on besides the platform; empty where it is not known or does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setup {
+    /// The command that starts MPI jobs, and its version.
+    pub mpi: String,
+    /// The file of the MPI library with which the profiling program is linked.
+    pub library: String,
+    /// The compiler's version.
+    pub compiler: String,
+    /// The version of the system's kernel.
+    pub kernel: String,
+    /// How clocks are governed.
+    pub governor: String,
+    /// The host of each MPI process and the processors to which it is bound; of threads, those of
+    /// all together.
+    pub places: Vec<String>,
+}
+
+impl Setup {
+    /// Its parts that are known, with their names.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(&'static str, String)> {
+        let mut runs: Vec<(String, usize)> = Vec::new();
+        for place in &self.places {
+            match runs.last_mut().filter(|(last, _)| last == place) {
+                Some((_, count)) => *count += 1,
+                None => runs.push((place.clone(), 1)),
+            }
+        }
+        let place = |(place, count): (String, usize)| match count {
+            1 => place,
+            count => format!("{count} on {place}"),
+        };
+        let places = runs.into_iter().map(place).collect::<Vec<_>>().join("; ");
+        let all = [
+            ("MPI", self.mpi.clone()),
+            ("MPI library", self.library.clone()),
+            ("compiler", self.compiler.clone()),
+            ("kernel", self.kernel.clone()),
+            ("governor", self.governor.clone()),
+            ("places", places),
+        ];
+        all.into_iter().filter(|(_, part)| !part.is_empty()).collect()
+    }
+}
+
+/// What computing during an exchange saves, compared with computing after it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// Bytes of each message.
+    pub bytes: i64,
+    /// Numbers that are computed.
+    pub length: i64,
+    /// The saved share of the time.
+    pub share: Estimate,
 }
 
 /// The results of one model.
@@ -179,13 +256,74 @@ impl Results {
             comet: VERSION,
             platform: platform.map(ToString::to_string).unwrap_or_default(),
             nodes: platform.map_or(0, |platform| platform.nodes),
+            setup: Setup::default(),
             simulated,
             contaminated: if simulated { None } else { contaminated(&all) },
             kernels,
             loggp: None,
+            gains: Vec::new(),
+            left_out: Vec::new(),
         };
         results.loggp = results.parameters();
+        results.gains = results.gains();
         results
+    }
+
+    /// The gain of overlap at each point of both orders.
+    fn gains(&self) -> Vec<Gain> {
+        let (Some(after), Some(during)) = (self.kernel("Synchronous"), self.kernel("Asynchronous")) else {
+            return Vec::new();
+        };
+        let gain = |point: &PointResult| {
+            let other = &after.points.iter().find(|other| other.at == point.at)?.belief;
+            let &[bytes, length] = &point.at[..] else { return None };
+            let share = |during: f64, after: f64| 1.0 - during / after;
+            let (value, low, high) = (
+                share(point.belief.median, other.median),
+                share(point.belief.high, other.low),
+                share(point.belief.low, other.high),
+            );
+            Some(Gain { bytes, length, share: Estimate { value, low, high } })
+        };
+        during.points.iter().filter_map(gain).collect()
+    }
+
+    /// Sizes of the echo between neighbouring ones that are not close yet: beside its largest breaks,
+    /// and beside N50 and N90.
+    #[must_use]
+    pub fn more_sizes(&self) -> Vec<i64> {
+        let Some(echo) = self.kernel("Echo") else { return Vec::new() };
+        let mut breaks = echo.breaks.clone();
+        breaks.sort_by(|a, b| (b.jump.ln().abs()).total_cmp(&a.jump.ln().abs()));
+        let mut gaps: Vec<(f64, f64)> =
+            breaks.iter().take(BREAKS).map(|one| (one.after, one.before)).collect();
+        let sizes: Vec<f64> = echo.line().map(PointResult::size).collect();
+        for size in [echo.n50, echo.n90].into_iter().flatten() {
+            let above = sizes.partition_point(|known| *known < size);
+            gaps.extend(above.checked_sub(1).and_then(|below| Some((sizes[below], *sizes.get(above)?))));
+        }
+        let wide = |(low, high): &(f64, f64)| high - low > (CLOSE * low).max(1.0);
+        let middle = |(low, high): (f64, f64)| ((low * high).sqrt().round() as i64).clamp(1, 1 << 20);
+        gaps.into_iter().filter(wide).map(middle).collect()
+    }
+
+    /// Points of overlap whose computation takes as long as the exchange, where it can save most.
+    #[must_use]
+    pub fn balanced(&self) -> Vec<Vec<i64>> {
+        let alone = self.kernel("Daxpy").and_then(|kernel| kernel.line().last());
+        let (Some(after), Some(alone)) = (self.kernel("Synchronous"), alone) else { return Vec::new() };
+        let each = alone.belief.median / alone.size().max(1.0);
+        let mut points = Vec::new();
+        for point in after.line() {
+            let length = (point.belief.median / each).round();
+            // Two digits, so that a slightly different time gives the same point.
+            let digits = 10f64.powf(length.max(1.0).log10().floor() - 1.0);
+            let length = ((length / digits).round() * digits) as i64;
+            if each > 0.0 && (1..=1 << 20).contains(&length) {
+                points.push(vec![point.at[0], length]);
+            }
+        }
+        points
     }
 
     /// LogGP's parameters: from small messages of 8 bytes, and for long ones from the last piece of
@@ -199,7 +337,12 @@ impl Results {
         let look = Estimate { value: poll.value / 2.0, low: poll.low / 2.0, high: poll.high / 2.0 };
         let o_r = minus(received, look);
         let latency = minus(minus(one_way, sent), received);
-        let gap_byte = self.kernel("Gap")?.curve.as_ref()?.pieces.last()?.per_byte;
+        // Of short messages the last packet is a large part, which is not full.
+        let gaps = self.kernel("Gap")?;
+        let longest = gaps.line().map(PointResult::size).fold(0.0, f64::max);
+        let long = gaps.measured().filter(|one| one.size >= longest / LONG).collect::<Vec<_>>();
+        let curve = Curve::fit(&long).or_else(|| gaps.curve.clone())?;
+        let gap_byte = curve.pieces.last()?.per_byte;
         Some(LogGp { latency, o_s: sent, o_r, g: gap, gap_byte })
     }
 }
@@ -269,15 +412,17 @@ impl KernelResult {
         Some(Estimate { value: median, low, high })
     }
 
+    /// The points of [`line`](Self::line), for a curve.
+    fn measured(&self) -> impl Iterator<Item = Measured> {
+        self.line().map(|point| Measured {
+            size: point.size(),
+            seconds: point.belief.median,
+            error: (point.belief.high - point.belief.low) / 3.92,
+        })
+    }
+
     fn add_curve(&mut self) {
-        let measured: Vec<Measured> = self
-            .line()
-            .map(|point| Measured {
-                size: point.size(),
-                seconds: point.belief.median,
-                error: (point.belief.high - point.belief.low) / 3.92,
-            })
-            .collect();
+        let measured: Vec<Measured> = self.measured().collect();
         let Some(curve) = Curve::fit(&measured) else { return };
         self.breaks = curve.breaks();
         if matches!(self.model.as_str(), "SendOverhead" | "ReceiveOverhead") {
@@ -307,25 +452,23 @@ impl KernelResult {
         self.curve = Some(curve);
     }
 
-    /// The cost of hops beyond the first, on each piece, from points that differ only in their
-    /// hops.
+    /// The cost of hops beyond those to the nearest node, on each piece, from points that differ
+    /// only in their hops.
     fn hops(&self, curve: &Curve) -> Vec<PerHop> {
+        let least = self.line().filter_map(|point| point.at.get(1).copied()).min().unwrap_or(1);
         let piece = |piece: &crate::curve::Piece| {
             let mut values: Vec<f64> = Vec::new();
-            for far in self.points.iter().filter(|point| point.at.get(1).is_some_and(|hops| *hops > 1)) {
-                // Points for verification have no such partner.
+            for far in self.points.iter().filter(|point| point.at.get(1).is_some_and(|hops| *hops > least)) {
                 let Some(near) = self.line().find(|point| point.at[0] == far.at[0]) else { continue };
                 if (piece.from..=piece.to).contains(&far.size()) {
-                    let more = (far.at[1] - 1) as f64;
+                    let more = (far.at[1] - least) as f64;
                     values.push((far.belief.median - near.belief.median) / more);
                 }
             }
-            values.sort_by(f64::total_cmp);
-            let [value, low, high] = [0.5, 0.025, 0.975].map(|at| quantile(&values, at));
-            (!values.is_empty()).then_some(PerHop {
+            (values.len() >= LEAST).then(|| PerHop {
                 from: piece.from,
                 to: piece.to,
-                seconds: Estimate { value, low, high },
+                seconds: median_of(values),
             })
         };
         curve.pieces.iter().filter_map(piece).collect()

@@ -9,6 +9,8 @@ use rand::seq::SliceRandom as _;
 use serde::{Deserialize, Serialize};
 use strata_model::samples::Timing;
 
+use crate::curve::Estimate;
+
 /// The distribution of a point's timings. Times in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Belief {
@@ -139,6 +141,13 @@ pub(crate) fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at * last as f64;
     let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     low + (high - low) * place.fract()
+}
+
+/// The median of independent values with its 95 % interval; of five or fewer with their range.
+pub(crate) fn median_of(mut values: Vec<f64>) -> Estimate {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = interval(&values, values.len() as f64);
+    Estimate { value: quantile(&values, 0.5), low, high }
 }
 
 fn middle(values: &[f64]) -> f64 {

@@ -32,6 +32,14 @@ fn what_cannot_be_measured_is_refused_before_anything_is_built() {
         (&["--nodes", "2", "--kernels", "transpose"], "it needs 4 nodes"),
         (&["--nodes", "8", "--kernels", "transpose"], "a square number"),
         (&["--sizes", "2G"], "from 0 to 1G"),
+        (&["--nodes", "2", "--kernels", "contention", "--sizes", "8"], "it needs 4 nodes"),
+        (
+            &["--on", "sim:ipsc860", "--nodes", "4", "--kernels", "contention", "--sizes", "8"],
+            "shares a link",
+        ),
+        (&["--nodes", "4", "--kernels", "transpose", "--sizes", "100"], "8·(dim + 2)² bytes"),
+        (&["--on", "mpi", "--nodes", "4", "--kernels", "contention", "--sizes", "8"], "--topology tells it"),
+        (&["--nodes", "4", "--topology", "ring"], "topologies are"),
         (&["--on", "sim:ipsc860", "--nodes", "3"], "hypercube"),
         (&["--on", "smoke"], "is not a machine"),
     ] {
@@ -67,6 +75,41 @@ fn results(factor: f64) -> Results {
     Results::of(&Samples::parse(&text, "made up").unwrap())
 }
 
+/// Samples of a kernel that does what other benchmarks do, in the forms of those.
+fn of_library(folder: &Path, format: &str) -> String {
+    let mut text = String::from(
+        "strata-samples 1\nplatform mpi nodes=2 cores=2 cpu=\"x\" cache=\"\" os=linux arch=any\n\
+         model LibraryPingPong bytes\n",
+    );
+    for bytes in [8, 64, 100_000] {
+        text += &format!("LibraryPingPong 2e-6 {bytes} ; at={bytes} repeats=1\n& 2e-6@1 2e-6@2\n");
+    }
+    text += "model LibraryBroadcast bytes of\n";
+    for (of, seconds) in ["1e-6", "2e-6", "3e-6"].into_iter().enumerate() {
+        text += &format!("LibraryBroadcast {seconds} 8 {of} ; at=8,{of} repeats=1\n& {seconds}@1\n");
+    }
+    let results = Results::of(&Samples::parse(&text, "made up").unwrap());
+    fs::write(folder.join("comet.json"), results.to_json()).unwrap();
+    let (status, out, err) = comet(&["--read", folder.to_str().unwrap(), "--format", format]);
+    assert_eq!(status, Some(0), "{err}");
+    out
+}
+
+/// Readers of those benchmarks' files read them.
+#[test]
+fn what_is_printed_for_scripts_is_read_by_them() {
+    use strata_interchange::{Format, Selection, read};
+    let folder = tempfile::tempdir().unwrap();
+    for (format, right) in [("osu", Format::Osu), ("imb", Format::Imb)] {
+        let text = of_library(folder.path(), format);
+        let read = read(text.as_bytes(), "results.txt", None, &Selection::default());
+        let read = read.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        assert_eq!(read.format, right);
+        let rows: usize = read.samples.models.iter().map(|model| model.rows.len()).sum();
+        assert_eq!(rows, 4, "{text}");
+    }
+}
+
 #[test]
 fn results_print_in_the_forms_of_other_benchmarks() {
     let folder = tempfile::tempdir().unwrap();
@@ -85,16 +128,10 @@ fn results_print_in_the_forms_of_other_benchmarks() {
     // Rows have no notes here, and fit as they are; all else wraps.
     let is_row = |line: &&str| line.starts_with("   ") || line.starts_with("  t_");
     assert!(table.lines().filter(is_row).all(|line| line.chars().count() <= 80), "{table}");
-    let osu = show("osu");
-    let rows: Vec<Vec<&str>> = osu.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert!(osu.contains("# OSU MPI Latency Test") && rows.contains(&vec!["1024", "2.03"]), "{osu}");
-    let imb = show("imb");
-    let rows: Vec<Vec<&str>> = imb.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert!(
-        imb.contains("# Benchmarking PingPong")
-            && rows.iter().any(|row| row.first() == Some(&"1024") && row.len() == 4),
-        "{imb}"
-    );
+    for format in ["osu", "imb"] {
+        let text = show(format);
+        assert!(text.contains("--kernels library") && !text.contains("PingPong"), "{text}");
+    }
     assert_eq!(show("csv").lines().count(), 14);
     assert!(show("json-lines").lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
     assert!(serde_json::from_str::<serde_json::Value>(&show("json")).is_ok());

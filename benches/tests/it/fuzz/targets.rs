@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use strata_comet::{Results, compare, machine_file, report};
+use strata_comet::{Results, compare, formats, machine_file, report};
 use strata_develop::drawing::{Flight, Timeline, perfetto};
 use strata_develop::log::{Log, MAX_TEXT, Standing};
 use strata_develop::trace::Trace;
@@ -489,7 +489,7 @@ fn comet(input: &[u8]) -> bool {
         kernel.points.iter().for_each(|point| drop(report::notes(point)));
     }
     let _ = (report::table(&results), report::csv(&results), report::json_lines(&results));
-    let _ = (report::osu(&results), report::imb(&results), report::rules(&results));
+    let _ = (formats::osu(&results), formats::imb(&results), report::rules(&results));
     for before in [&Results::default(), &results] {
         let _ = compare::compare(before, &results).to_text();
     }

@@ -6,33 +6,28 @@ use std::rc::Rc;
 use strata_runtime::{Block, Node};
 
 use super::mail::Mail;
-use super::measure::{Instrument, TEST, time};
+use super::measure::{Instrument, TEST, simulated, time};
+use crate::suite::Crossing;
 
 /// The box for messages of the load.
 const LOAD: usize = 9;
 
-/// The one-way time of a message of `bytes` while other nodes keep sending messages of `load` bytes
-/// over the same links, in seconds (Ganapati 1993, §3.3.6). With a `load` of 0 no other messages
-/// are sent.
-///
-/// On eight nodes or more the echo is between nodes 1 and 3. The load goes from node 0 to node 7,
-/// in a hypercube through nodes 1 and 3; with `elsewhere` it goes from 4 to 6, on a disjoint path.
-/// On four to seven nodes it goes from node 0 to node 2.
+/// The one-way time of a message of `bytes` between node 0 and node `crossing.peer` while node
+/// `crossing.source` keeps sending messages of `load` bytes to `crossing.sink`, in seconds
+/// (Ganapati 1993, §3.3.6). With a `load` of 0 no other messages are sent. Whether the two paths
+/// share a link is the caller's choice of nodes.
 ///
 /// # Participation
-/// Collective, on at least four nodes; wrong data end the job.
-pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -> f64 {
+/// Collective. The job ends if data are wrong, or these are not four nodes.
+pub fn contention(node: &mut Node, bytes: usize, load: usize, crossing: Crossing) -> f64 {
     let (me, size) = (node.rank(), node.size());
-    if size < 4 {
-        node.fail(format!("contention: two nodes send and two make the echo, but there are {size}"));
+    let Crossing { peer, source, sink } = crossing;
+    let mut nodes = [TEST, peer, source, sink];
+    nodes.sort_unstable();
+    if nodes[3] >= size || nodes.windows(2).any(|pair| pair[0] == pair[1]) {
+        node.fail(format!("contention: {nodes:?} are not four of {size} nodes"));
     }
-    let (source, sink) = match (size, elsewhere) {
-        (8.., true) => (4, 6),
-        (8.., false) => (0, 7),
-        _ => (0, 2),
-    };
-    // The echo's nodes are not the ends of the load.
-    let (test, peer) = (1, 3);
+    let test = TEST;
     let mut mail = Mail::open(node, "contention", 2, bytes.max(1));
     let stop = Rc::new(Cell::new(false));
     let heard = Rc::clone(&stop);
@@ -56,7 +51,7 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
         // The load must be running before the timing starts.
         let each = echoes(node, 16);
         let count = if node.is_simulated() {
-            64
+            8 * simulated(node)
         } else {
             if each.is_nan() { 1000 } else { clock.count(2.0 * each).clamp(16, 1000) }
         };

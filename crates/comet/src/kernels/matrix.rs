@@ -4,14 +4,14 @@
 //! Every node has a block of `dim` by `dim` numbers with a guard of one element around it.
 //! Directions are those of a halo exchange: a node's north guard holds the southernmost row of the
 //! node above. The thesis's text and its Fig 4.3 contradict each other and its Fig 3.10, and its
-//! Fig 4.4 sends rows to the wrong nodes of a mesh of more than four (see the digest in the crate's
-//! README).
+//! Fig 4.4 sends rows to the wrong nodes of a mesh of more than four.
 
 use strata_runtime::{Block, Node, Work};
 
+use crate::mesh::{Mesh, Place};
+
 use super::mail::wrong_data;
 use super::measure::time;
-use super::mesh::{Mesh, Place};
 use super::trial::spoils;
 
 /// Directions from which data arrive in one operation.
@@ -319,24 +319,29 @@ pub fn guard(node: &mut Node, dim: usize) -> f64 {
     )
 }
 
-/// The seconds of a shift north of blocks of `dim` by `dim` with their guards.
+/// The seconds of a shift of blocks of `dim` by `dim` with their guards.
 ///
 /// # Participation
 /// As [`guard`].
-pub fn shift(node: &mut Node, dim: usize) -> f64 {
+pub fn shift(node: &mut Node, dim: usize, direction: Direction) -> f64 {
     timed(
         node,
         "shift",
         dim,
-        |blocks, node| blocks.shift(node, Direction::North),
+        |blocks, node| blocks.shift(node, direction),
         |blocks| {
             let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            // After this many shifts, this node holds the block of this row of nodes.
-            let row = (place.row + blocks.operations) % mesh.rows;
+            // After this many shifts, this node holds the block of this row or column of nodes.
+            let (row, column) = match direction {
+                Direction::North => ((place.row + blocks.operations) % mesh.rows, place.column),
+                Direction::East => {
+                    let back = blocks.operations % mesh.columns;
+                    (place.row, (place.column + mesh.columns - back) % mesh.columns)
+                }
+            };
             (0..dim).all(|r| {
-                (0..dim).all(|c| {
-                    blocks.get(r + 1, c + 1) == value(mesh, dim, row * dim + r, place.column * dim + c)
-                })
+                (0..dim)
+                    .all(|c| blocks.get(r + 1, c + 1) == value(mesh, dim, row * dim + r, column * dim + c))
             })
         },
     )

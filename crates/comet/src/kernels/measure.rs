@@ -48,6 +48,11 @@ const LEAD: usize = 2;
 /// packets that alternate between two networks leave them in the original state.
 const SIMULATED: usize = 8;
 
+/// The operations of one timing on a simulated machine.
+pub(super) fn simulated(node: &mut Node) -> usize {
+    node.local::<Trial>().operations.unwrap_or(SIMULATED)
+}
+
 /// The test node of kernels that need no other one.
 pub(super) const TEST: usize = 0;
 
@@ -174,7 +179,8 @@ pub(super) fn time_with<N: DerefMut<Target = Node>>(
     };
     if node.is_simulated() {
         run(node, 2);
-        return on_test_node(node, &clock, run, SIMULATED);
+        let count = simulated(node);
+        return on_test_node(node, &clock, run, count);
     }
     // The first estimate includes first-time costs; the second one is better.
     let mut count = WARM;
@@ -230,7 +236,7 @@ pub(super) fn mean_of(
     mut operation: impl FnMut(&mut Node, &Instrument, usize) -> f64,
 ) -> f64 {
     let clock = Instrument::new(node);
-    let count = if node.is_simulated() { SIMULATED } else { count };
+    let count = if node.is_simulated() { simulated(node) } else { count };
     node.barrier();
     (0..WARM).for_each(|number| _ = operation(node, &clock, number));
     node.barrier();

@@ -3,16 +3,15 @@
 use strata_runtime::Node;
 
 use super::mail::Mail;
-use super::measure::{Instrument, TEST, mean_of, pass, time};
-use super::mesh::hop_node;
+use super::measure::{Instrument, TEST, mean_of, pass, simulated, time};
 
-/// The one-way time of a message of `bytes` between two nodes `hops` links of a hypercube apart, in
-/// seconds: half of a round trip (Ganapati 1993, §3.3.1). On one node, a message to itself.
+/// The one-way time of a message of `bytes` between node 0 and node `peer`, in seconds: half of a
+/// round trip (Ganapati 1993, §3.3.1). On one node, a message to itself.
 ///
 /// # Participation
-/// Collective. The job ends if data are wrong, or no node is at this distance.
-pub fn echo(node: &mut Node, bytes: usize, hops: usize) -> f64 {
-    let (me, peer) = (node.rank(), partner(node, "echo", hops));
+/// Collective. The job ends if data are wrong, or there is no such node.
+pub fn echo(node: &mut Node, bytes: usize, peer: usize) -> f64 {
+    let (me, peer) = (node.rank(), partner(node, "echo", peer));
     let mut mail = Mail::open(node, "echo", 1, bytes);
     let seconds = time(node, |node, _| {
         if me == TEST {
@@ -180,7 +179,7 @@ pub fn gap(node: &mut Node, bytes: usize) -> f64 {
         }
         clock.since(node, start)
     };
-    let mut messages = 64;
+    let mut messages = 8 * simulated(node);
     if !node.is_simulated() {
         stream(node, messages);
         let each = stream(node, messages) / messages as f64;
@@ -209,11 +208,13 @@ pub fn poll(node: &mut Node) -> f64 {
     seconds
 }
 
-/// The node `hops` links away from the test node; the test node itself if there is no other.
-fn partner(node: &mut Node, kernel: &str, hops: usize) -> usize {
-    let peer = if node.size() == 1 { TEST } else { hop_node(TEST, hops) };
-    if peer >= node.size() {
-        node.fail(format!("{kernel}: no node is {hops} hops from node {TEST} on {} nodes", node.size()));
+/// The test node's partner; the test node itself if there is no other.
+fn partner(node: &mut Node, kernel: &str, peer: usize) -> usize {
+    if node.size() == 1 {
+        return TEST;
+    }
+    if peer == TEST || peer >= node.size() {
+        node.fail(format!("{kernel}: node {peer} is no partner of node {TEST} on {} nodes", node.size()));
     }
     peer
 }

@@ -70,7 +70,7 @@ mod library {
     const PEER: usize = 1;
 
     /// The MPI world, if nodes are its processes.
-    fn world(node: &Node) -> Option<SimpleCommunicator> {
+    pub(in super::super) fn world(node: &Node) -> Option<SimpleCommunicator> {
         is_mpi(node).then(SimpleCommunicator::world)
     }
 

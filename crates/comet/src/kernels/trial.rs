@@ -1,4 +1,4 @@
-//! Faults that tests inject: wrong data, a coarse clock, and little memory.
+//! What tests change: wrong data, a coarse clock, little memory, and more operations.
 
 use strata_runtime::Node;
 
@@ -11,6 +11,8 @@ pub(super) struct Trial {
     pub(super) tick: f64,
     /// Bytes of free memory, in place of the system's figure.
     pub(super) free: Option<u64>,
+    /// The operations of one timing on a simulated machine.
+    pub(super) operations: Option<usize>,
 }
 
 /// True if the data of this kernel are to be corrupted, to test the check.

@@ -1,8 +1,8 @@
-//! The iPSC/860 of Ganapati's thesis (§5.1), found again on the simulated machine: S1 to S6 of its
-//! digest.
+//! The iPSC/860 of Ganapati's thesis (§5.1), found again on the simulated machine.
 
 use strata_comet as comet;
 use strata_comet::curve::{Curve, Measured};
+use strata_comet::suite::Crossing;
 use strata_runtime::prelude::*;
 use strata_sim::platform::SimulatedMachine;
 
@@ -44,8 +44,8 @@ fn start_up_time_per_byte_and_the_break() {
 #[test]
 fn hops() {
     for (bytes, right) in [(50, 10e-6), (150, 25e-6), (400, 25e-6), (4000, 25e-6)] {
-        let time = |hops| ipsc(16, move |node| comet::echo(node, bytes, hops));
-        let each = (time(4) - time(1)) / 3.0;
+        let time = |peer| ipsc(16, move |node| comet::echo(node, bytes, peer));
+        let each = (time(15) - time(1)) / 3.0;
         assert!(within(each, right, 0.01), "{bytes} bytes: {each}");
     }
 }
@@ -73,7 +73,7 @@ fn broadcast_sum_and_barrier_are_linear_in_the_logarithm_of_nodes() {
     }
 }
 
-/// S3: both directions of a link at once.
+/// Both directions of a link at once.
 #[test]
 fn an_exchange_is_faster_than_an_echo() {
     for bytes in [1, 64, 100, 500, 5000] {
@@ -83,18 +83,21 @@ fn an_exchange_is_faster_than_an_echo() {
     }
 }
 
-/// S4: a load on the way slows an echo, more messages' bytes more; one off the way does not.
+/// A load on the way slows an echo, more messages' bytes more; one off the way does not.
 #[test]
 fn contention_grows_with_the_load_on_the_way() {
-    let with = |load, elsewhere| ipsc(8, move |node| comet::contention(node, 64, load, elsewhere));
-    let (none, half, full) = (with(0, false), with(486, false), with(5000, false));
+    // The way from 1 to 6 leads over node 0 and its link to 2.
+    let on_the_way = Crossing { peer: 2, source: 1, sink: 6 };
+    let elsewhere = Crossing { peer: 2, source: 4, sink: 5 };
+    let with = |load, nodes| ipsc(8, move |node| comet::contention(node, 64, load, nodes));
+    let (none, half, full) = (with(0, on_the_way), with(486, on_the_way), with(5000, on_the_way));
     println!("{none} {half} {full}");
     assert!(none < half && half < full, "{none} {half} {full}");
-    let away = with(5000, true);
+    let away = with(5000, elsewhere);
     assert!(within(away, none, 0.01), "{away} {none}");
 }
 
-/// S5: what is sent by DMA while the processor computes; with nothing to send nothing is gained.
+/// What is sent by DMA while the processor computes; with nothing to send nothing is gained.
 #[test]
 fn overlap_hides_the_shorter_of_the_two() {
     let time = |bytes, length, order| ipsc(2, move |node| comet::overlap(node, bytes, length, order));
@@ -135,7 +138,7 @@ fn exponent(times: &[(f64, f64)]) -> f64 {
     all.min_by(|a, b| squares(*a).total_cmp(&squares(*b))).unwrap()
 }
 
-/// S6: guards and rows grow with the side of a block, whole blocks with its square.
+/// Guards and rows grow with the side of a block, whole blocks with its square.
 #[test]
 fn matrix_operations_grow_as_their_data() {
     type Kernel = fn(&mut Node, usize) -> f64;
@@ -143,7 +146,7 @@ fn matrix_operations_grow_as_their_data() {
         ("guard", comet::guard, 1.0),
         ("row", comet::row_broadcast, 1.0),
         ("column", comet::column_broadcast, 1.0),
-        ("shift", comet::shift, 2.0),
+        ("shift", |node, dim| comet::shift(node, dim, comet::Direction::North), 2.0),
         ("transpose", comet::transpose, 2.0),
     ];
     for (name, kernel, right) in kernels {

@@ -86,7 +86,7 @@ fn laws(node: &mut Node, dim: usize, seed: u64) -> Result<(), Error> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// R3 of the digest of Ganapati's thesis, on random matrices.
+    /// On random matrices.
     #[test]
     fn matrix_operations_keep_their_laws(nodes in 1usize..=9, dim in 1usize..=6, seed in any::<u64>()) {
         Machine::threads(nodes).unwrap().run(|node| laws(node, dim, seed)).unwrap();

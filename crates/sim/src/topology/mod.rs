@@ -179,6 +179,27 @@ impl Graph {
         }
     }
 
+    /// The links that every packet from one node to another passes, by their numbers: those of which
+    /// no equivalent link can be chosen instead.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn certain_links(&self, from: usize, to: usize) -> Vec<usize> {
+        assert!(from.max(to) < self.nodes(), "nodes {from} and {to} of {}", self.nodes);
+        let mut hop = self.first(from as u32, to as u32);
+        let mut links = Vec::new();
+        loop {
+            if hop.ways == 1 {
+                links.push(hop.link as usize);
+            }
+            match self.wires[hop.link as usize].to {
+                End::Switch(at) => hop = self.next(at, to as u32),
+                End::Node(_) | End::Nodes => return links,
+            }
+        }
+    }
+
     /// The most hops between two nodes. Visits all pairs.
     #[must_use]
     pub fn diameter(&self) -> usize {

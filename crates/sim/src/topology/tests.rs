@@ -235,3 +235,20 @@ fn machines_that_cannot_be() {
     );
     assert!(error(Topology::Crossbar, usize::MAX).contains("1 to 1048576"));
 }
+
+#[test]
+fn links_of_equivalent_ones_are_not_certain() {
+    let cube = graph(Topology::Hypercube, 8).unwrap();
+    let names = |graph: &Graph, from, to| -> Vec<String> {
+        graph.certain_links(from, to).into_iter().map(|link| graph.name(link)).collect()
+    };
+    // The lowest differing bit is corrected first.
+    let way = names(&cube, 1, 6);
+    assert_eq!(way.len(), 2 + cube.hops(1, 6), "{way:?}");
+    assert!(names(&cube, 0, 2).iter().any(|link| way.contains(link)), "{way:?}");
+    let bus = graph(Topology::Bus, 4).unwrap();
+    assert_eq!(bus.certain_links(0, 3), bus.certain_links(1, 2));
+    let tree = graph(fat_tree(2, &[2]), 8).unwrap();
+    let all = tree.hops(0, 7);
+    assert!(tree.certain_links(0, 7).len() < all, "links up can be chosen: {:?}", names(&tree, 0, 7));
+}

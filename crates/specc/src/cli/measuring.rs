@@ -31,6 +31,8 @@ pub struct Campaign<'a> {
     emitted: Emitted,
     program: Program,
     options: drive::RunOptions,
+    /// The only models to measure, without points for verification; `None` for those of the spec.
+    only: Option<BTreeSet<String>>,
 }
 
 /// The default number of nodes of a spec: one, unless its work or its choices depend on the nodes.
@@ -81,7 +83,13 @@ impl<'a> Campaign<'a> {
         let emitted =
             emit::emit(spec, target.program.as_deref().unwrap_or(output), &target.features.features)?;
         let program = drive::build(&emitted, &options.on)?;
-        Ok(Self { spec, seed: target.seed, emitted, program, options })
+        Ok(Self { spec, seed: target.seed, emitted, program, options, only: None })
+    }
+
+    /// The profiling program.
+    #[must_use]
+    pub fn executable(&self) -> &Path {
+        &self.program.executable
     }
 
     /// The site of the runs.
@@ -92,6 +100,12 @@ impl<'a> Campaign<'a> {
     /// Sets the precision at which the timing of a point ends, and the most timings.
     pub fn until(&mut self, precision: f64, most: usize) {
         (self.options.precision, self.options.most) = (Some(precision), Some(most));
+    }
+
+    /// Measures nothing but these models at given points: no others of the spec, and no points for
+    /// verification.
+    pub fn only(&mut self, models: impl IntoIterator<Item = String>) {
+        self.only = Some(models.into_iter().collect());
     }
 
     /// Sets a label for the runs that follow, such as `launch 2 of 6`.
@@ -115,7 +129,13 @@ impl<'a> Campaign<'a> {
 
     /// Plans and measures.
     fn run(&self, given: &Points, options: &drive::RunOptions) -> Result<PathBuf, Failure> {
-        let plan = plan(self.spec, &self.emitted, [self.site()], self.seed, given)?;
+        let mut plan = plan(self.spec, &self.emitted, [self.site()], self.seed, given)?;
+        if let Some(only) = &self.only {
+            for run in &mut plan.runs {
+                run.models.retain(|model| only.contains(&model.name));
+                run.models.iter_mut().for_each(|model| model.points.retain(|point| !point.verify));
+            }
+        }
         write(&options.plan, &plan.to_text())?;
         let others = Watch::start();
         let path = drive::profile(&self.program, &self.emitted, options)?;
@@ -431,7 +451,8 @@ pub fn join(points: &mut Points, others: &Points) {
 }
 
 /// The points of the samples, without those for verification.
-pub(super) fn measured(samples: &Samples) -> Points {
+#[must_use]
+pub fn measured(samples: &Samples) -> Points {
     let mut points = Points::default();
     for model in &samples.models {
         for row in model.rows.iter().filter(|row| !row.verify) {

@@ -171,6 +171,33 @@ pub fn mpi_launcher() -> String {
     format!("{place}, {version}")
 }
 
+/// Where a job of MPI has its processes, by rank: the host, and the processors to which the process
+/// is bound. Empty if that cannot be found out.
+#[must_use]
+pub fn mpi_places(nodes: usize) -> Vec<String> {
+    let mut command = Command::new(launcher());
+    let settings = OPEN_MPI.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    command.envs(settings.copied()).arg("-n").arg(nodes.to_string()).args(["sh", "-c", PLACE]);
+    let Ok(output) = command.stdin(std::process::Stdio::null()).output() else { return Vec::new() };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut places: Vec<(usize, String)> = said
+        .lines()
+        .filter_map(|line| {
+            let (rank, place) = line.split_once(' ')?;
+            Some((rank.parse().ok()?, place.split_whitespace().collect::<Vec<_>>().join(" ")))
+        })
+        .collect();
+    places.sort();
+    if !output.status.success() || places.len() != nodes {
+        return Vec::new();
+    }
+    places.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Prints the rank of a process of Open MPI, of MPICH and its kin, or of Slurm, and its place.
+const PLACE: &str = "echo \"${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}} $(hostname) CPUs \
+                     $(sed -n 's/^Cpus_allowed_list://p' /proc/self/status)\"";
+
 fn start_error(command: &Command, error: &std::io::Error) -> DriveError {
     let program = command.get_program().to_string_lossy().into_owned();
     let help = if Path::new(&program) == Path::new(&launcher()) {

@@ -17,7 +17,7 @@ use specc::cli::values::{duration, node_count, percentage};
 ///
 /// Results go to standard output, progress to standard error. Exit status: 0 done; 1 results are at
 /// fault; 2 wrong usage; 3 the machine failed (disk, cargo, mpirun); 130 interrupted.
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 #[command(name = "comet", version, help_expected = true, max_term_width = 80, after_help = EXAMPLES)]
 pub(crate) struct Comet {
     /// On what: `threads`, `mpi` (started by `mpirun`, or by what `STRATA_MPIRUN` names), or a
@@ -25,19 +25,27 @@ pub(crate) struct Comet {
     /// `sim:FILE,computing=measured`.
     #[arg(long, default_value = "threads")]
     pub(crate) on: String,
-    /// The number of nodes; the number of cores where it is left out.
-    #[arg(long, value_parser = node_count())]
-    pub(crate) nodes: Option<u32>,
+    /// The number of nodes; the number of cores where it is left out. Of several, as in `2,4,8,16,32`,
+    /// each has an equal part of the budget and a folder of its own, and `nodes.txt` has the times of
+    /// collectives over them.
+    #[arg(long, value_delimiter = ',', value_name = "NUMBER", value_parser = node_count())]
+    pub(crate) nodes: Vec<u32>,
     /// The folder to write to; made where it is missing.
     #[arg(short, long = "output", value_name = "DIR", required_unless_present = "read")]
     pub(crate) output: Option<PathBuf>,
-    /// The kernels to measure, `echo,barrier`; `all` for all of them, the usual ones where it is
-    /// left out.
+    /// The kernels to measure, `echo,barrier`; `all` for every one, the usual ones where it is left
+    /// out.
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(crate) kernels: Vec<String>,
-    /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G; from 1 to 256K where it is left out.
+    /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G: these and no others, also as lengths of
+    /// vectors, sides of matrices and loads. From 1 to 256K where it is left out.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = size)]
     pub(crate) sizes: Vec<i64>,
+    /// The topology of the machine, which tells distances and shared links: `bus`, `crossbar`,
+    /// `hypercube`, `mesh:4x4`, `torus:4x4x2`, or that of a platform. Simulated machines have
+    /// theirs.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) topology: Option<String>,
     /// How long to measure at most, for example `60s`. Building comes on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Duration,
@@ -51,7 +59,7 @@ pub(crate) struct Comet {
     #[arg(long)]
     pub(crate) resume: bool,
     /// Measure nothing: show the results in this folder.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "kernels", "sizes"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "kernels", "sizes", "topology"])]
     pub(crate) read: Option<PathBuf>,
     /// Also compare with the results in this folder: which medians have changed significantly.
     #[arg(long, value_name = "DIR")]
@@ -64,7 +72,8 @@ pub(crate) struct Comet {
 
 const EXAMPLES: &str = "Examples:
   comet --on threads --nodes 2 -o comet-here
-  comet --on mpi --nodes 2 --kernels echo,allreduce -o comet-mpi
+  comet --on sim:ipsc860 --nodes 2,4,8,16,32 --kernels barrier,reduce -o nodes
+  comet --on mpi --nodes 2 --kernels library -o comet-mpi
   comet --read comet-mpi --format osu
   comet --read NEW --compare OLD";
 

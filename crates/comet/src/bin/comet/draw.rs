@@ -1,4 +1,4 @@
-//! Curves as SVG: medians with their intervals, and the fitted pieces, over sizes.
+//! Curves as SVG: medians with their intervals, and the pieces if some are fitted, over sizes.
 
 use plotters::prelude::*;
 use strata_comet::KernelResult;
@@ -10,7 +10,6 @@ const SIZE: (u32, u32) = (720, 480);
 
 /// A drawing of a kernel's curve on logarithmic axes; `None` where there is none.
 pub(crate) fn curve(kernel: &KernelResult) -> Option<String> {
-    let curve = kernel.curve.as_ref()?;
     let points: Vec<_> = kernel.line().filter(|p| p.size() > 0.0 && p.belief.median > 0.0).collect();
     let (first, last) = (points.first()?.size(), points.last()?.size());
     let least = points.iter().map(|p| p.belief.low.max(p.belief.median / 2.0)).fold(f64::INFINITY, f64::min);
@@ -37,7 +36,7 @@ pub(crate) fn curve(kernel: &KernelResult) -> Option<String> {
             .y_label_formatter(&|y| format!("{y}"))
             .draw()
             .ok()?;
-        for piece in &curve.pieces {
+        for piece in kernel.curve.iter().flat_map(|curve| &curve.pieces) {
             let steps = 32;
             let at = |k: usize| piece.from * (piece.to / piece.from).powf(k as f64 / f64::from(steps));
             let seconds = |x: f64| piece.start.value + x * piece.per_byte.value;

@@ -5,7 +5,9 @@
 mod args;
 mod draw;
 mod measure;
+mod setup;
 mod source;
+mod topology;
 
 use std::process::ExitCode;
 

@@ -1,22 +1,25 @@
 //! The benchmark, from its specs to the machine's parameters.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use specc::cli::folder::Lock;
 use specc::cli::machine::{Watch, cores};
-use specc::cli::measuring::{self, Campaign, join, write};
+use specc::cli::measuring::{Campaign, join, measured, write};
 use specc::cli::{Features, Target, write_models};
 use specc::drive::{Interrupt, On};
 use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
-use strata_comet::suite::{self, Kernel};
-use strata_comet::{Results, ResultsError, compare, machine_file, report};
+use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
+use strata_comet::{Results, ResultsError, compare, formats, machine_file, over_nodes, report};
 use strata_model::{Points, Samples, count};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use crate::args::{Comet, CometForm};
+use crate::setup::setup;
+use crate::topology::ground;
 use crate::{draw, source};
 
 /// The most timings of a point: enough for its 5 and 95 % quantiles.
@@ -33,17 +36,16 @@ const EACH: usize = 5;
 /// Rounds in which the place of a break is looked for; each halves the gap between two sizes.
 const ROUNDS: usize = 8;
 
-/// A break is known well enough where the sizes beside it are this close, as a share.
-const CLOSE: f64 = 0.01;
-
-/// The most breaks that are looked for.
-const BREAKS: usize = 4;
-
 /// The share of the budget that each such round may take.
 const ROUND: f64 = 0.05;
 
 /// The share of the budget that is kept for these rounds, and for what is uncertain after them.
 const KEPT: f64 = 0.2;
+
+/// The share of the budget for the echo alone, from whose curve other points follow: on a simulated
+/// machine, where they are not measured again, and on a real one.
+const FIRST: f64 = 0.3;
+const PRELIMINARY: f64 = 0.03;
 
 /// The least time in which more timings of all points tell something, s.
 const WORTH: f64 = 1.0;
@@ -62,7 +64,14 @@ const NARROWEST: f64 = 0.1;
 pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
     let results = match (&given.read, &given.output) {
         (Some(folder), _) => read(folder)?,
-        (None, Some(output)) => measure(given, output)?,
+        (None, Some(output)) => {
+            let numbers: BTreeSet<u32> = given.nodes.iter().copied().collect();
+            if numbers.len() > 1 {
+                return over_nodes(given, &numbers, output);
+            }
+            let nodes = numbers.first().map_or_else(cores, |nodes| *nodes as usize);
+            measure(given, &chosen(given)?, nodes, output, None)?
+        }
         (None, None) => return Err(Failure::Usage("name a folder, -o DIR".into())),
     };
     let fits = |text: &str| wrapped(text.trim_end(), width(), "  ");
@@ -72,6 +81,28 @@ pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
         print(format_args!("\n{}", fits(&compare::compare(&read(folder)?, &results).to_text())))?;
     }
     Ok(())
+}
+
+/// Measures on several numbers of nodes.
+fn over_nodes(given: &Comet, numbers: &BTreeSet<u32>, output: &Path) -> Result<(), Failure> {
+    if given.compare.is_some() {
+        let why = "--compare: measure one number of nodes, or compare their folders by --read";
+        return Err(Failure::Usage(why.into()));
+    }
+    let kernels = chosen(given)?;
+    let mut runs = Vec::new();
+    for nodes in numbers {
+        let one = Comet { budget: given.budget / numbers.len() as u32, ..given.clone() };
+        tell!("{}:", count(*nodes as usize, "node", "nodes"));
+        let folder = output.join(format!("nodes-{nodes}"));
+        runs.push(measure(&one, &kernels, *nodes as usize, &folder, Some(output))?);
+    }
+    let all = over_nodes::table(&over_nodes::over_nodes(&runs));
+    write(&output.join("nodes.txt"), &all)?;
+    match given.format {
+        CometForm::Table => print(all.trim_end()),
+        format => runs.iter().try_for_each(|results| print(shown(results, format).trim_end())),
+    }
 }
 
 fn read(folder: &Path) -> Result<Results, Failure> {
@@ -84,16 +115,16 @@ fn read(folder: &Path) -> Result<Results, Failure> {
 fn shown(results: &Results, format: CometForm) -> String {
     match format {
         CometForm::Table => report::table(results),
-        CometForm::Osu => report::osu(results),
-        CometForm::Imb => report::imb(results),
+        CometForm::Osu => formats::osu(results),
+        CometForm::Imb => formats::imb(results),
         CometForm::Csv => report::csv(results),
         CometForm::Json => results.to_json(),
         CometForm::JsonLines => report::json_lines(results),
     }
 }
 
-/// The kernels that were asked for and suit the nodes; says which do not.
-fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, Failure> {
+/// The kernels that were asked for.
+fn chosen(given: &Comet) -> Result<Vec<&'static Kernel>, Failure> {
     let names: Vec<&str> = suite::KERNELS.iter().map(|kernel| kernel.name).collect();
     for name in &given.kernels {
         if name != "all" && !names.contains(&name.as_str()) {
@@ -104,43 +135,191 @@ fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, 
             )));
         }
     }
-    // `all` is the name of a kernel, too: alone it means every one.
-    let every = given.kernels == ["all"];
+    let is_named = |wanted: &str| given.kernels.iter().any(|name| name == wanted);
+    let every = is_named("all");
     let large = given.sizes.iter().any(|size| *size > 1 << 20);
     let wanted = |kernel: &&Kernel| {
-        let named = given.kernels.iter().any(|name| name == kernel.name);
         let usual = given.kernels.is_empty() && kernel.usual || every && kernel.name != "echo_large";
-        let echo = given.kernels.is_empty() || every || given.kernels.iter().any(|name| name == "echo");
-        named || usual || kernel.name == "echo_large" && large && echo
+        let echo = given.kernels.is_empty() || every || is_named("echo");
+        // Its loads are sizes that the echo's curve tells.
+        let told = kernel.name == "echo" && given.sizes.is_empty() && is_named("contention");
+        is_named(kernel.name) || usual || told || kernel.name == "echo_large" && large && echo
     };
-    let mut kernels = Vec::new();
-    for kernel in suite::KERNELS.iter().filter(wanted) {
-        match kernel.refuses(nodes, *on == On::Mpi) {
-            Some(why) => tell!("{} is left out: {why}", kernel.name),
-            None => kernels.push(kernel),
+    Ok(suite::KERNELS.iter().filter(wanted).collect())
+}
+
+/// Reports what is left out, one line a reason.
+fn tell_left_out(left_out: &[LeftOut]) {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in left_out {
+        let why = match &*one.what {
+            "" => one.why.clone(),
+            "hops" => format!("no cost of a hop: {}", one.why),
+            sizes => format!("not at {sizes} bytes: {}", one.why),
+        };
+        match told.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, models)) => models.push(&one.model),
+            None => told.push((why, vec![&one.model])),
         }
     }
-    if kernels.is_empty() {
+    told.iter().for_each(|(why, models)| tell!("left out: {}: {why}", models.join(", ")));
+}
+
+/// A run of the benchmark.
+struct Run<'a> {
+    given: &'a Comet,
+    campaign: Campaign<'a>,
+    ground: Ground,
+    plan: Plan,
+    interrupt: Interrupt,
+    /// Interruptions before this run.
+    before: usize,
+    start: Instant,
+    /// Points of earlier runs in the same folder.
+    earlier: Points,
+    /// Whether samples are there from which to go on.
+    begun: bool,
+}
+
+impl Run<'_> {
+    fn interrupted(&self) -> bool {
+        self.interrupt.count() > self.before
+    }
+
+    /// Seconds of the budget that are left.
+    fn left(&self) -> f64 {
+        self.given.budget.as_secs_f64() - self.start.elapsed().as_secs_f64()
+    }
+
+    /// Measures these points and the earlier ones for at most `seconds`.
+    fn points(&mut self, points: &Points, seconds: f64) -> Result<Taken, Failure> {
+        let mut all = points.clone();
+        join(&mut all, &self.earlier);
+        let path = self.campaign.points(&all, self.begun, (1e3 * seconds.max(1e-3)).round() / 1e3)?;
+        self.begun = true;
+        Taken::read(&path)
+    }
+
+    /// Measures points by their cost, so that a short budget gives whole curves of short messages.
+    /// What is expected to take longer than is left of `budget` is not begun.
+    fn by_cost(&mut self, points: &Points, budget: f64) -> Result<Taken, Failure> {
+        let end = self.left() - budget;
+        let stages = suite::stages(points, self.ground.nodes);
+        let (mut chosen, mut taken, mut rate) = (Points::default(), None, 0.0f64);
+        for (number, stage) in stages.iter().enumerate() {
+            let seconds = self.left() - end;
+            let mut sum = 0.0;
+            let fits = |one: &&Costly| {
+                sum += one.cost;
+                one.first || sum * rate <= seconds
+            };
+            let stage: Vec<&Costly> = stage.iter().filter(fits).collect();
+            if taken.is_some() && (seconds <= 0.0 || stage.is_empty() || self.interrupted()) {
+                break;
+            }
+            stage.iter().for_each(|one| _ = chosen.add(&one.model, &one.at));
+            self.campaign.part(format!("stage {} of {}", number + 1, stages.len()));
+            let begun = self.left();
+            taken = Some(self.points(&chosen, seconds)?);
+            let cost: f64 = stage.iter().map(|one| one.cost).sum();
+            rate = (begun - self.left()) / cost.max(1.0);
+        }
+        taken.ok_or_else(|| Failure::Machine("nothing was measured".into()))
+    }
+
+    /// Measures the curve of the echo, from which other points follow.
+    fn echo(&mut self, simulated: bool) -> Result<Taken, Failure> {
+        let mut echo = suite::cheapest(&self.plan.points, self.ground.nodes);
+        let nearest = self.plan.points.of("Echo").unwrap_or_default().iter();
+        nearest.filter(|at| at[1] == self.ground.peers[0].hops).for_each(|at| _ = echo.add("Echo", at));
+        let budget = self.given.budget.as_secs_f64();
+        let mut taken = if simulated {
+            self.by_cost(&echo, FIRST * budget)?
+        } else {
+            self.points(&echo, PRELIMINARY * budget)?
+        };
+        if simulated {
+            taken = self.refine(taken, true)?;
+        }
+        join(&mut self.earlier, &measured(&taken.samples));
+        Ok(taken)
+    }
+
+    /// Measures what the results so far call for, beside all that was measured.
+    fn refine(&mut self, mut taken: Taken, simulated: bool) -> Result<Taken, Failure> {
+        let mut known = self.plan.points.clone();
+        if simulated {
+            // Only what is known to be cheap is measured with what is added.
+            known = measured(&taken.samples);
+        }
+        for _ in 0..ROUNDS {
+            let more = more_points(&taken.results, &known, !self.given.sizes.is_empty());
+            let left = self.left();
+            if more.is_empty() || left <= 0.0 || self.interrupted() {
+                break;
+            }
+            join(&mut known, &more);
+            join(&mut self.plan.points, &more);
+            self.campaign.part("looking for breaks".to_owned());
+            let round = ROUND * self.given.budget.as_secs_f64();
+            taken = self.points(&known, if simulated { left } else { left.min(round) })?;
+        }
+        Ok(taken)
+    }
+}
+
+/// The loads of contention: the sizes at which the echo reaches 50 and 90 % of its largest bandwidth
+/// (Ganapati 1993, §3.3.6).
+fn loads(results: &Results) -> Vec<i64> {
+    let echo = results.kernel("Echo");
+    let sizes = [echo.and_then(|echo| echo.n50), echo.and_then(|echo| echo.n90)];
+    sizes.into_iter().flatten().map(|size| size.round() as i64).collect()
+}
+
+/// What was measured so far.
+struct Taken {
+    samples: Samples,
+    bytes: Vec<u8>,
+    results: Results,
+}
+
+impl Taken {
+    fn read(path: &PathBuf) -> Result<Self, Failure> {
+        let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
+        let samples =
+            Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+        let results = Results::of(&samples);
+        Ok(Self { samples, bytes, results })
+    }
+}
+
+/// Measures on one number of nodes. With `program` the profiling program of all kernels lies in that
+/// folder, which several numbers of nodes share.
+fn measure(
+    given: &Comet,
+    kernels: &[&'static Kernel],
+    nodes: usize,
+    output: &Path,
+    program: Option<&Path>,
+) -> Result<Results, Failure> {
+    let on: On = given.on.parse().map_err(Failure::Usage)?;
+    let ground = ground(&on, nodes, given.topology.as_deref()).map_err(Failure::Usage)?;
+    let sizes = (!given.sizes.is_empty()).then_some(&given.sizes[..]);
+    let plan = suite::plan(kernels, &ground, sizes, &[]);
+    tell_left_out(&plan.left_out);
+    if plan.models.is_empty() {
         return Err(Failure::Usage(format!(
             "no kernel is left on {}{}",
             count(nodes, "node", "nodes"),
             if nodes < 2 { "; communication takes at least two nodes, as in --nodes 2" } else { "" }
         )));
     }
-    Ok(kernels)
-}
-
-fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
-    let nodes = given.nodes.map_or_else(cores, |nodes| nodes as usize);
-    let on: On = given.on.parse().map_err(Failure::Usage)?;
-    let kernels = chosen(given, nodes, &on)?;
-    let sizes = if given.sizes.is_empty() { suite::usual_sizes() } else { given.sizes.clone() };
-    let mut points = suite::points(&kernels, &sizes, nodes);
-    if points.is_empty() && kernels.iter().all(|k| k.models.iter().any(|m| m.size != suite::Size::None)) {
-        return Err(Failure::Usage("--sizes: these kernels have none of these sizes".into()));
-    }
+    let is_left = |kernel: &&&Kernel| {
+        program.is_some() || kernel.models.iter().any(|model| plan.models.contains(&model.model))
+    };
+    let kernels: Vec<&Kernel> = kernels.iter().filter(is_left).copied().collect();
     let _lock = Lock::take(output)?;
-    let spec = load_paths(&source::files(&kernels, output)?)?;
+    let spec = load_paths(&source::files(&kernels, program.unwrap_or(output))?)?;
     let target = Target {
         on: given.on.clone(),
         nodes: vec![nodes as u32],
@@ -151,59 +330,51 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         features: Features::default(),
         precision: Some(given.precision),
         most: Some(MOST),
-        program: None,
+        program: program.map(Path::to_owned),
     };
     let watch = Watch::start();
-    let mut campaign = Campaign::new(&spec, &target, output)?;
-    if given.resume {
-        join(&mut points, &campaign.earlier());
-    }
-    let start = Instant::now();
-    let budget = given.budget.as_secs_f64();
-    let simulated = matches!(on, On::Sim { .. });
+    let campaign = Campaign::new(&spec, &target, output)?;
+    let earlier = if given.resume { campaign.earlier() } else { Points::default() };
     let interrupt = Interrupt::listen();
     let before = interrupt.count();
-    let mut path = if simulated {
-        campaign.points(&points, given.resume, budget)?
-    } else {
-        launch(&mut campaign, &points, given, &|| interrupt.count() > before)?
-    };
-    let (mut samples, mut bytes) = load(&path)?;
-    let mut results = Results::of(&samples);
-    for _ in 0..ROUNDS {
-        let left = budget - start.elapsed().as_secs_f64();
-        let more = narrower(&results, &points);
-        if more.is_empty() || (left <= 0.0 && !simulated) || interrupt.count() > before {
-            break;
-        }
-        join(&mut points, &more);
-        campaign.part("looking for breaks".to_owned());
-        path = campaign.points(&points, true, if simulated { budget } else { left.min(ROUND * budget) })?;
-        (samples, bytes) = load(&path)?;
-        results = Results::of(&samples);
+    let start = Instant::now();
+    let begun = given.resume;
+    let mut run = Run { given, campaign, ground, plan, interrupt, before, start, earlier, begun };
+    let simulated = matches!(on, On::Sim { .. });
+    run.campaign.only(run.plan.models.iter().map(|model| (*model).to_owned()));
+    if sizes.is_none() && run.plan.points.of("Echo").is_some() {
+        let echo = run.echo(simulated)?;
+        let all = suite::plan(&kernels, &run.ground, None, &loads(&echo.results));
+        join(&mut run.plan.points, &all.points);
     }
+    let points = run.plan.points.clone();
+    let mut taken = if simulated {
+        run.by_cost(&points, (1.0 - KEPT) * given.budget.as_secs_f64())?
+    } else {
+        launch(&mut run, &points)?
+    };
+    taken = run.refine(taken, simulated)?;
     let mut narrowed = 1.0;
     loop {
-        let left = budget - start.elapsed().as_secs_f64();
-        let uncertain = results.kernels.iter().flat_map(|kernel| &kernel.points);
+        let uncertain = taken.results.kernels.iter().flat_map(|kernel| &kernel.points);
         let uncertain = uncertain.filter(|point| !point.belief.is_known(given.precision)).count();
-        if simulated || uncertain == 0 || left < WORTH || interrupt.count() > before {
+        if simulated || uncertain == 0 || run.left() < WORTH || run.interrupted() {
             break;
         }
         if narrowed * NARROWER >= NARROWEST {
             narrowed *= NARROWER;
-            campaign.until(narrowed * given.precision, MOST);
+            run.campaign.until(narrowed * given.precision, MOST);
         }
-        let known = results.timings();
-        campaign.part(format!("narrowing {}", count(uncertain, "interval", "intervals")));
-        path = campaign.points(&points, true, left)?;
-        (samples, bytes) = load(&path)?;
-        results = Results::of(&samples);
+        let timings = taken.results.timings();
+        run.campaign.part(format!("narrowing {}", count(uncertain, "interval", "intervals")));
+        let (left, points) = (run.left(), run.plan.points.clone());
+        taken = run.points(&points, left)?;
         // The profiling program knows no more points to time.
-        if results.timings() == known {
+        if taken.results.timings() == timings {
             break;
         }
     }
+    let Taken { samples, bytes, mut results } = taken;
     // A load that never changes leaves no slow periods in the timings.
     if !simulated
         && results.contaminated.is_none()
@@ -211,8 +382,10 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     {
         results.contaminated = Some(Contaminated { reason, slowdown });
     }
+    results.setup = setup(&on, nodes, run.campaign.executable());
+    results.left_out = run.plan.left_out;
     keep(&spec, (&samples, &bytes), &results, output)?;
-    if let Some(longer) = measuring::longer(&target, output) {
+    if let Some(longer) = longer(&run.plan.points, &results, given.budget.as_secs_f64()) {
         tell!("{longer}");
     }
     tell!(
@@ -223,52 +396,64 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     Ok(results)
 }
 
+/// How to go on if the budget was too short for all points; `None` if it was not.
+fn longer(wanted: &Points, results: &Results, budget: f64) -> Option<String> {
+    let is_there = |model: &str, at: &Vec<i64>| {
+        let kernel = results.kernel(model);
+        kernel.is_some_and(|k| k.points.iter().any(|point| point.at == *at) || k.untold.contains(at))
+    };
+    let models = wanted.models().iter();
+    let missing = models.flat_map(|m| m.points.iter().filter(|at| !is_there(&m.model, at))).count();
+    (missing > 0).then(|| {
+        let enough = (3.0 * budget).ceil();
+        format!(
+            "the budget sufficed for {} of {} points, the cheap ones; more of them by the same command with \
+             --resume --budget {enough}s",
+            wanted.len() - missing,
+            wanted.len()
+        )
+    })
+}
+
 /// Takes the first timings of all points in several launches, for all but what is kept of the
-/// budget; the path of the samples.
-fn launch(
-    campaign: &mut Campaign<'_>,
-    points: &Points,
-    given: &Comet,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<PathBuf, Failure> {
-    let (start, all) = (Instant::now(), (1.0 - KEPT) * given.budget.as_secs_f64());
-    let mut path = None;
+/// budget.
+fn launch(run: &mut Run<'_>, points: &Points) -> Result<Taken, Failure> {
+    let end = KEPT * run.given.budget.as_secs_f64();
+    let mut taken = None;
     for number in 1..=LAUNCHES {
-        // Budgets are told in milliseconds.
-        let share =
-            ((all - start.elapsed().as_secs_f64()) / (LAUNCHES + 1 - number) as f64 * 1e3).round() / 1e3;
-        if path.is_some() && (share <= 0.0 || interrupted()) {
+        let share = (run.left() - end) / (LAUNCHES + 1 - number) as f64;
+        if taken.is_some() && (share <= 0.0 || run.interrupted()) {
             break;
         }
-        campaign.until(NARROWEST * given.precision, EACH * number);
+        run.campaign.until(NARROWEST * run.given.precision, EACH * number);
         // The first one of a run that is resumed says from what it goes on.
-        if number > 1 || !given.resume {
-            campaign.part(format!("launch {number} of {LAUNCHES}"));
+        if number > 1 || !run.given.resume {
+            run.campaign.part(format!("launch {number} of {LAUNCHES}"));
         }
-        path = Some(campaign.points(points, given.resume || number > 1, share.max(1e-3))?);
+        taken = Some(run.points(points, share)?);
     }
-    campaign.until(given.precision, MOST);
-    path.ok_or_else(|| Failure::Machine("nothing was launched".into()))
+    run.campaign.until(run.given.precision, MOST);
+    taken.ok_or_else(|| Failure::Machine("nothing was launched".into()))
 }
 
-fn load(path: &PathBuf) -> Result<(Samples, Vec<u8>), Failure> {
-    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
-    let samples =
-        Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
-    Ok((samples, bytes))
-}
-
-/// Sizes between those beside the largest breaks of the echo, where they are not close yet.
-fn narrower(results: &Results, points: &Points) -> Points {
+/// Points that the results so far call for: sizes of the echo, if none were `given`, and computations
+/// that take as long as the exchange beside them.
+fn more_points(results: &Results, points: &Points, given: bool) -> Points {
     let mut more = Points::default();
-    let Some(echo) = results.kernel("Echo") else { return more };
-    let mut breaks = echo.breaks.clone();
-    breaks.sort_by(|a, b| (b.jump.ln().abs()).total_cmp(&a.jump.ln().abs()));
-    for one in breaks.iter().take(BREAKS) {
-        let middle = ((one.after * one.before).sqrt().round() as i64).clamp(1, 1 << 20);
-        let wide = one.before - one.after > (CLOSE * one.after).max(1.0);
-        if wide && !points.contains("Echo", &[middle, 1]) {
-            more.add("Echo", &[middle, 1]);
+    if let Some(echo) = results.kernel("Echo").filter(|_| !given) {
+        let nearest = echo.line().next().map(|point| point.at[1..].to_vec()).unwrap_or_default();
+        for size in results.more_sizes() {
+            let at: Vec<i64> = std::iter::once(size).chain(nearest.iter().copied()).collect();
+            if !points.contains("Echo", &at) {
+                more.add("Echo", &at);
+            }
+        }
+    }
+    for at in results.balanced() {
+        for model in ["Synchronous", "Asynchronous"] {
+            if !points.contains(model, &at) {
+                more.add(model, &at);
+            }
         }
     }
     more
@@ -297,8 +482,17 @@ fn keep(
     }
     let mut fitting = fitting::fit(samples, bytes, Some(spec), &Overrides::default());
     // The benchmark's own figures do not depend on the models; what could not be fitted is told.
+    let is_left_out = |failure: &str| {
+        results
+            .left_out
+            .iter()
+            .any(|one| one.what.is_empty() && failure.contains(&format!("`{}`", one.model)))
+    };
     for failure in std::mem::take(&mut fitting.failures) {
-        tell!("note: {failure}");
+        let failure = failure.to_string();
+        if !is_left_out(&failure) {
+            tell!("note: {failure}");
+        }
     }
     write_models(output, &fitting, samples, (None, &[]))
 }

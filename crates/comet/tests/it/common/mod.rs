@@ -21,8 +21,8 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
         comet::receive_overhead(node, bytes);
         comet::gap(node, bytes);
     }
-    for hops in 2..=size.ilog2() as usize {
-        comet::echo(node, 64, hops);
+    for peer in 2..size {
+        comet::echo(node, 64, peer);
     }
     if size > 1 {
         comet::echo_late(node, 200, 20);
@@ -43,7 +43,8 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
     comet::barrier_skewed(node, 30);
     for dim in [1, 2, 5, 33] {
         comet::guard(node, dim);
-        comet::shift(node, dim);
+        comet::shift(node, dim, comet::Direction::North);
+        comet::shift(node, dim, comet::Direction::East);
         comet::row_broadcast(node, dim);
         comet::column_broadcast(node, dim);
         if comet::Mesh::new(size).is_square() {
@@ -63,12 +64,33 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
             comet::raw_reduce(node, bytes);
         }
         comet::raw_barrier(node);
+        use comet::Call;
+        let calls = [
+            Call::PingPong,
+            Call::PingPing,
+            Call::Window,
+            Call::BothWays,
+            Call::Broadcast,
+            Call::Reduce,
+            Call::AllReduce,
+            Call::Gather,
+            Call::Scatter,
+            Call::AllGather,
+            Call::AllToAll,
+            Call::Barrier,
+        ];
+        for call in calls {
+            let [least, mean, greatest] = [0, 1, 2].map(|of| comet::library(node, call, 4_000, of));
+            let times = [least, mean, greatest];
+            assert!(times.iter().all(|time| (*time > 0.0) == (node.rank() == 0)), "{call:?} {times:?}");
+        }
     } else if node.platform().transport != "mpi" {
         assert!(comet::raw_echo(node, 8).is_nan() && comet::raw_barrier(node).is_nan());
+        assert!(comet::library(node, comet::Call::Gather, 8, 0).is_nan());
     }
     if size >= 4 {
         for load in [0, 100, 3000] {
-            comet::contention(node, 64, load, false);
+            comet::contention(node, 64, load, comet::suite::Crossing { peer: 2, source: 1, sink: 3 });
         }
     }
     Ok(())

@@ -82,12 +82,6 @@ impl Mesh {
     }
 }
 
-/// A node `hops` links of a hypercube away from `node`: CoMet's `get_hop_node`.
-#[must_use]
-pub fn hop_node(node: usize, hops: usize) -> usize {
-    node ^ ((1 << hops) - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,13 +109,6 @@ mod tests {
             let mesh = Mesh::new(nodes);
             assert_eq!(mesh.rows * mesh.columns, nodes);
             assert!((0..nodes).all(|node| mesh.place(mesh.place(node).bottom).top == node));
-        }
-    }
-
-    #[test]
-    fn nodes_at_a_distance() {
-        for hops in 0..6 {
-            assert_eq!((hop_node(5, hops) ^ 5).count_ones() as usize, hops);
         }
     }
 }

@@ -1,6 +1,12 @@
 //! The kernels of the benchmark: their specs, requirements and sizes.
 
-use strata_model::Points;
+mod ground;
+mod moved;
+mod points;
+
+pub use ground::{Crossing, Ground, Peer};
+pub use moved::{Moved, cost, moved};
+pub use points::{Costly, LeftOut, Plan, cheapest, plan, stages, usual_sizes};
 
 /// The meaning of a model's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +21,8 @@ pub enum Size {
     Rows,
     /// Microseconds between nodes.
     Skew,
+    /// Which of all ranks' times: 0 the least, 1 the mean, 2 the greatest.
+    Ranks,
 }
 
 impl Size {
@@ -27,6 +35,7 @@ impl Size {
             Self::Elements => "elements",
             Self::Rows => "rows",
             Self::Skew => "µs of skew",
+            Self::Ranks => "least, mean, greatest of ranks",
         }
     }
 }
@@ -63,9 +72,6 @@ pub struct Kernel {
     pub models: &'static [Measured],
 }
 
-/// The largest size of a default run.
-const USUAL: i64 = 262_144;
-
 const fn bytes(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
     Measured { model, size: Size::Bytes, range, title }
 }
@@ -86,7 +92,7 @@ const fn kernel(name: &'static str, spec: &'static str, nodes: usize, models: &'
 pub const KERNELS: &[Kernel] = &[
     kernel(
         "echo",
-        include_str!("../specs/echo.spec"),
+        include_str!("../../specs/echo.spec"),
         2,
         &[
             bytes("Echo", (1, 1 << 20), "one way of a message, half of there and back"),
@@ -96,19 +102,19 @@ pub const KERNELS: &[Kernel] = &[
     ),
     kernel(
         "exchange",
-        include_str!("../specs/exchange.spec"),
+        include_str!("../../specs/exchange.spec"),
         2,
         &[bytes("Exchange", (1, 1 << 20), "a message each way between two nodes")],
     ),
     kernel(
         "broadcast",
-        include_str!("../specs/broadcast.spec"),
+        include_str!("../../specs/broadcast.spec"),
         2,
         &[bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier")],
     ),
     kernel(
         "reduce",
-        include_str!("../specs/reduce.spec"),
+        include_str!("../../specs/reduce.spec"),
         2,
         &[
             single("Reduce", "the sum of a number over all nodes, on all nodes"),
@@ -120,10 +126,10 @@ pub const KERNELS: &[Kernel] = &[
             },
         ],
     ),
-    kernel("barrier", include_str!("../specs/barrier.spec"), 2, &[single("Barrier", "a barrier")]),
+    kernel("barrier", include_str!("../../specs/barrier.spec"), 2, &[single("Barrier", "a barrier")]),
     kernel(
-        "all",
-        include_str!("../specs/all.spec"),
+        "all_to_all",
+        include_str!("../../specs/all_to_all.spec"),
         2,
         &[
             bytes("AllToAll", (1, 1 << 18), "a block from each node to each"),
@@ -132,11 +138,12 @@ pub const KERNELS: &[Kernel] = &[
     ),
     kernel(
         "matrix",
-        include_str!("../specs/matrix.spec"),
+        include_str!("../../specs/matrix.spec"),
         2,
         &[
             rows("Guard", "guards of a matrix in blocks"),
-            rows("Shift", "blocks of a matrix one node further"),
+            rows("Shift", "blocks of a matrix one node further north"),
+            rows("ShiftEast", "blocks of a matrix one node further east"),
             rows("RowBroadcast", "a row of a matrix to all blocks below"),
             rows("ColumnBroadcast", "a column of a matrix to all blocks beside"),
         ],
@@ -145,20 +152,20 @@ pub const KERNELS: &[Kernel] = &[
         square: true,
         ..kernel(
             "transpose",
-            include_str!("../specs/transpose.spec"),
+            include_str!("../../specs/transpose.spec"),
             4,
             &[rows("Transpose", "the transposition of a matrix in blocks")],
         )
     },
     kernel(
         "contention",
-        include_str!("../specs/contention.spec"),
+        include_str!("../../specs/contention.spec"),
         4,
         &[bytes("Contention", (1, 65_536), "one way of a message beside other traffic")],
     ),
     kernel(
         "overlap",
-        include_str!("../specs/overlap.spec"),
+        include_str!("../../specs/overlap.spec"),
         2,
         &[
             bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation"),
@@ -166,14 +173,14 @@ pub const KERNELS: &[Kernel] = &[
             Measured {
                 model: "Daxpy",
                 size: Size::Elements,
-                range: (1, 65_536),
+                range: (1, 1_048_576),
                 title: "the computation alone",
             },
         ],
     ),
     kernel(
         "messages",
-        include_str!("../specs/messages.spec"),
+        include_str!("../../specs/messages.spec"),
         2,
         &[
             single("MessageRoundTrip", "an active message there and one back"),
@@ -184,7 +191,7 @@ pub const KERNELS: &[Kernel] = &[
     ),
     kernel(
         "loggp",
-        include_str!("../specs/loggp.spec"),
+        include_str!("../../specs/loggp.spec"),
         2,
         &[
             bytes("SendOverhead", (1, 65_536), "what sending keeps the sender busy"),
@@ -197,7 +204,7 @@ pub const KERNELS: &[Kernel] = &[
         usual: false,
         ..kernel(
             "late",
-            include_str!("../specs/late.spec"),
+            include_str!("../../specs/late.spec"),
             2,
             &[
                 bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late"),
@@ -214,7 +221,7 @@ pub const KERNELS: &[Kernel] = &[
         usual: false,
         ..kernel(
             "echo_large",
-            include_str!("../specs/echo_large.spec"),
+            include_str!("../../specs/echo_large.spec"),
             2,
             &[bytes("EchoLarge", ((1 << 20) + 1, 1 << 30), "one way of a large message")],
         )
@@ -224,7 +231,7 @@ pub const KERNELS: &[Kernel] = &[
         usual: false,
         ..kernel(
             "raw",
-            include_str!("../specs/raw.spec"),
+            include_str!("../../specs/raw.spec"),
             2,
             &[
                 bytes("RawEcho", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
@@ -241,7 +248,44 @@ pub const KERNELS: &[Kernel] = &[
             ],
         )
     },
+    Kernel {
+        mpi: true,
+        usual: false,
+        ..kernel(
+            "library",
+            include_str!("../../specs/library.spec"),
+            2,
+            &[
+                bytes("LibraryPingPong", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
+                bytes("LibraryPingPing", (1, 1 << 20), "MPI_Isend and MPI_Recv on both ranks at once"),
+                bytes("LibraryWindow", (1, 1 << 20), "a message of 64 by MPI_Isend, before an answer"),
+                bytes("LibraryBothWays", (1, 1 << 20), "a message of 64 each way at once"),
+                bytes("LibraryBroadcast", (1, 1 << 18), "MPI_Bcast from rank 0"),
+                bytes("LibraryReduce", (4, 1 << 18), "MPI_Reduce of MPI_INT to rank 0"),
+                bytes("LibraryAllReduce", (4, 1 << 18), "MPI_Allreduce of MPI_INT"),
+                bytes("LibraryGather", (1, 1 << 18), "MPI_Gather to rank 0"),
+                bytes("LibraryScatter", (1, 1 << 18), "MPI_Scatter from rank 0"),
+                bytes("LibraryAllGather", (1, 1 << 18), "MPI_Allgather"),
+                bytes("LibraryAllToAll", (1, 1 << 18), "MPI_Alltoall"),
+                Measured { model: "LibraryBarrier", size: Size::Ranks, range: (0, 2), title: "MPI_Barrier" },
+            ],
+        )
+    },
 ];
+
+/// Messages of a window, before the answer to all of them.
+pub const WINDOW: usize = 64;
+
+/// How often a timing of the kernel `library` calls the MPI library, with messages of so many
+/// bytes.
+#[must_use]
+pub fn calls(bytes: usize) -> usize {
+    match bytes {
+        0..=8_192 => 100,
+        8_193..=65_536 => 30,
+        _ => 10,
+    }
+}
 
 /// The kernel of this name.
 #[must_use]
@@ -273,70 +317,6 @@ impl Kernel {
     }
 }
 
-/// Message sizes of a default run: at most one and a half octaves apart, with additional ones
-/// beside powers of two, where protocols tend to switch.
-#[must_use]
-pub fn usual_sizes() -> Vec<i64> {
-    let mut sizes: Vec<i64> =
-        vec![1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 112, 128];
-    let mut size = 128;
-    while size < USUAL {
-        sizes.extend([size + size / 2, 2 * size]);
-        size *= 2;
-    }
-    sizes
-}
-
-/// The points of these kernels for these message sizes and this number of nodes.
-#[must_use]
-pub fn points(kernels: &[&Kernel], sizes: &[i64], nodes: usize) -> Points {
-    let mut points = Points::default();
-    let hops = (nodes.max(2) as f64).log2().floor() as i64;
-    // Kernels without their own protocol are measured at every second size.
-    let coarse: Vec<i64> = sizes.iter().copied().filter(|size| size.count_ones() == 1).collect();
-    let some: Vec<i64> =
-        coarse.iter().copied().filter(|size| size.trailing_zeros().is_multiple_of(3)).collect();
-    for model in kernels.iter().flat_map(|kernel| kernel.models) {
-        let (low, high) = model.range;
-        let within = |sizes: &[i64]| -> Vec<i64> {
-            sizes.iter().copied().filter(|size| (low..=high).contains(size)).collect()
-        };
-        let mut add = |at: &[i64]| _ = points.add(model.model, at);
-        match (model.model, model.size) {
-            (_, Size::None) => {}
-            ("Echo", _) => {
-                within(sizes).into_iter().for_each(|size| add(&[size, 1]));
-                for hop in 2..=hops {
-                    within(&some).into_iter().for_each(|size| add(&[size, hop]));
-                }
-            }
-            ("EchoLate", _) => {
-                for late in [20, 200] {
-                    within(&some).into_iter().for_each(|size| add(&[size, late]));
-                }
-            }
-            ("Contention", _) => {
-                for load in [0, 512, 8_192, 65_536] {
-                    within(&some).into_iter().for_each(|size| add(&[size, load]));
-                }
-            }
-            ("Synchronous" | "Asynchronous", _) => {
-                for length in [1, 4_096, 65_536] {
-                    within(&some).into_iter().for_each(|size| add(&[size, length]));
-                }
-            }
-            ("Exchange", Size::Bytes) => within(sizes).into_iter().for_each(|size| add(&[size])),
-            (_, Size::Bytes) => within(&coarse).into_iter().for_each(|size| add(&[size])),
-            (_, Size::Elements) => (0..=16).map(|e| 1 << e).filter(|n| *n <= high).for_each(|n| add(&[n])),
-            (_, Size::Rows) => {
-                [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256].into_iter().for_each(|n| add(&[n]))
-            }
-            (_, Size::Skew) => [1, 4, 16, 64, 256].into_iter().for_each(|n| add(&[n])),
-        }
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,18 +333,6 @@ mod tests {
             let listed: Vec<&str> = kernel.models.iter().map(|model| model.model).collect();
             assert_eq!(models, listed, "{}", kernel.name);
         }
-    }
-
-    #[test]
-    fn sizes_that_are_asked_for_lie_in_the_loops() {
-        let all: Vec<&Kernel> = KERNELS.iter().collect();
-        let points = points(&all, &[1, 3, 64, 100, 5_000, 1 << 20, 1 << 24], 8);
-        let echo = points.of("Echo").unwrap();
-        assert!(
-            echo.contains(&vec![100, 1]) && echo.contains(&vec![64, 3]) && !echo.contains(&vec![1 << 24, 1])
-        );
-        assert_eq!(points.of("EchoLarge").unwrap(), [[1 << 24]]);
-        assert!(points.of("Barrier").is_none());
     }
 
     #[test]
