@@ -27,13 +27,13 @@ use strata_runtime::simulation::SimulatedMachine;
 
 const NODES: usize = 64;
 
-/// What our figure owes to the thesis's.
+/// How our figure depends on the thesis's.
 #[derive(Clone, Copy)]
 enum Origin {
     /// A number of the machine's file was solved from that figure, or chosen for it: nothing is shown.
     Input,
-    /// A sum of numbers of the file that have other sources, or no machine's at all: a check of the
-    /// file, without a simulation that could have come out otherwise.
+    /// A sum of numbers of the file that have other sources, or a number that depends on no machine:
+    /// it checks the file, not the simulation.
     Derived,
     /// Comes out of the simulation.
     Predicted,

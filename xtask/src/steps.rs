@@ -28,7 +28,7 @@ pub(crate) fn built() -> [&'static str; 3] {
     if mpi::missing().is_empty() { WITH_MPI } else { PLAIN }
 }
 
-/// `--all-targets` is without the benches that `cargo bench` runs only by name.
+/// `--all-targets` would leave out the benches that `cargo bench` runs only by name.
 const ALL_TARGETS: [&str; 6] = ["--lib", "--bins", "--tests", "--examples", "--bench", "*"];
 
 /// Snapshots are compared, not written.
@@ -45,7 +45,7 @@ pub(crate) struct Check<'a> {
 
 const FORMAT: Check<'_> = Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
 
-/// Of builds of their own.
+/// Steps that build something else, or nothing.
 const OTHER: &[Check<'_>] = &[
     Check {
         name: "shared memory under loom",

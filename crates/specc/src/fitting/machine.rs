@@ -73,11 +73,7 @@ pub(super) fn terms_here(
             unknown.extend(missing.into_iter().map(|name| format!("`{name}`")));
             continue;
         }
-        let mut here = term.substitute(&value);
-        // The cost of sharing cores, `max(0, P-cores)`, is zero on a simulated machine.
-        if here != *term && platform.is_some_and(Platform::is_simulated) {
-            here = here.folded();
-        }
+        let here = on_machine(term, platform, &value);
         if here.as_number() != Some(0.0) {
             terms.push(here);
         }
@@ -95,14 +91,20 @@ pub(super) fn terms_here(
     terms
 }
 
+/// An expression with numbers for the machine's names.
+fn on_machine(expr: &Expr, platform: Option<&Platform>, value: &dyn Fn(&str) -> Option<Expr>) -> Expr {
+    let here = expr.substitute(value);
+    // The cost of sharing cores, `max(0, P-cores)`, is zero on a simulated machine.
+    let folds = here != *expr && platform.is_some_and(Platform::is_simulated);
+    if folds { here.folded() } else { here }
+}
+
 /// The names of a model with the numbers of the platform of the samples, as [`terms_here`] has them.
 pub(super) fn names_here(model: &SpecModel, platform: Option<&Platform>) -> Vec<Named> {
     let value = |name: &str| if model.is_machine(name) { word(platform, name) } else { None };
-    let here = |(name, expr): &(String, Expr)| {
-        let here = expr.substitute(&value);
-        let folds = here != *expr && platform.is_some_and(Platform::is_simulated);
-        let here = if folds { here.folded() } else { here };
-        Named { name: name.clone(), value: here.to_string() }
+    let here = |(name, expr): &(String, Expr)| Named {
+        name: name.clone(),
+        value: on_machine(expr, platform, &value).to_string(),
     };
     model.names.iter().map(here).collect()
 }

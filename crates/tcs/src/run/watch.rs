@@ -55,7 +55,7 @@ impl Awaits {
     }
 }
 
-/// Letters from other cells.
+/// Probes and answers from other cells.
 #[derive(Default)]
 pub(super) struct Letters {
     /// Probes, each with its round.
