@@ -128,6 +128,8 @@ impl Step {
         let effect = match options.elimination {
             // The thesis assumes that all samples are independent.
             Elimination::Confidence => 1.0,
+            // Equal times of a point have equal rounding, which says nothing about the point.
+            _ if plain <= rounding => 1.0,
             _ => {
                 let left = |i: usize| shares.as_ref().map_or(1.0, |s: &Vec<f64>| s[i].sqrt());
                 let along = DVector::from_fn(n, |i, _| weights[i] * left(i));

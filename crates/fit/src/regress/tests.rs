@@ -7,7 +7,17 @@ fn loop_of(mode: Mode) -> FitOptions {
 }
 
 fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &FitOptions) -> Result<Regression, Failure> {
-    let points: Vec<usize> = (0..y.len()).collect();
+    fit_points(f, y, 1, options)
+}
+
+/// With so many samples of each point, one after another.
+fn fit_points(
+    f: &DMatrix<f64>,
+    y: &DVector<f64>,
+    repeats: usize,
+    options: &FitOptions,
+) -> Result<Regression, Failure> {
+    let points: Vec<usize> = (0..y.len()).map(|i| i / repeats).collect();
     let (places, noise) = (vec![1; f.ncols()], vec![f64::INFINITY; y.len()]);
     let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
     super::fit(
@@ -129,21 +139,24 @@ fn positive_times_have_a_cost_however_few_their_points() {
     let f = columns(30, &[&|_| 1.0, &|x| group(x).exp2(), &group]);
     let y = DVector::from_fn(30, |i, _| [17.2, 26.9, 52.1, 109.0, 216.0][i / 6]);
     let options = FitOptions { elimination: Elimination::BestSubset, ..loop_of(Mode::Relative) };
-    let points: Vec<usize> = (0..30).map(|i| i / 6).collect();
-    let (places, noise) = ([1; 3], [f64::INFINITY; 30]);
-    let data = Data {
-        terms: &f,
-        times: &y,
-        variances: None,
-        candidates: 3,
-        points: &points,
-        places: &places,
-        noise: &noise,
-        mixed: false,
-        huber: false,
-    };
-    let r = super::fit(data, &options).unwrap();
+    let r = fit_points(&f, &y, 6, &options).unwrap();
     assert!(r.rank > 0 && r.r2 > 0.8, "{r:?}");
+}
+
+/// Six points, each measured five times with the same result, which two of the terms give exactly.
+#[test]
+fn repeated_times_without_noise_keep_the_terms_that_make_them() {
+    let nodes = |x: f64| ((x - 1.0) / 5.0).floor().exp2() * 2.0;
+    let log = |x: f64| nodes(x).log2();
+    let f = columns(30, &[&|_| 1.0, &log, &nodes, &|x| nodes(x) * log(x)]);
+    for elimination in [Elimination::BestSubset, Elimination::Aicc] {
+        for (constant, slope) in [(3.1, 0.7), (0.02, 5.0), (1e-6, 3e-7), (4e3, 1.0)] {
+            let y = DVector::from_fn(30, |i, _| constant + slope * log(i as f64 + 1.0));
+            let r = fit_points(&f, &y, 5, &FitOptions { elimination, ..FitOptions::default() }).unwrap();
+            assert_eq!(r.relevant, [true, true, false, false], "{elimination:?} {constant} {slope}: {r:?}");
+            assert!((r.coefficients[0] / constant - 1.0).abs() < 1e-9, "{r:?}");
+        }
+    }
 }
 
 #[test]
@@ -248,22 +261,7 @@ fn clustered(nulls: usize) -> (usize, usize, usize) {
         let y = DVector::from_fn(64, |i, _| {
             (4.0 + (i / 4) as f64 + 1.0) * (1.0 + 0.05 * of_point[i / 4] + 0.02 * noise())
         });
-        let points: Vec<usize> = (0..64).map(|i| i / 4).collect();
-        let places = vec![1; f.ncols()];
-        let noise = vec![f64::INFINITY; 64];
-        let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
-        let data = Data {
-            terms: &f,
-            times: &y,
-            variances: None,
-            candidates,
-            points,
-            places,
-            noise,
-            mixed: false,
-            huber: false,
-        };
-        let r = super::fit(data, &FitOptions::default()).unwrap();
+        let r = fit_points(&f, &y, 4, &FitOptions::default()).unwrap();
         kept += usize::from(r.relevant[2..].iter().any(|r| *r));
         dropped += usize::from(!r.relevant[1]);
         covered += usize::from((r.coefficients[1] - 1.0).abs() <= r.t_quantile * r.covariance[1][1].sqrt());
