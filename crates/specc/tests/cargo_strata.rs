@@ -71,6 +71,20 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         status == Some(0) && ["Pairs", "Sorted", "Marked"].iter().all(|model| out.contains(model)),
         "{out}"
     );
+    let path = std::env::join_paths(
+        std::iter::once(Path::new(env!("CARGO_BIN_EXE_cargo-strata")).parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let bench = Command::new(env!("CARGO"))
+        .args(["bench", "--quiet", "--bench", "calibrate", "--", "--help"])
+        .current_dir(&package)
+        .env("CARGO_TARGET_DIR", target())
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("PATH", path.unwrap())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&bench.stdout).into_owned();
+    assert!(bench.status.success() && told.contains("Usage: cargo strata calibrate"), "{bench:?}");
     let made = target().join("strata/count-them");
     let fitted = folder.path().join("fitted");
     let of = |path: &Path| {

@@ -363,9 +363,10 @@ pub struct Features {
 #[derive(Clone, Debug, Args)]
 pub struct Target {
     /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see
-    /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`.
-    #[arg(long, default_value = "threads")]
-    pub on: String,
+    /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`. Where it is
+    /// left out, `threads`, or what the spec names first.
+    #[arg(long)]
+    pub on: Option<String>,
     /// The number of nodes, or several, `1,2,4`, that are fitted together. Where it is left out,
     /// the number of cores, but 1 where the spec names neither `node` nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = node_count())]

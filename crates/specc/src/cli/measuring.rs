@@ -15,6 +15,7 @@ use crate::decisions::{self, Decisions, Held};
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
+use crate::lang::plan::MachineKind;
 use crate::points::{self, Site};
 
 /// Relative noise of a sample below which more time is not advised.
@@ -41,9 +42,31 @@ pub(super) fn nodes_of(spec: &CheckedSpec) -> usize {
 }
 
 impl Target {
+    /// The machine: that of `--on`, or the first that the spec is measured on.
+    fn machine(&self, spec: &CheckedSpec) -> Result<On, Failure> {
+        let (kinds, usage) = (spec.on(), |why: String| Err(Failure::Usage(why)));
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+        let first = words.first().copied().unwrap_or(MachineKind::Threads.word());
+        let given = self.on.as_deref();
+        if given.is_none() && first == MachineKind::Sim.word() {
+            return usage(format!("{}: say on which, {A_PLATFORM}", where_said(spec, &words)));
+        }
+        let on: On = given.unwrap_or(first).parse().map_err(Failure::Usage)?;
+        if kinds.contains(&on.kind()) {
+            return Ok(on);
+        }
+        let instead = if first == MachineKind::Sim.word() {
+            A_PLATFORM.to_owned()
+        } else {
+            format!("as with `--on {first}`")
+        };
+        usage(format!("{}, not on {on}: measure it there, {instead}", where_said(spec, &words)))
+    }
+
     /// The target with the number of nodes of these models, unless it names one.
-    pub(super) fn like(&self, set: &ModelSet) -> Self {
-        let on = self.on.split([':', ',']).next();
+    pub(super) fn like(&self, set: &ModelSet, spec: &CheckedSpec) -> Self {
+        let first = spec.on().first().map(|kind| kind.word());
+        let on = self.on.as_deref().or(first).and_then(|on| on.split([':', ',']).next());
         let known = set
             .platform
             .as_ref()
@@ -55,6 +78,16 @@ impl Target {
     }
 }
 
+/// How to name a simulated machine.
+const A_PLATFORM: &str = "as with `--on sim:cm5` (`specc platform list` names others)";
+
+/// Which file says on what the spec is measured.
+fn where_said(spec: &CheckedSpec, words: &[&str]) -> String {
+    let file = spec.files.iter().find(|file| !file.on.is_empty());
+    let name = file.map_or("the spec", |file| &file.name);
+    format!("{name} is measured on {}", words.join(" or "))
+}
+
 impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
     ///
@@ -62,7 +95,7 @@ impl<'a> Campaign<'a> {
     /// The target is invalid, the spec cannot be measured on it, or the program cannot be built.
     pub fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
         let options = drive::RunOptions {
-            on: target.on.parse::<On>().map_err(Failure::Usage)?,
+            on: target.machine(spec)?,
             nodes: target.nodes.first().map_or_else(|| nodes_of(spec), |nodes| *nodes as usize),
             budget: Some(target.budget.as_secs_f64()),
             precision: target.precision,

@@ -191,10 +191,12 @@ fn make(new: &New) -> Result<(), Failure> {
     let manifest = new.path.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(|error| Failure::file(&manifest, error))?;
     let dependency = format!("[dependencies]\nstrata-select = {{ {source} }}\n");
+    let bench = "\n[[bench]]\nname = \"calibrate\"\nharness = false\n";
     for (path, text) in [
-        ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1)),
+        ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1) + bench),
         ("src/lib.rs", fill(include_str!("new/lib.rs.txt"))),
         ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
+        ("benches/calibrate.rs", fill(include_str!("new/calibrate.rs.txt"))),
         ("tests/choices.rs", fill(include_str!("new/choices.rs.txt"))),
     ] {
         let path = new.path.join(path);

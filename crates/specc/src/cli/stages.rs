@@ -116,7 +116,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     if *install {
         // Errors that installing would meet after the measurement are found here.
         let usage = |why: &str| Err(Failure::Usage(format!("--install: {why}")));
-        if target.on.starts_with("sim:") {
+        if target.on.as_deref().is_some_and(|on| on.starts_with("sim:")) {
             return usage("programs on simulated machines read no cache; name the models with STRATA_MODELS");
         }
         if spec.libraries.is_empty() {
@@ -193,7 +193,7 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
     }
     set.libraries.iter_mut().for_each(|library| library.regret = None);
     let _lock = Lock::take(&output.output)?;
-    let target = target.like(&set);
+    let target = target.like(&set, &spec);
     let campaign = Campaign::new(&spec, &target, &output.output)?;
     campaign.decide(&mut set, target.budget.as_secs_f64(), false)?;
     if set.libraries.iter().all(|library| library.regret.is_none()) {

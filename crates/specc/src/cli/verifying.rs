@@ -38,7 +38,7 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
     let subject = Subject::of(holding, &set, models)?;
     let _lock = Lock::take(&output.output)?;
     // The inputs differ from those of the calibration's decisions.
-    let target = target.like(&set);
+    let target = target.like(&set, &spec);
     let fresh = Target { seed: target.seed.wrapping_add(FRESH), ..target.clone() };
     let campaign = Campaign::new(&spec, &fresh, &output.output)?;
     let taken = |competition: &Competition, inputs: &[f64]| subject.held(competition, inputs);

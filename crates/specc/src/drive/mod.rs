@@ -21,6 +21,8 @@ use strata_model::{Platform, did_you_mean};
 use strata_sim::platform::SimulatedMachine;
 use strata_sim::topology::Graph;
 
+use crate::lang::plan::MachineKind;
+
 pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
@@ -69,6 +71,16 @@ impl FromStr for On {
 }
 
 impl On {
+    /// What it is called in specs.
+    #[must_use]
+    pub fn kind(&self) -> MachineKind {
+        match self {
+            Self::Threads => MachineKind::Threads,
+            Self::Mpi => MachineKind::Mpi,
+            Self::Sim { .. } => MachineKind::Sim,
+        }
+    }
+
     /// The value of `STRATA_ON` for programs on so many nodes; MPI's are started by its launcher.
     #[must_use]
     pub fn variable(&self, nodes: usize) -> Option<String> {

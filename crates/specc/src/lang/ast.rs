@@ -58,10 +58,21 @@ pub enum Item {
     Model(Model),
     /// A library of competing implementations.
     Library(Library),
+    /// `on threads, mpi`: on what the file's models are measured.
+    On(MeasuredOn),
     /// `let share = max(1, P/cores)`: a name for an expression in all that follows in the file.
     Let(SharedValue),
     /// `terms sizes = bytes, max(0, bytes-cache1)`: the same for a list of terms.
     Terms(SharedTerms),
+}
+
+/// On what the models of a file are measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredOn {
+    /// The words for machines: `threads`, `mpi` or `sim`.
+    pub machines: Vec<Name>,
+    /// From its first to its last character.
+    pub span: Span,
 }
 
 /// A name that a file gives to an expression.
@@ -405,6 +416,7 @@ impl Item {
         match self {
             Self::Model(model) => model.span,
             Self::Library(library) => library.span,
+            Self::On(on) => on.span,
             Self::Let(value) => value.span,
             Self::Terms(terms) => terms.span,
         }

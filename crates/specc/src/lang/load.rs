@@ -63,6 +63,7 @@ fn load_here(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
         text: Arc::from(*text),
         docs: tree.docs.clone(),
         uses: tree.uses.clone(),
+        on: Vec::new(),
     });
     let (spec, found) = check::check(sources.collect(), &trees, complete);
     errors.extend(found.into_iter().filter(|(file, error)| !told.contains(&(*file, error.start()))));

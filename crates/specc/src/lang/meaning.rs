@@ -53,6 +53,10 @@ impl CheckedSpec {
         };
         for (index, file) in self.files.iter().enumerate() {
             out += &docs("//!", &file.docs);
+            if with_docs && !file.on.is_empty() {
+                let words: Vec<&str> = file.on.iter().map(|kind| kind.word()).collect();
+                out += &format!("on {}\n", words.join(", "));
+            }
             out += &uses(file);
             let models = self.models.iter().filter(|model| model.file == index);
             let models =

@@ -38,6 +38,46 @@ pub struct SpecFile {
     pub docs: Vec<String>,
     /// Its `use` lines, in scope of all Rust code in the file.
     pub uses: Vec<UseLine>,
+    /// On what its models are measured, as it says; empty where it does not.
+    pub on: Vec<MachineKind>,
+}
+
+/// A kind of machine that runs profiling programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineKind {
+    /// Threads of one process.
+    Threads,
+    /// Processes under MPI.
+    Mpi,
+    /// A simulated machine.
+    Sim,
+}
+
+impl MachineKind {
+    /// All kinds; the first is the default.
+    pub const ALL: [Self; 3] = [Self::Threads, Self::Mpi, Self::Sim];
+
+    /// Its word in a spec and on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Threads => "threads",
+            Self::Mpi => "mpi",
+            Self::Sim => "sim",
+        }
+    }
+}
+
+impl CheckedSpec {
+    /// The kinds of machines that the spec is measured on, in the order in which its files name
+    /// them: those that every file takes.
+    #[must_use]
+    pub fn on(&self) -> Vec<MachineKind> {
+        let named = self.files.iter().map(|file| &file.on[..]).find(|on| !on.is_empty());
+        let takes = |file: &SpecFile, kind| file.on.is_empty() || file.on.contains(&kind);
+        let all = named.unwrap_or(&MachineKind::ALL).iter().copied();
+        all.filter(|kind| self.files.iter().all(|file| takes(file, *kind))).collect()
+    }
 }
 
 /// A model.

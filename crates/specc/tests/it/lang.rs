@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use specc::lang::plan::{CheckedSpec, ModelKind, Parameter, Timed};
-use specc::lang::{CheckErrors, load};
+use specc::lang::{CheckErrors, load, load_all};
 use specc::points::{Site, Space};
 use strata_model::Platform;
 
@@ -118,4 +118,42 @@ fn specs_are_printed_canonically() {
             .unwrap_or_else(|errors| panic!("{}", errors.render(false)));
         insta::assert_snapshot!(printed);
     });
+}
+
+/// The kinds of machines that files are measured on together.
+#[test]
+fn files_of_one_folder_are_measured_on_what_all_take() {
+    let model = |name: &str| format!("model {name}(n) {{ for n in 1..=8 task {{ work(n) }} }}\n");
+    let words = |files: &[(&str, &str)]| {
+        let spec = load_all(files).map_err(|errors| errors.render(false))?;
+        Ok::<_, String>(spec.on().iter().map(|kind| kind.word()).collect::<Vec<_>>())
+    };
+    let (plain, both) = (model("A"), format!("on mpi, threads\n{}", model("B")));
+    let (one, other) = (format!("on threads, sim\n{}", model("C")), format!("on sim\n{}", model("D")));
+    assert_eq!(words(&[("a", &plain)]).unwrap(), ["threads", "mpi", "sim"]);
+    assert_eq!(words(&[("a", &plain), ("b", &both)]).unwrap(), ["mpi", "threads"]);
+    assert_eq!(words(&[("b", &both), ("c", &one)]).unwrap(), ["threads"]);
+    let told = words(&[("b", &both), ("d", &other)]).unwrap_err();
+    assert!(told.contains("measured on threads, mpi alone") && told.contains("[d:1:1]"), "{told}");
+    // What is measured is the same, so what knows the spec by its hash stays valid.
+    let spec = |text: &str| load("a", text).unwrap();
+    let hash = |text: &str| specc::emit::identity(&spec(text)).unwrap().sha256;
+    assert_eq!(hash(&plain), hash(&format!("on mpi\n{plain}")));
+    assert!(spec(&format!("on mpi\n{plain}")).written_out().starts_with("on mpi\n"));
+}
+
+#[test]
+fn a_machine_that_a_spec_is_not_for_is_refused_before_anything_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "on sim, mpi\nmodel A(n) { for n in 1..=8 task { work(n) } }\n";
+    std::fs::write(folder.path().join("a.spec"), text).unwrap();
+    for (on, told) in [
+        (&[][..], "a.spec is measured on sim or mpi: say on which, as with `--on sim:cm5`"),
+        (&["--on", "threads"], "a.spec is measured on sim or mpi, not on threads: measure it there"),
+    ] {
+        let arguments = [&["profile", "a.spec", "-o", "out"], on].concat();
+        let (status, _, err) = super::specc(folder.path(), "200", &arguments);
+        assert!(status == Some(2) && err.contains(told), "{err}");
+        assert!(!folder.path().join("out/Cargo.toml").exists());
+    }
 }

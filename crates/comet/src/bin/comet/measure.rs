@@ -321,7 +321,7 @@ fn measure(
     let _lock = Lock::take(output)?;
     let spec = load_paths(&source::files(&kernels, program.unwrap_or(output))?)?;
     let target = Target {
-        on: given.on.clone(),
+        on: Some(given.on.clone()),
         nodes: vec![nodes as u32],
         budget: given.budget,
         seed: given.seed,

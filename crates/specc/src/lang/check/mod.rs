@@ -7,6 +7,7 @@
 mod calls;
 mod library;
 mod loops;
+mod machines;
 mod model;
 mod names;
 mod options;
@@ -47,7 +48,7 @@ fn named(file: &File, own: Vec<(String, Expr)>) -> Vec<(String, Expr)> {
 /// `complete` says whether all files could be read completely. Runs deep into the stack: see
 /// [`STACK`].
 pub(super) fn check(
-    files: Vec<SpecFile>,
+    mut files: Vec<SpecFile>,
     trees: &[File],
     complete: bool,
 ) -> (CheckedSpec, Vec<(usize, CheckError)>) {
@@ -83,11 +84,12 @@ pub(super) fn check(
                     }
                     libraries.push((library, file));
                 }
-                // What they stand for is written out.
-                Item::Let(_) | Item::Terms(_) => {}
+                // Machines are a matter of the file; what names stand for is written out.
+                Item::On(_) | Item::Let(_) | Item::Terms(_) => {}
             }
         }
     }
+    errors.extend(machines::check(&mut files, trees));
     let (order, circles) = calls::order(&models);
     errors.extend(circles);
     errors.extend(calls::too_large(&models, &order));

@@ -158,6 +158,8 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::line_end => "`}}`",
         Rule::at => "`@`",
         Rule::identifier | Rule::member | Rule::head | Rule::single | Rule::reference => "a name",
+        Rule::measured_on | Rule::on_word => "`on`",
+        Rule::machine => "`threads`, `mpi` or `sim`",
         Rule::shared_let => "`let`",
         Rule::shared_terms => "`terms`",
         Rule::as_word | Rule::aliases => "`as`",

@@ -102,9 +102,13 @@ impl Reader<'_> {
             Rule::model => file.items.extend(self.model(pair).map(Item::Model)),
             Rule::line_model => file.items.extend(self.line_model(pair).map(Item::Model)),
             Rule::library => file.items.extend(self.library(pair).map(Item::Library)),
+            Rule::measured_on => {
+                let machines = children(&pair, Rule::machine).map(|word| name(&word)).collect();
+                file.items.push(Item::On(MeasuredOn { machines, span: span(&pair) }));
+            }
             Rule::shared_let | Rule::shared_terms => file.items.extend(self.shared(pair)),
             Rule::stray if !self.unclosed(pair, file) => {
-                self.stray(pair, Rule::top, "a model, a library, `let`, `terms` or `use`");
+                self.stray(pair, Rule::top, "a model, a library, `let`, `terms`, `on` or `use`");
             }
             _ => {}
         }
