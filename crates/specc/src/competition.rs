@@ -4,7 +4,7 @@
 //! parameters are leaked to become `'static`, once for each library of a run.
 
 use strata_model::ModelSet;
-use strata_model::set::{LibraryCandidate, LibraryModels, Sensitivity, SetError};
+use strata_model::set::{Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError};
 use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
 
 /// A choice among the candidates of a model file.
@@ -98,6 +98,11 @@ impl Competition {
     /// that is not known. See [`Choice::tied`](strata_select::Choice::tied).
     pub fn tied(&self, inputs: &[f64], choice: &Choice) -> Vec<(i64, i64)> {
         choice.tied(&self.models, self.nodes, inputs).unwrap_or_default()
+    }
+
+    /// The prediction of a candidate as a formula over the inputs and its parameters.
+    pub fn formula(&self, candidate: usize) -> Option<&Formula> {
+        self.models.formula(candidate)
     }
 
     /// The derivatives of a candidate's prediction by the coefficients of the models; `None` if it

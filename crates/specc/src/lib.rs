@@ -23,6 +23,7 @@ pub mod decisions;
 pub mod drive;
 pub mod emit;
 pub mod fitting;
+pub mod impact;
 pub mod lang;
 pub mod map;
 mod otherwise;

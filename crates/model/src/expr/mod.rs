@@ -18,6 +18,7 @@
 //! ```
 
 mod ast;
+mod derive;
 mod eval;
 mod fold;
 mod function;

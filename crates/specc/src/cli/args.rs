@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
-pub(super) use super::values::{Binding, duration, node_count, percentage};
+pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
 use super::values::{PriceUnit, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
@@ -143,6 +143,19 @@ pub(super) enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Say what moves a predicted time most: inputs, parameters, and the costs of the machine.
+    ///
+    /// A cost is the coefficient of a term of one of the models that the prediction is made of:
+    /// `Send.constant` is the latency of `Send`, `Send.bytes` its time a byte. `+1 %` is how far the
+    /// time moves where a cause grows by one per cent; then a cost is halved, or an input doubled.
+    /// Over ranges it is the median over the points, and the greatest with its place. A library
+    /// chooses anew after each change.
+    Impact {
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        models: PathBuf,
+        #[command(flatten)]
+        impact: ImpactOf,
     },
     /// Write models as Rust, C, Python or LaTeX; samples as JSON lines.
     Export(Export),
@@ -295,6 +308,30 @@ pub(super) struct MapOf {
     pub(super) grid: bool,
     /// Print JSON: the grid and the crossings.
     #[arg(long, conflicts_with = "grid")]
+    pub(super) json: bool,
+}
+
+/// Of what time, and which changes.
+#[derive(Debug, Args)]
+pub(super) struct ImpactOf {
+    /// The name of a model or of a library.
+    pub(super) name: String,
+    /// Inputs that are held fixed, for example `keys=1000`; others take values all over their
+    /// ranges.
+    #[arg(value_name = "INPUT=VALUE")]
+    pub(super) inputs: Vec<Binding>,
+    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = node_count())]
+    pub(super) nodes: Option<u32>,
+    /// What the time would be if a model, or one of its costs, were multiplied by a factor:
+    /// `Send*=0.5`, `Send.bytes*=0.5`. Several count together.
+    #[arg(long, value_name = "COST*=FACTOR")]
+    pub(super) set: Vec<Scaling>,
+    /// Print the derivatives as formulas, too; over ranges those of the first point.
+    #[arg(long)]
+    pub(super) formulas: bool,
+    /// Print JSON.
+    #[arg(long)]
     pub(super) json: bool,
 }
 

@@ -10,12 +10,12 @@ use super::args::Cli;
 /// All commands by purpose, in the order of the list.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
-    ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict"]),
+    ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict", "impact"]),
     ("Exchange", &["export", "platform"]),
 ];
 
 /// Example calls of each command, one a line.
-const EXAMPLES: [(&str, &str); 19] = [
+const EXAMPLES: [(&str, &str); 20] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
@@ -60,6 +60,12 @@ specc compare old/samples.txt new/samples.txt --fail-above 3%",
 specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
     ),
     ("predict", "specc predict here/models.toml Radix keys=4096 bits=8 width=32"),
+    (
+        "impact",
+        "specc impact here/models.toml sort keys=4096 width=32
+specc impact here/models.toml sort
+specc impact here/models.toml Halo --set Put.bytes*=0.5",
+    ),
     (
         "export",
         "specc export here/models.toml --to c --prefix sort -o sort.h

@@ -8,7 +8,8 @@ mod crossovers;
 mod exchange;
 pub mod folder;
 mod help;
-pub mod machine;
+pub mod impacts;
+mod machine;
 mod mapping;
 pub mod measuring;
 mod models;
@@ -64,6 +65,7 @@ pub fn run() -> ExitCode {
         }
         Command::Export(export) => exchange::export(&export),
         Command::Show { models, model } => models::show(&models, model.as_deref()),
+        Command::Impact { models, impact } => impacts::impact(&models, &impact),
         Command::Map { models, map } => mapping::map(&models, &map),
         Command::Crossovers { models, crossovers } => crossovers::crossovers(&models, &crossovers),
         Command::Compare { before, after, how } => comparing::compare(&before, &after, &how),

@@ -30,6 +30,30 @@ impl FromStr for Binding {
     }
 }
 
+/// A cost and what it is multiplied by, `Send.bytes*=0.5`.
+#[derive(Clone, Debug)]
+pub(super) struct Scaling {
+    /// A model, or one of its terms.
+    pub(super) cost: String,
+    /// The factor, above zero.
+    pub(super) factor: f64,
+}
+
+impl FromStr for Scaling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (cost, factor) =
+            text.rsplit_once("*=").ok_or_else(|| format!("`{text}` is not of the form COST*=FACTOR"))?;
+        match factor.trim().parse::<f64>() {
+            Ok(factor) if factor.is_finite() && factor > 0.0 => {
+                Ok(Self { cost: cost.trim().to_owned(), factor })
+            }
+            _ => Err(format!("`{factor}` is not a number above zero, in `{text}`")),
+        }
+    }
+}
+
 /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
 ///
 /// # Errors

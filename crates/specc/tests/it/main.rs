@@ -8,6 +8,7 @@ mod compare;
 mod depending;
 mod emit;
 mod families;
+mod impact;
 mod lang;
 mod nodes;
 mod platform;

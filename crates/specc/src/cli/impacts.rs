@@ -1,0 +1,343 @@
+//! `specc impact`: what moves a predicted time, and what a faster machine would gain.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use strata_model::set::Model;
+use strata_model::{ModelSet, count, did_you_mean, number_text, percent};
+use strata_screen::{Failure, columns_of, print, shortened, width, wrapped, wrapped_formula};
+
+use super::args::{ImpactOf, Scaling};
+use super::choosing::{known, no_such, read};
+use crate::impact::{Cause, Effect, Moved, Point, Subject, changed};
+
+/// Causes that move the time by less for 1 % are counted, not listed, ...
+const NOTABLE: f64 = 0.005;
+/// ... as are those after so many.
+const LISTED: usize = 12;
+
+/// `specc impact`.
+pub(super) fn impact(path: &Path, asked: &ImpactOf) -> Result<(), Failure> {
+    let set = read(path)?;
+    let there = || {
+        let libraries = set.libraries.iter().map(|library| library.name.as_str());
+        libraries.chain(set.models.iter().map(|model| model.name.as_str()))
+    };
+    if !there().any(|name| name == asked.name) {
+        return Err(no_such(path, "model or library", &asked.name, there()));
+    }
+    let nodes = asked.nodes.map(|nodes| nodes as usize);
+    let fault = |why: String| Failure::Fault(format!("{}: {why}", path.display()));
+    let subject = Subject::new(&set, &asked.name, nodes).map_err(fault)?;
+    let names = subject.inputs();
+    known(&format!("`{}`", asked.name), &names, &asked.inputs)?;
+    let value =
+        |name: &String| asked.inputs.iter().find(|given| given.name == *name).map(|given| given.value);
+    let given: Vec<Option<f64>> = names.iter().map(value).collect();
+    let points = subject.points(&given).map_err(|missing| {
+        let these: Vec<String> = missing.iter().map(|name| format!("{name}=VALUE")).collect();
+        Failure::Usage(format!("`{}` has no measured range: give {}", asked.name, these.join(" ")))
+    })?;
+    if points.is_empty() {
+        return Err(Failure::Fault(format!(
+            "`{}` predicts nothing there on {}",
+            asked.name,
+            count(subject.nodes(), "node", "nodes")
+        )));
+    }
+    let screen = Screen { set: &set, subject: &subject, names, points: &points };
+    let scaled = screen.scaled(&asked.set)?;
+    let effects = subject.effects(&points);
+    if asked.json {
+        return print(screen.json(&effects, &scaled));
+    }
+    print(screen.text(&effects, &scaled, asked.formulas, width()))
+}
+
+struct Screen<'a> {
+    set: &'a ModelSet,
+    subject: &'a Subject<'a>,
+    /// The inputs' names.
+    names: Vec<String>,
+    points: &'a [Point],
+}
+
+/// All changes of `--set` together: the points with their new predictions.
+type Scaled = Vec<(Point, Option<Point>)>;
+
+impl Screen<'_> {
+    /// The predictions if all of these costs change; none where nothing is asked for.
+    fn scaled(&self, asked: &[Scaling]) -> Result<Scaled, Failure> {
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut set = self.set.clone();
+        for one in asked {
+            set = changed(&set, &self.cause(one)?, one.factor);
+        }
+        let fault = |why: String| Failure::Fault(format!("--set: {why}"));
+        let other = Subject::new(&set, self.subject.name(), Some(self.subject.nodes())).map_err(fault)?;
+        let again = |point: &Point| {
+            let given: Vec<Option<f64>> = point.inputs.iter().map(|value| Some(*value)).collect();
+            (point.clone(), other.points(&given).ok().and_then(|points| points.into_iter().next()))
+        };
+        Ok(self.points.iter().map(again).collect())
+    }
+
+    /// The cost that a change names: `Send` or `Send.bytes`.
+    fn cause(&self, one: &Scaling) -> Result<Cause, Failure> {
+        let usage = |why: String| Err(Failure::Usage(format!("--set {}: {why}", one.cost)));
+        let (name, term) = match one.cost.split_once('.') {
+            Some((name, term)) if self.set.model(name).is_some() => (name, Some(term)),
+            _ => (one.cost.as_str(), None),
+        };
+        let Some(model) = self.set.model(name) else {
+            let all = self.set.models.iter().map(|model| model.name.as_str());
+            return usage(format!("there is no model `{name}`{}", did_you_mean(name, all)));
+        };
+        let Some(term) = term else { return Ok(Cause::Model(name.to_owned())) };
+        let label = |index: usize| label(model, index);
+        match (0..model.terms.len()).find(|index| label(*index) == term || model.terms[*index].term == term) {
+            Some(index) => Ok(Cause::Term(name.to_owned(), index)),
+            None => {
+                let kept = (0..model.terms.len()).filter(|index| model.terms[*index].relevant);
+                let all: Vec<String> = kept.map(|index| format!("`{name}.{}`", label(index))).collect();
+                usage(format!("`{name}` has no such term; it has {}", all.join(", ")))
+            }
+        }
+    }
+
+    /// What is told: the time, the inputs, the costs, the changes asked for.
+    fn text(&self, effects: &[Effect], scaled: &Scaled, formulas: bool, width: usize) -> String {
+        let mut text = wrapped(&self.head(), width, "  ");
+        let (inputs, costs): (Vec<&Effect>, Vec<&Effect>) =
+            effects.iter().partition(|effect| matches!(effect.cause, Cause::Input(_)));
+        for (what, changed, effects) in [("input", "doubled", inputs), ("cost", "halved", costs)] {
+            let told = effects.iter().take(LISTED).filter(|effect| effect.greatest() >= NOTABLE).count();
+            if told > 0 {
+                text += &format!("\n\n{}", self.table([what, changed], &effects[..told], width));
+            }
+            if let Some(next) = effects.get(told) {
+                let line = match effects.len() - told {
+                    1 => format!("1 more: {:.2} % for 1 %", next.greatest()),
+                    more => format!("{more} more: each at most {:.2} % for 1 %", next.greatest()),
+                };
+                text += &format!("\n{}", wrapped(&line, width, "  "));
+            }
+        }
+        for (before, after) in scaled.iter().take(1) {
+            text += &format!("\n\n{}", wrapped(&self.changed(scaled, before, after.as_ref()), width, "  "));
+        }
+        if let Some(point) = self.points.first().filter(|_| formulas) {
+            text.push('\n');
+            for (name, slope) in self.subject.formulas(point) {
+                let line = format!("d time / d {name} = {slope}");
+                text += &format!("\n{}", wrapped_formula(&line, width, "    "));
+            }
+        }
+        text
+    }
+
+    fn head(&self) -> String {
+        let nodes = count(self.subject.nodes(), "node", "nodes");
+        let name = self.subject.name();
+        match self.points {
+            [point] => {
+                let taken = taken(point).map_or(String::new(), |taken| format!(", by {taken}"));
+                let at =
+                    if point.inputs.is_empty() { String::new() } else { format!(" at {}", self.at(point)) };
+                format!("{name}{at} on {nodes}: {}{taken}", self.amount(point.seconds))
+            }
+            points => {
+                let times = || points.iter().map(|point| point.seconds);
+                let (least, most) =
+                    (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));
+                format!(
+                    "{name} at {} points on {nodes}: {} to {}",
+                    points.len(),
+                    self.amount(least),
+                    self.amount(most)
+                )
+            }
+        }
+    }
+
+    fn amount(&self, seconds: f64) -> String {
+        let model = self.set.model(self.subject.name());
+        let unit = model.map_or(strata_model::Unit::SECONDS, |model| model.unit.clone());
+        format!("{}{}", if seconds < 0.0 { "-" } else { "" }, unit.amount(seconds.abs()))
+    }
+
+    fn at(&self, point: &Point) -> String {
+        let pairs = self.names.iter().zip(&point.inputs);
+        pairs.map(|(name, value)| format!("{name}={}", short(*value))).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The name of a cause as it is told.
+    fn label(&self, cause: &Cause) -> String {
+        match cause {
+            Cause::Input(name) => name.clone(),
+            Cause::Model(name) => name.clone(),
+            Cause::Term(name, index) => {
+                let term = self.set.model(name).map_or(String::new(), |model| label(model, *index));
+                // Its own terms need no name before them.
+                if name == self.subject.name() { term } else { format!("{name}.{term}") }
+            }
+        }
+    }
+
+    /// A row for each effect: at one point what it is now and what a change does, over several the
+    /// median and the greatest effect with its place.
+    fn table(&self, [what, changed]: [&str; 2], effects: &[&Effect], width: usize) -> String {
+        let one = self.points.len() == 1;
+        let mut rows = vec![if one {
+            let now = if what == "cost" { "takes" } else { "now" };
+            [what.to_owned(), now.to_owned(), "+1 %".to_owned(), changed.to_owned()]
+        } else {
+            [what.to_owned(), "+1 %, median".to_owned(), "most".to_owned(), "there".to_owned()]
+        }];
+        for effect in effects {
+            let mut moved: Vec<(usize, Moved)> =
+                effect.at.iter().enumerate().filter_map(|(at, moved)| Some((at, (*moved)?))).collect();
+            moved.sort_by(|a, b| a.1.elasticity.abs().total_cmp(&b.1.elasticity.abs()));
+            let Some((at, most)) = moved.last() else { continue };
+            let label = self.label(&effect.cause);
+            rows.push(if one {
+                let now = if what == "cost" { self.amount(most.now) } else { short(most.now) };
+                let changed = most.changed.map_or("-".to_owned(), signed);
+                [label, now, by_one(most.elasticity), changed]
+            } else {
+                let median = moved[moved.len() / 2].1.elasticity;
+                [label, by_one(median), by_one(most.elasticity), self.at(&self.points[*at])]
+            });
+        }
+        let column = |place: usize| rows.iter().map(|row| columns_of(&row[place])).max().unwrap_or(0);
+        let (second, third) = (column(1), column(2));
+        let last = if one { column(3) } else { column(3).min(width / 3) };
+        let names = column(0).min(width.saturating_sub(second + third + last + 6).max(8));
+        let line = |[name, second_text, third_text, fourth]: &[String; 4]| {
+            let name = shortened(name, names);
+            let fourth = if one {
+                format!("{fourth:>last$}")
+            } else {
+                shortened(fourth, width - names - second - third - 6)
+            };
+            let line = format!("{name:names$}  {second_text:>second$}  {third_text:>third$}  {fourth}");
+            line.trim_end().to_owned()
+        };
+        rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What all changes asked for do together.
+    fn changed(&self, scaled: &Scaled, before: &Point, after: Option<&Point>) -> String {
+        if self.points.len() == 1 {
+            return match after {
+                None => "with the changes nothing is predicted there".to_owned(),
+                Some(after) => {
+                    let by = signed(after.seconds / before.seconds - 1.0);
+                    let taken = match (taken(before), taken(after)) {
+                        (Some(one), Some(other)) if one != other => format!(", by {other} in place of {one}"),
+                        _ => String::new(),
+                    };
+                    format!("with the changes {} ({by}){taken}", self.amount(after.seconds))
+                }
+            };
+        }
+        let mut ratios: Vec<f64> = scaled
+            .iter()
+            .filter_map(|(before, after)| Some(after.as_ref()?.seconds / before.seconds - 1.0))
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        let others = scaled.iter().filter(|(before, after)| {
+            after.as_ref().is_some_and(|after| taken(after).map(first) != taken(before).map(first))
+        });
+        let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
+            return "with the changes nothing is predicted".to_owned();
+        };
+        let median = ratios[ratios.len() / 2];
+        let chosen = match others.count() {
+            0 => String::new(),
+            n => format!("; at {n} of {} points another candidate is chosen", scaled.len()),
+        };
+        format!(
+            "with the changes {} to {}, half of the points below {}{chosen}",
+            signed(*least),
+            signed(*most),
+            signed(median)
+        )
+    }
+
+    fn json(&self, effects: &[Effect], scaled: &Scaled) -> Value {
+        let point = |point: &Point| {
+            let inputs = self.names.iter().cloned().zip(point.inputs.iter().map(|value| json!(value)));
+            json!({
+                "inputs": inputs.collect::<serde_json::Map<_, _>>(),
+                "seconds": point.seconds,
+                "taken": taken(point),
+            })
+        };
+        let moved = |moved: &Option<Moved>| {
+            moved.map(
+                |moved| json!({ "now": moved.now, "elasticity": moved.elasticity, "changed": moved.changed }),
+            )
+        };
+        let effect = |effect: &Effect| {
+            let kind = if matches!(effect.cause, Cause::Input(_)) { "input" } else { "cost" };
+            json!({
+                "cause": self.label(&effect.cause),
+                "kind": kind,
+                "factor": if kind == "input" { 2.0 } else { 0.5 },
+                "at": effect.at.iter().map(moved).collect::<Vec<_>>(),
+            })
+        };
+        let formulas = self.points.first().map_or(Vec::new(), |point| self.subject.formulas(point));
+        json!({
+            "name": self.subject.name(),
+            "nodes": self.subject.nodes(),
+            "points": self.points.iter().map(point).collect::<Vec<_>>(),
+            "effects": effects.iter().map(effect).collect::<Vec<_>>(),
+            "changed": scaled.iter().map(|(_, after)| after.as_ref().map(point)).collect::<Vec<_>>(),
+            "derivatives": formulas.into_iter().map(|(name, slope)| (name, json!(slope.to_string())))
+                .collect::<serde_json::Map<_, _>>(),
+        })
+    }
+}
+
+/// A term as it is told and named: `constant`, `bytes`.
+fn label(model: &Model, index: usize) -> String {
+    match model.terms.get(index).map(|term| model.short(&term.term)) {
+        Some(text) if text == "1" => "constant".to_owned(),
+        Some(text) => text,
+        None => String::new(),
+    }
+}
+
+/// The candidate of a library with its parameters.
+fn taken(point: &Point) -> Option<String> {
+    let (name, parameters) = point.taken.as_ref()?;
+    let parameters: Vec<String> =
+        parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    Some(if parameters.is_empty() { name.clone() } else { format!("{name} ({})", parameters.join(", ")) })
+}
+
+/// The candidate alone.
+fn first(taken: String) -> String {
+    taken.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// A change of the time for 1 % more.
+fn by_one(elasticity: f64) -> String {
+    let text = format!("{elasticity:+.2} %");
+    if text.trim_start_matches(['+', '-']) == "0.00 %" { "0 %".to_owned() } else { text }
+}
+
+/// A relative change with its sign.
+fn signed(change: f64) -> String {
+    let sign = if change > 0.0 { "+" } else { "" };
+    format!("{sign}{}", percent(change))
+}
+
+/// A value in at most four digits, if it has no more.
+fn short(value: f64) -> String {
+    if value.fract() == 0.0 { number_text(value) } else { format!("{value:.4}") }
+}
