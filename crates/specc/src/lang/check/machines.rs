@@ -13,7 +13,7 @@ pub(super) fn check(files: &mut [SpecFile], trees: &[File]) -> Vec<(usize, Check
     let mut errors = Vec::new();
     let mut left = MachineKind::ALL.to_vec();
     for (index, tree) in trees.iter().enumerate() {
-        let lines = tree.items.iter().filter_map(|item| match item {
+        let mut lines = tree.items.iter().filter_map(|item| match item {
             Item::On(line) => Some(line),
             _ => None,
         });
@@ -31,7 +31,7 @@ pub(super) fn check(files: &mut [SpecFile], trees: &[File]) -> Vec<(usize, Check
         }
         let kinds: Vec<MachineKind> = named.iter().map(|(_, kind)| *kind).collect();
         let both: Vec<MachineKind> = left.iter().copied().filter(|kind| kinds.contains(kind)).collect();
-        match lines.last() {
+        match lines.next_back() {
             Some(line) if both.is_empty() && !kinds.is_empty() => {
                 errors.push((index, nowhere(line, &left)));
             }

@@ -103,8 +103,8 @@ impl Reader<'_> {
             Rule::line_model => file.items.extend(self.line_model(pair).map(Item::Model)),
             Rule::library => file.items.extend(self.library(pair).map(Item::Library)),
             Rule::measured_on => {
-                let machines = children(&pair, Rule::machine).map(|word| name(&word)).collect();
-                file.items.push(Item::On(MeasuredOn { machines, span: span(&pair) }));
+                let machines = children(pair, Rule::machine).map(|word| name(&word)).collect();
+                file.items.push(Item::On(MeasuredOn { machines, span: span(pair) }));
             }
             Rule::shared_let | Rule::shared_terms => file.items.extend(self.shared(pair)),
             Rule::stray if !self.unclosed(pair, file) => {
