@@ -47,7 +47,7 @@ pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub(crate) use prepared::{LONGEST, NUMBERS, Repeating, RepeatingPieces};
 pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
-pub use threads::{Doorbell, SharedWords};
+pub use threads::{Doorbell, LendingDesk, LentVec, SharedWords};
 
 /// One node's end of a transport.
 pub(crate) trait Endpoint {

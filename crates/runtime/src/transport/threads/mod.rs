@@ -30,6 +30,7 @@ mod doorbell;
 #[cfg(all(test, loom))]
 mod explore;
 mod job;
+mod lending;
 mod loan;
 mod pending;
 mod ports;
@@ -44,6 +45,7 @@ mod words;
 
 pub use doorbell::Doorbell;
 pub(crate) use job::run;
+pub use lending::{LendingDesk, LentVec};
 pub use words::SharedWords;
 
 use crate::block::{Contents, RawBlock};
