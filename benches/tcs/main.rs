@@ -8,6 +8,7 @@
 mod chapter6;
 mod claims;
 mod crossover;
+mod lengths;
 mod messages;
 mod pipeline;
 mod steps;
@@ -42,6 +43,9 @@ struct Arguments {
     /// Only chapter 6, by the crate's own patterns
     #[arg(long)]
     chapter6: bool,
+    /// Only messages of 8 bytes to 64 KiB between two threads
+    #[arg(long)]
+    lengths: bool,
     /// A trial of few rounds
     #[arg(long)]
     quick: bool,
@@ -57,6 +61,11 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     println!("{}\n", machine());
     if arguments.chapter6 {
         chapter6::measure(quick, &mut summary)?;
+        strata_benches::summary(&summary.into());
+        return Ok(());
+    }
+    if arguments.lengths {
+        threads::lengths(quick, &mut summary)?;
         strata_benches::summary(&summary.into());
         return Ok(());
     }
@@ -86,6 +95,7 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     summary.insert("formulas".into(), FORMULAS.len().into());
     if !arguments.claims {
         threads::measure(quick, &mut summary)?;
+        threads::lengths(quick, &mut summary)?;
         pipeline::measure(quick, &mut summary)?;
     }
     strata_benches::summary(&summary.into());

@@ -5,9 +5,11 @@
 
 #![forbid(unsafe_code)]
 
+mod lengths;
 mod steps;
 
 use clap::Parser;
+use lengths::{lanes, lengths, print_lengths};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use serde_json::{Map, Value};
@@ -22,12 +24,15 @@ struct Arguments {
     /// A trial of few rounds
     #[arg(long)]
     quick: bool,
+    /// Only messages of 8 bytes to 64 KiB
+    #[arg(long)]
+    lengths: bool,
 }
 
 fn main() -> ExitCode {
     strata_benches::run(|arguments: &Arguments| {
         if strata_benches::is_rank() {
-            return inside(arguments.quick).map_err(|error| error.to_string());
+            return inside(arguments).map_err(|error| error.to_string());
         }
         println!("{}", machine());
         strata_benches::mpirun(2).map(drop)
@@ -47,23 +52,38 @@ fn naive(world: &SimpleCommunicator, value: u64) -> u64 {
     }
 }
 
-type Found = ([Timings; 2], Vec<[Timings; 3]>);
+type Found = ([Timings; 2], Vec<[Timings; 3]>, Vec<[Timings; 3]>);
 
-fn inside(quick: bool) -> Result<(), Error> {
+fn of_lengths(found: &[[Timings; 3]], summary: &mut Map<String, Value>) {
+    println!("\nA message from a process to another one, half of there and back:\n");
+    print_lengths(found, summary);
+}
+
+fn inside(arguments: &Arguments) -> Result<(), Error> {
+    let quick = arguments.quick;
+    let mut summary = Map::new();
+    if arguments.lengths {
+        let lanes = lanes()?;
+        if let Some(found) = launch(|node| lengths(node, &lanes, if quick { 20 } else { 200 }))? {
+            of_lengths(&found, &mut summary);
+            strata_benches::summary(&summary.into());
+        }
+        return Ok(());
+    }
     let (rounds, times) = if quick { (10, 200) } else { (100, 2000) };
-    let pair = pair(Mode::Triple)?;
+    let (pair, lanes) = (pair(Mode::Triple)?, lanes()?);
     let found: Option<Found> = launch(|node| {
         let world = SimpleCommunicator::world();
         let steps = granularity(node, &pair, rounds / 4, &mut |_, value| naive(&world, value))?;
-        Ok((messages(node, &pair, rounds, times)?, steps))
+        Ok((messages(node, &pair, rounds, times)?, steps, lengths(node, &lanes, rounds)?))
     })?;
-    let Some((messages, steps)) = found else { return Ok(()) };
+    let Some((messages, steps, lengths)) = found else { return Ok(()) };
     println!("\n8 bytes from a process to another one, half of there and back:\n");
     let ratio = print_messages(&messages);
     println!("\nSteps of work between exchanges of 8 bytes, two processes:\n");
     let [connections, naive] = print_granularity(&steps, "MPI alone");
+    of_lengths(&lengths, &mut summary);
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::from);
-    let mut summary = Map::new();
     summary.insert("connection_ns".into(), (messages[0].median() * 1e9).into());
     summary.insert("connection_to_active_message".into(), ratio.into());
     summary.insert("metg_connections_us".into(), number(connections));

@@ -1,6 +1,7 @@
 //! Connections on threads beside the run-time's active messages and collectives, in one run.
 
 use crate::Error;
+use crate::lengths::{lanes, print_lengths};
 use crate::steps::{Other, Ping, granularity, messages, pair, print_granularity, print_messages};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,6 +32,16 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     summary.insert("metg_collective_us".into(), collective.map_or(Value::Null, Value::from));
     switches(rounds, times / 10, summary)?;
     locality(rounds / 4, times, summary)
+}
+
+/// Messages of every length.
+pub(crate) fn lengths(quick: bool, summary: &mut Map<String, Value>) -> Result<(), Error> {
+    let lanes = lanes()?;
+    let rounds = if quick { 20 } else { 200 };
+    let found = Machine::threads(2)?.run(|node| crate::lengths::lengths(node, &lanes, rounds))?;
+    println!("\nA message from a thread to another one, half of there and back:\n");
+    print_lengths(&found[0], summary);
+    Ok(())
 }
 
 /// Switches of each mode, predicted from the measured barrier and the switch of one barrier.

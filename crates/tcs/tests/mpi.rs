@@ -11,6 +11,7 @@ mod every;
 #[path = "../../runtime/tests/mpirun/mod.rs"]
 mod mpirun;
 
+use common::long::long;
 use common::planned::Planned;
 use common::{Tree, shifts};
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ fn main() -> ExitCode {
         ("again", true),
         ("right", true),
         ("right", false),
+        ("long", true),
+        ("long", false),
     ] {
         for nodes in mpirun::nodes(&[1, 2, 3, 5, 8]) {
             let run = mpirun::run(case, nodes, &[], if windows { &[] } else { apart });
@@ -105,6 +108,17 @@ fn inside(case: &str) -> ExitCode {
                 }
                 Ok(())
             })?;
+            return Ok(());
+        }
+        if case == "long" {
+            if node.size() > 1 {
+                for (seed, depth) in [(1, 4096), (2, 64), (3, 100_000)] {
+                    let long = long(node.size(), depth);
+                    let found = run_with(node, &long.image, options, |cell| long.body(cell, seed, 40))?;
+                    let expected = simulate(&long.image, |cell| long.body(cell, seed, 40))?;
+                    assert_eq!(found, Some(expected.results[node.rank()]), "depth {depth}");
+                }
+            }
             return Ok(());
         }
         if case == "right" {

@@ -1,8 +1,9 @@
 //! Transport of connections and barriers: memory shared by the nodes of one host, or messages.
 
-use super::memory::{Count, Memory, Places};
+use super::memory::{Count, Memory, Places, are_processes};
 use super::messages::Messages;
-use super::ring::{LINE, Receiver, Ring, Sender};
+use super::ring::{Loan, Receiver, Ring, Sender, Taken};
+use super::sink::Sink;
 use super::spool::{Spools, Transfer};
 use super::watch::{Awaits, Watch};
 use crate::barrier::Step;
@@ -52,9 +53,10 @@ impl<'a> Fabric<'a> {
             return Self::Messages(Box::new(Messages::open(node, watch, true, circuits)));
         }
         let (me, nodes) = (node.rank(), node.size());
-        let places = Places::of(image, me, nodes);
+        let processes = !node.is_simulated() && are_processes(node);
+        let places = Places::of(image, me, nodes, processes);
         match places.memory(node) {
-            Some(all) => Self::Shared(Box::new(Shared::new(watch, me, &places, &all))),
+            Some(all) => Self::Shared(Box::new(Shared::new(watch, me, &places, (&all, processes)))),
             None => Self::Messages(Box::new(Messages::open(node, watch, false, None))),
         }
     }
@@ -76,7 +78,7 @@ impl<'a> Fabric<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(watch: Watch<'a>, me: usize, places: &Places, all: &[Arc<Memory>]) -> Self {
+    fn new(watch: Watch<'a>, me: usize, places: &Places, (all, processes): (&[Arc<Memory>], bool)) -> Self {
         let image = watch.image();
         let mut this = Self {
             watch,
@@ -87,16 +89,16 @@ impl<'a> Shared<'a> {
             ready: BTreeMap::new(),
             spools: Spools::default(),
         };
-        for (number, (ring, ready)) in &places.connections {
+        for (number, at) in &places.connections {
             let linked = &image.connections[*number];
-            let ring = || Ring::new(&all[linked.to], *ring, linked.depth);
+            let ring = || Ring::new(&all[linked.to], (at.ring, at.desk), linked.depth, processes);
             if linked.from == me {
                 this.senders[*number] = Some(Sender::new(ring()));
             }
             if linked.to == me {
                 this.receivers[*number] = Some(Receiver::new(ring()));
             }
-            this.ready.insert(*number, (all[linked.from].count(*ready), 0));
+            this.ready.insert(*number, (all[linked.from].count(at.ready), 0));
         }
         for (number, barrier) in image.barriers.iter().enumerate() {
             let mut steps = Vec::new();
@@ -126,53 +128,138 @@ impl<'a> Shared<'a> {
     #[inline]
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, connection: usize, bytes: &[u8]) {
+        if let Some(Some(sender)) = self.senders.get(connection)
+            && let Some(loan) = sender.loan(bytes.len())
+        {
+            return self.send_there(node, connection, &loan, bytes);
+        }
         let mut rest = bytes;
         loop {
             let Some(Some(sender)) = self.senders.get_mut(connection) else { return };
-            if !sender.has_room() {
-                let Some(to) = self.watch.image().connections.get(connection).map(|linked| linked.to) else {
-                    return;
-                };
-                let room = |this: &mut Self| this.has_room(connection);
-                if !self.wait_for(node, (to, Awaits::Room(connection)), room) {
+            if !sender.has_room(rest.len()) {
+                if !self.wait_for_room(node, connection, rest.len()) {
                     return; // The node unwinds.
                 }
                 continue;
             }
-            let (piece, after) = rest.split_at(rest.len().min(LINE));
-            sender.send(piece, after.is_empty());
-            if after.is_empty() {
+            let sent = sender.send(rest);
+            rest = &rest[sent..];
+            if rest.is_empty() {
+                if !sender.may_go_on(bytes.len()) {
+                    let to = self.watch.image().connections.get(connection).map_or(0, |linked| linked.to);
+                    let sent = |this: &mut Self| {
+                        let sender = this.senders.get_mut(connection).and_then(Option::as_mut);
+                        sender.is_none_or(|sender| sender.may_go_on(bytes.len()))
+                    };
+                    self.wait_for(node, (to, Awaits::Room(connection)), sent);
+                }
                 return;
             }
-            rest = after;
         }
+    }
+
+    /// Sends a message into memory that its receiver lends. It is longer than what may be under way,
+    /// so this cell waits for the receiver in any case.
+    #[cold]
+    #[track_caller]
+    fn send_there(&mut self, node: &mut Node, connection: usize, loan: &Loan, bytes: &[u8]) {
+        if !self.wait_for_room(node, connection, 0) {
+            return;
+        }
+        if let Some(Some(sender)) = self.senders.get_mut(connection) {
+            sender.announce(loan);
+        }
+        let to = self.watch.image().connections.get(connection).map_or(0, |linked| linked.to);
+        if loan.is_lent() || self.wait_for(node, (to, Awaits::Room(connection)), |_| loan.is_lent()) {
+            loan.write(bytes);
+        }
+    }
+
+    /// Receives an announced message into memory that is lent to its sender.
+    #[cold]
+    #[track_caller]
+    fn receive_here(&mut self, node: &mut Node, connection: usize, loan: &Loan, sink: &mut impl Sink) {
+        let room = sink.room(loan.bytes).unwrap_or_default();
+        loan.desk.lend(loan.number, room, || self.wait_until_written(node, connection, loan));
+    }
+
+    #[track_caller]
+    fn wait_until_written(&mut self, node: &mut Node, connection: usize, loan: &Loan) {
+        let from = self.watch.image().connections.get(connection).map_or(0, |linked| linked.from);
+        self.wait_for(node, (from, Awaits::Message(connection)), |_| loan.is_written());
+    }
+
+    /// Waits for the next line of a connection; false if the node unwinds.
+    #[track_caller]
+    fn wait_for_line(&mut self, node: &mut Node, connection: usize) -> bool {
+        let Some(from) = self.watch.image().connections.get(connection).map(|linked| linked.from) else {
+            return false;
+        };
+        self.wait_for(node, (from, Awaits::Message(connection)), |this| this.has_arrived(connection))
+    }
+
+    /// Waits for the next line of a connection, and lends memory meanwhile: then the sender finds it
+    /// when it comes. Returns true if the message has come into it.
+    #[cold]
+    #[track_caller]
+    fn receive_ahead(&mut self, node: &mut Node, connection: usize, loan: &Loan, room: &mut [u8]) -> bool {
+        loan.desk.lend(loan.number, room, || {
+            if self.wait_for_line(node, connection)
+                && let Some(Some(receiver)) = self.receivers.get_mut(connection)
+                && receiver.is_announced()
+            {
+                self.wait_until_written(node, connection, loan);
+            }
+        })
+    }
+
+    /// Waits for room for the next piece of so many bytes. False if the node unwinds.
+    #[track_caller]
+    fn wait_for_room(&mut self, node: &mut Node, connection: usize, rest: usize) -> bool {
+        let Some(to) = self.watch.image().connections.get(connection).map(|linked| linked.to) else {
+            return false;
+        };
+        self.wait_for(node, (to, Awaits::Room(connection)), |this| this.has_room(connection, rest))
     }
 
     /// Receives a message.
     #[inline]
     #[track_caller]
-    pub(super) fn receive(&mut self, node: &mut Node, connection: usize, sink: &mut impl FnMut(&[u8])) {
+    pub(super) fn receive(&mut self, node: &mut Node, connection: usize, sink: &mut impl Sink) {
         loop {
             let Some(Some(receiver)) = self.receivers.get_mut(connection) else { return };
             if !receiver.is_ready() {
-                let Some(from) = self.watch.image().connections.get(connection).map(|linked| linked.from)
-                else {
-                    return;
-                };
-                let awaits = (from, Awaits::Message(connection));
-                if !self.wait_for(node, awaits, |this| this.has_arrived(connection)) {
+                let ahead = sink.whole().and_then(|room| Some((receiver.loan_ahead(room.len())?, room)));
+                if let Some((loan, room)) = ahead {
+                    if self.receive_ahead(node, connection, &loan, room) {
+                        // The message is where it belongs: only its line is left to take.
+                        if let Some(Some(receiver)) = self.receivers.get_mut(connection)
+                            && let Taken::Announced(loan) = receiver.take(sink)
+                        {
+                            sink.room(loan.bytes);
+                        }
+                        return;
+                    }
+                    if !self.has_arrived(connection) {
+                        return; // The node unwinds.
+                    }
+                } else if !self.wait_for_line(node, connection) {
                     return;
                 }
                 continue;
             }
-            if receiver.take(sink) {
-                return;
+            match receiver.take(sink) {
+                Taken::Piece => {}
+                Taken::Last => return,
+                Taken::Announced(loan) => return self.receive_here(node, connection, &loan, sink),
             }
         }
     }
 
-    fn has_room(&mut self, connection: usize) -> bool {
-        self.senders.get_mut(connection).and_then(Option::as_mut).is_some_and(Sender::has_room)
+    /// True if there is room for the next piece of so many bytes.
+    fn has_room(&mut self, connection: usize, rest: usize) -> bool {
+        let sender = self.senders.get_mut(connection).and_then(Option::as_mut);
+        sender.is_some_and(|sender| sender.has_room(rest))
     }
 
     /// Advances all DMA transfers; returns true if any moved.
@@ -183,26 +270,10 @@ impl<'a> Shared<'a> {
             let Some(transfer) = self.spools.get_mut(number) else { continue };
             if transfer.sends {
                 let Some(Some(sender)) = self.senders.get_mut(transfer.connection) else { continue };
-                while !transfer.ended && sender.has_room() {
-                    let rest = transfer.rest();
-                    let piece = &rest[..rest.len().min(LINE)];
-                    sender.send(piece, piece.len() == rest.len());
-                    let sent = piece.len();
-                    transfer.sent(sent);
-                    any = true;
-                }
+                any |= send_some(sender, transfer);
             } else {
                 let Some(Some(receiver)) = self.receivers.get_mut(transfer.connection) else { continue };
-                while !transfer.ended && receiver.is_ready() {
-                    let mut bytes = [0; LINE];
-                    let mut length = 0;
-                    let last = receiver.take(&mut |piece| {
-                        length = piece.len();
-                        bytes[..length].copy_from_slice(piece);
-                    });
-                    transfer.came(&bytes[..length], last);
-                    any = true;
-                }
+                any |= receive_some(receiver, transfer);
             }
         }
         any
@@ -232,13 +303,15 @@ impl<'a> Shared<'a> {
             }
             self.watch.attend(node, awaited, letters);
             let movable = |this: &mut Self| {
-                let ends: Vec<(usize, bool)> = this
-                    .spools
-                    .moving()
-                    .map(|(_, Transfer { connection, sends, .. })| (*connection, *sends))
-                    .collect();
-                ends.into_iter().any(|(connection, sends)| {
-                    if sends { this.has_room(connection) } else { this.has_arrived(connection) }
+                let waits = |(_, of): (u64, &Transfer<'a>)| {
+                    (of.connection, of.sends, of.rest().len(), of.loan().cloned())
+                };
+                let waits: Vec<_> = this.spools.moving().map(waits).collect();
+                waits.into_iter().any(|(connection, sends, rest, loan)| match loan {
+                    Some(loan) if sends => loan.is_lent(),
+                    Some(loan) => loan.is_written(),
+                    None if sends => this.has_room(connection, rest),
+                    None => this.has_arrived(connection),
                 })
             };
             let mut news = |this: &mut Self| there(this) || !this.spools.is_empty() && movable(this);
@@ -310,6 +383,57 @@ impl<'a> Shared<'a> {
             self.watch.mismatch(node, to, theirs);
         }
     }
+}
+
+/// Advances a transfer that sends; true if it moved.
+fn send_some(sender: &mut Sender, transfer: &mut Transfer<'_>) -> bool {
+    if transfer.loan().is_none()
+        && transfer.lengths().0 == 0
+        && let Some(loan) = sender.loan(transfer.rest().len())
+    {
+        let room = sender.has_room(0);
+        if room {
+            sender.announce(&loan);
+            transfer.waits_for(loan);
+        }
+        return room;
+    }
+    if let Some(loan) = transfer.loan() {
+        let lent = loan.is_lent();
+        if lent {
+            loan.write(transfer.rest());
+            transfer.sent(transfer.rest().len());
+        }
+        return lent;
+    }
+    let mut any = false;
+    while !transfer.ended && sender.has_room(transfer.rest().len()) {
+        let sent = sender.send(transfer.rest());
+        transfer.sent(sent);
+        any = true;
+    }
+    any
+}
+
+/// Advances a transfer that receives; true if it moved.
+fn receive_some(receiver: &mut Receiver, transfer: &mut Transfer<'_>) -> bool {
+    if let Some(loan) = transfer.loan() {
+        let written = loan.is_written();
+        if written {
+            transfer.take_back();
+        }
+        return written;
+    }
+    let mut any = false;
+    while !transfer.ended && transfer.loan().is_none() && receiver.is_ready() {
+        match receiver.take(transfer) {
+            Taken::Piece => {}
+            Taken::Last => transfer.ended = true,
+            Taken::Announced(loan) => transfer.lend(loan),
+        }
+        any = true;
+    }
+    any
 }
 
 /// True if `there` is true soon.

@@ -11,12 +11,15 @@ use crate::barrier::Step;
 use crate::link::Image;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strata_runtime::Node;
 #[cfg(not(all(test, loom)))]
 use strata_runtime::SharedWords;
+use strata_runtime::{LendingDesk, Node};
 
 /// Words from one place to the next: two cache lines, because some processors fetch lines in pairs.
 pub(super) const APART: usize = 16;
+
+/// The bytes of a word.
+const WORD: usize = size_of::<u64>();
 
 /// Words of the smallest window.
 #[cfg(not(all(test, loom)))]
@@ -39,23 +42,77 @@ fn zeros(words: usize) -> Words {
     (0..words).map(|_| AtomicU64::new(0)).collect()
 }
 
+#[cfg(not(all(test, loom)))]
+fn write_words(words: &Words, at: usize, bytes: &[u8]) {
+    words.write_from(at, bytes);
+}
+
+#[cfg(not(all(test, loom)))]
+fn read_words(words: &Words, at: usize, into: &mut [u8]) {
+    words.read_into(at, into);
+}
+
+#[cfg(all(test, loom))]
+fn write_words(words: &Words, at: usize, bytes: &[u8]) {
+    for (word, bytes) in words[at..].iter().zip(bytes.as_chunks::<WORD>().0) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, loom))]
+fn read_words(words: &Words, at: usize, into: &mut [u8]) {
+    for (word, bytes) in words[at..].iter().zip(into.as_chunks_mut::<WORD>().0) {
+        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+    }
+}
+
 /// One cell's memory.
 pub(super) struct Memory {
     words: Words,
     /// Words before the first boundary of two cache lines.
     skew: usize,
+    /// Where cells lend long blocks to this one, by its connections; empty if they are processes.
+    desks: Vec<LendingDesk>,
 }
 
 impl Memory {
-    /// Allocates `words` zero words in this process.
-    pub(super) fn own(words: usize) -> Self {
+    /// Allocates `words` zero words in this process, and this number of desks.
+    pub(super) fn own(words: usize, desks: usize) -> Self {
         let words = zeros(words + APART);
-        Self { skew: skew(&words), words }
+        let desks = (0..desks).map(|_| LendingDesk::default()).collect();
+        Self { skew: skew(&words), words, desks }
     }
 
     #[inline]
     pub(super) fn words(&self) -> &[AtomicU64] {
         &self.words
+    }
+
+    /// The desk with this number, if cells of this process lend each other blocks.
+    pub(super) fn desk(&self, number: usize) -> Option<&LendingDesk> {
+        self.desks.get(number)
+    }
+
+    /// Copies `bytes` to the words from word `at` on; of the last one, what follows becomes zero.
+    pub(super) fn write(&self, at: usize, bytes: &[u8]) {
+        let (whole, rest) = bytes.split_at(bytes.len() / WORD * WORD);
+        write_words(&self.words, at, whole);
+        if !rest.is_empty() {
+            let mut last = [0; WORD];
+            last[..rest.len()].copy_from_slice(rest);
+            write_words(&self.words, at + whole.len() / WORD, &last);
+        }
+    }
+
+    /// Copies the bytes of the words from word `at` on.
+    pub(super) fn read(&self, at: usize, into: &mut [u8]) {
+        let (whole, rest) = into.split_at_mut(into.len() / WORD * WORD);
+        read_words(&self.words, at, whole);
+        if !rest.is_empty() {
+            let mut last = [0; WORD];
+            read_words(&self.words, at + whole.len() / WORD, &mut last);
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
     }
 
     /// The index in [`words`](Self::words) of place `place`.
@@ -71,7 +128,7 @@ impl Memory {
 
 /// Words before the first boundary of two cache lines.
 fn skew(words: &[AtomicU64]) -> usize {
-    match words.as_ptr().align_offset(APART * size_of::<u64>()) {
+    match words.as_ptr().align_offset(APART * WORD) {
         aligned if aligned < APART => aligned,
         _ => 0,
     }
@@ -125,30 +182,43 @@ impl Count {
 
 /// The places that a cell uses, in its own memory and in others'.
 pub(super) struct Places {
-    /// By connection that begins or ends here: the place of its ring, at the receiver, and of its
-    /// receiver's readiness counter, at the sender.
-    pub(super) connections: BTreeMap<usize, (usize, usize)>,
+    /// The connections that begin or end here.
+    pub(super) connections: BTreeMap<usize, ConnectionPlaces>,
     /// By barrier, receiving member and sending member, of which this cell is one; the place is at
     /// the receiver.
     pub(super) steps: BTreeMap<(usize, usize, usize), usize>,
-    /// Number of words of each node's memory.
-    words: Vec<usize>,
+    /// Number of words of each node's memory, and of its desks.
+    sizes: Vec<(usize, usize)>,
+}
+
+/// The places of a connection.
+pub(super) struct ConnectionPlaces {
+    /// Of its ring, at the receiver.
+    pub(super) ring: usize,
+    /// The number of its desk, at the receiver.
+    pub(super) desk: usize,
+    /// Of its receiver's readiness counter, at the sender.
+    pub(super) ready: usize,
 }
 
 impl Places {
-    /// The places of cell `me`, of an image that runs on `nodes` nodes.
-    pub(super) fn of(image: &Image, me: usize, nodes: usize) -> Self {
+    /// The places of cell `me`, of an image that runs on `nodes` nodes, which are processes or
+    /// threads.
+    pub(super) fn of(image: &Image, me: usize, nodes: usize, processes: bool) -> Self {
         let (mut connections, mut steps) = (BTreeMap::new(), BTreeMap::new());
-        let mut words = vec![0; nodes];
-        let mut place = |cell: usize, length: usize| {
-            let place = words[cell];
-            words[cell] += length.next_multiple_of(APART);
+        let mut sizes = vec![(0, 0); nodes];
+        let mut place = |cell: usize, length: usize, desks: usize| {
+            let (words, numbers) = &mut sizes[cell];
+            let place = (*words, *numbers);
+            *words += length.next_multiple_of(APART);
+            *numbers += desks;
             place
         };
         for (number, linked) in image.connections.iter().enumerate() {
-            let both = (place(linked.to, Ring::words(linked.depth)), place(linked.from, 1));
+            let (ring, desk) = place(linked.to, Ring::words(linked.depth, processes), 1);
+            let ready = place(linked.from, 1, 0).0;
             if linked.from == me || linked.to == me {
-                connections.insert(number, both);
+                connections.insert(number, ConnectionPlaces { ring, desk, ready });
             }
         }
         for (number, barrier) in image.barriers.iter().enumerate() {
@@ -156,14 +226,14 @@ impl Places {
                 let mut known = BTreeMap::new();
                 for step in barrier.schedule.steps(member) {
                     let Step::Receive(from) = *step else { continue };
-                    let place = *known.entry(from).or_insert_with(|| place(*cell, 1));
+                    let place = *known.entry(from).or_insert_with(|| place(*cell, 1, 0).0);
                     if *cell == me || barrier.cells.get(from) == Some(&me) {
                         steps.insert((number, member, from), place);
                     }
                 }
             }
         }
-        Self { connections, steps, words }
+        Self { connections, steps, sizes }
     }
 
     /// The memory of every node by rank, all zero, if every node can access it; otherwise `None`,
@@ -176,15 +246,11 @@ impl Places {
         if node.is_simulated() {
             return None;
         }
-        if !node.local::<Windows>().apart {
-            let own = Memory::own(self.words.get(node.rank()).copied().unwrap_or(0));
-            let all = node.share(Arc::new(own));
-            if all.is_some() {
-                return all;
-            }
-            node.local::<Windows>().apart = true;
+        if are_processes(node) {
+            return self.windows(node);
         }
-        self.windows(node)
+        let (words, desks) = self.sizes.get(node.rank()).copied().unwrap_or_default();
+        node.share(Arc::new(Memory::own(words, desks)))
     }
 
     /// As [`memory`](Self::memory), for nodes that are processes.
@@ -193,7 +259,8 @@ impl Places {
     fn windows(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
         // Agreed between the nodes: either all take a new window, or none does. It also ensures
         // that no node clears its window before all have left the run that used it.
-        let words = node.reduce_max(self.words.iter().max().map_or(0, |most| *most as u64)) as usize;
+        let most = self.sizes.iter().map(|(words, _)| *words as u64).max().unwrap_or(0);
+        let words = node.reduce_max(most) as usize;
         let kept = node.local::<Windows>();
         if kept.none {
             return None;
@@ -220,7 +287,7 @@ impl Places {
             kept.none = true;
             return None;
         };
-        let memory = |(words, skew): (_, u64)| Memory { words, skew: skew as usize };
+        let memory = |(words, skew): (_, u64)| Memory { words, skew: skew as usize, desks: Vec::new() };
         kept.all = windows.into_iter().zip(skews).map(memory).map(Arc::new).collect();
         kept.length = length;
         Some(kept.all.clone())
@@ -233,11 +300,25 @@ impl Places {
     }
 }
 
+/// True if nodes are processes, false if they are threads of one.
+///
+/// # Participation
+/// Collective.
+#[track_caller]
+pub(super) fn are_processes(node: &mut Node) -> bool {
+    if let Some(apart) = node.local::<Windows>().apart {
+        return apart;
+    }
+    let apart = node.share(Arc::new(())).is_none();
+    node.local::<Windows>().apart = Some(apart);
+    apart
+}
+
 /// Windows that a node keeps from run to run, if nodes are processes.
 #[derive(Default)]
 struct Windows {
-    /// True if nodes are not threads of one process.
-    apart: bool,
+    /// True if nodes are not threads of one process; `None` before the first run.
+    apart: Option<bool>,
     /// True if processes cannot share memory.
     #[cfg(not(all(test, loom)))]
     none: bool,

@@ -7,6 +7,7 @@
 use super::cell::Active;
 use super::links::Links;
 use super::mail::{ByConnection, Inbox, Mail, Piece};
+use super::sink::Sink;
 use super::spool::{Spools, Transfer};
 use super::watch::{Awaits, Watch};
 use std::collections::VecDeque;
@@ -323,13 +324,7 @@ impl<'a> Messages<'a> {
 
     /// Receives a message; returns the arrival time of its last byte.
     #[track_caller]
-    pub(super) fn receive(
-        &mut self,
-        node: &mut Node,
-        end: End,
-        mut time: f64,
-        sink: &mut impl FnMut(&[u8]),
-    ) -> f64 {
+    pub(super) fn receive(&mut self, node: &mut Node, end: End, mut time: f64, sink: &mut impl Sink) -> f64 {
         loop {
             let (mut piece, mut came) = (None, time);
             self.wait_for(node, (end.peer, Awaits::Message(end.connection)), |this, node| {
@@ -338,7 +333,7 @@ impl<'a> Messages<'a> {
             });
             let Some(piece) = piece else { return time };
             time = came;
-            sink(&piece.bytes);
+            sink.put(&piece.bytes);
             if piece.last {
                 return time;
             }
@@ -377,7 +372,8 @@ impl<'a> Messages<'a> {
                     any = true;
                 }
             } else if let Some(piece) = self.take(node, end, &mut time) {
-                transfer.came(&piece.bytes, piece.last);
+                transfer.put(&piece.bytes);
+                transfer.ended = piece.last;
                 any = true;
             }
             transfer.time = time;

@@ -9,6 +9,7 @@ mod messages;
 mod net;
 mod place;
 mod ring;
+mod sink;
 mod spool;
 pub mod switch;
 mod sync;

@@ -5,10 +5,13 @@
 //! simulated time a transfer costs the cell only its start.
 
 use super::cell::Active;
+use super::ring::Loan;
+use super::sink::Sink;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use strata_runtime::LentVec;
 
 /// A DMA transfer of the phase in which it was started: see [`Net::spool`](super::Net::spool).
 #[derive(Debug)]
@@ -23,6 +26,10 @@ pub(super) trait Buffer {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    /// Lends its memory.
+    fn lend(self: Box<Self>, loan: &Loan) -> Box<dyn Buffer>;
+    /// Takes its memory back, if it is lent.
+    fn take_back(self: Box<Self>) -> Box<dyn Buffer>;
 }
 
 impl<T: Pod> Buffer for Vec<T> {
@@ -37,6 +44,37 @@ impl<T: Pod> Buffer for Vec<T> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
+
+    fn lend(self: Box<Self>, loan: &Loan) -> Box<dyn Buffer> {
+        Box::new(loan.desk.lend_vec(loan.number, *self))
+    }
+
+    fn take_back(self: Box<Self>) -> Box<dyn Buffer> {
+        self
+    }
+}
+
+/// Values whose memory is lent: none of it can be accessed.
+impl<T: Pod> Buffer for LentVec<T> {
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        Box::new(LentVec::take_back(*self))
+    }
+
+    fn lend(self: Box<Self>, _: &Loan) -> Box<dyn Buffer> {
+        self
+    }
+
+    fn take_back(self: Box<Self>) -> Box<dyn Buffer> {
+        Box::new(LentVec::take_back(*self))
+    }
 }
 
 /// The state of one DMA transfer.
@@ -48,6 +86,10 @@ pub(super) struct Transfer<'a> {
     pub(super) sends: bool,
     pub(super) active: Active<'a>,
     buffer: Box<dyn Buffer>,
+    /// The memory that is lent in place of a buffer of another length than the message: none.
+    instead: Option<LentVec<u8>>,
+    /// The loan of memory for the message, if it does not come in pieces.
+    loan: Option<Loan>,
     /// Bytes moved so far.
     at: usize,
     pub(super) ended: bool,
@@ -64,7 +106,38 @@ impl<'a> Transfer<'a> {
         buffer: Box<dyn Buffer>,
         time: f64,
     ) -> Self {
-        Self { connection, peer, depth, sends, active, buffer, at: 0, ended: false, time }
+        let (instead, loan) = (None, None);
+        Self { connection, peer, depth, sends, active, buffer, instead, loan, at: 0, ended: false, time }
+    }
+
+    /// The loan of memory for the message; `None` if it comes in pieces.
+    pub(super) fn loan(&self) -> Option<&Loan> {
+        self.loan.as_ref()
+    }
+
+    /// The message is written when its receiver has lent memory.
+    pub(super) fn waits_for(&mut self, loan: Loan) {
+        self.loan = Some(loan);
+    }
+
+    /// Lends the buffer to the sender of a message.
+    pub(super) fn lend(&mut self, loan: Loan) {
+        self.at += loan.bytes;
+        if self.at == self.buffer.bytes().len() {
+            let none = Box::new(Vec::<u8>::new());
+            self.buffer = std::mem::replace(&mut self.buffer, none).lend(&loan);
+        } else {
+            self.instead = Some(loan.desk.lend_vec(loan.number, Vec::new()));
+        }
+        self.loan = Some(loan);
+    }
+
+    /// Takes the buffer back, which has been written.
+    pub(super) fn take_back(&mut self) {
+        (self.instead, self.loan) = (None, None);
+        let none = Box::new(Vec::<u8>::new());
+        self.buffer = std::mem::replace(&mut self.buffer, none).take_back();
+        self.ended = true;
     }
 
     /// The bytes still to send.
@@ -78,16 +151,6 @@ impl<'a> Transfer<'a> {
         self.ended = self.at >= self.buffer.bytes().len();
     }
 
-    /// Records that bytes have arrived; bytes beyond the buffer are only counted.
-    pub(super) fn came(&mut self, piece: &[u8], last: bool) {
-        let place = self.buffer.bytes_mut().get_mut(self.at..self.at + piece.len());
-        if let Some(place) = place {
-            place.copy_from_slice(piece);
-        }
-        self.at += piece.len();
-        self.ended |= last;
-    }
-
     /// The bytes moved, and the bytes of the buffer.
     pub(super) fn lengths(&self) -> (usize, usize) {
         (self.at, self.buffer.bytes().len())
@@ -95,6 +158,14 @@ impl<'a> Transfer<'a> {
 
     pub(super) fn into_values<T: Pod>(self) -> Option<Vec<T>> {
         self.buffer.into_any().downcast().ok().map(|values| *values)
+    }
+}
+
+impl Sink for Transfer<'_> {
+    fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        let from = self.at;
+        self.at += bytes;
+        self.buffer.bytes_mut().get_mut(from..self.at)
     }
 }
 

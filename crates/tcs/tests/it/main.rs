@@ -7,6 +7,7 @@ mod common;
 mod every;
 mod forms;
 mod link;
+mod long;
 mod patterns;
 mod pictures;
 mod primitives;

@@ -3,6 +3,7 @@
 use super::{Active, Cell};
 use crate::run::fabric::Fabric;
 use crate::run::messages::End;
+use crate::run::sink::{Fixed, Sink};
 use crate::run::spool::{Spools, Transfer};
 use crate::run::watch::Awaits;
 use bytemuck::{Pod, cast_slice_mut};
@@ -60,7 +61,7 @@ impl<'a> Cell<'a> {
 
     #[inline]
     #[track_caller]
-    fn receive_bytes(&mut self, connection: usize, active: Active<'a>, sink: &mut impl FnMut(&[u8])) {
+    fn receive_bytes(&mut self, connection: usize, active: Active<'a>, sink: &mut impl Sink) {
         let end = self.end(connection, active, false);
         self.after_spools(connection, false);
         self.show();
@@ -202,16 +203,11 @@ impl<'a> Cell<'a> {
         active: Active<'a>,
         values: &mut [T],
     ) {
-        let bytes: &mut [u8] = cast_slice_mut(values);
-        let (mut at, length) = (0, bytes.len());
-        self.receive_bytes(connection, active, &mut |piece| {
-            if let Some(room) = bytes.get_mut(at..at + piece.len()) {
-                room.copy_from_slice(piece);
-            }
-            at += piece.len();
-        });
-        if at != length && !std::thread::panicking() {
-            self.wrong_length(at, length);
+        let room = size_of_val(values);
+        let mut sink = Fixed::new(cast_slice_mut(values));
+        self.receive_bytes(connection, active, &mut sink);
+        if sink.came != room && !std::thread::panicking() {
+            self.wrong_length(sink.came, room);
         }
     }
 
@@ -223,8 +219,8 @@ impl<'a> Cell<'a> {
 
     #[track_caller]
     pub(in crate::run) fn receive_all<T: Pod>(&mut self, connection: usize, active: Active<'a>) -> Vec<T> {
-        let mut bytes = Vec::new();
-        self.receive_bytes(connection, active, &mut |piece| bytes.extend_from_slice(piece));
+        let mut bytes: Vec<u8> = Vec::new();
+        self.receive_bytes(connection, active, &mut bytes);
         if !bytes.len().is_multiple_of(size_of::<T>().max(1)) {
             let (length, size) = (bytes.len(), size_of::<T>());
             self.misuse(&format!(

@@ -8,6 +8,8 @@ use strata_tcs::switch::Mode;
 use strata_tcs::{App, Cell, Child, Connection, Image, Input, Options, Output, Target, link, link_with};
 
 #[allow(dead_code, reason = "only some of the programs that share this need it")]
+pub(crate) mod long;
+#[allow(dead_code, reason = "only some of the programs that share this need it")]
 pub(crate) mod planned;
 
 strata_tcs::communication! {
