@@ -10,7 +10,7 @@ use crate::{licences, long, mpi};
 const PLAIN: [&str; 3] = [
     "--workspace",
     "--features",
-    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-benches/tune",
+    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune",
 ];
 
 /// The same with the members' MPI parts. After a change of the MPI library `cargo clean -p mpi-sys`:
@@ -18,8 +18,8 @@ const PLAIN: [&str; 3] = [
 const WITH_MPI: [&str; 3] = [
     "--workspace",
     "--features",
-    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-benches/tune,strata-runtime/mpi,\
-     strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,\
+    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
+     strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,\
      strata-benches/mpi",
 ];
 

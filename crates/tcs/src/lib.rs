@@ -38,6 +38,7 @@
 pub mod barrier;
 mod cost;
 mod describe;
+mod file;
 mod link;
 pub mod patterns;
 pub mod profile;
@@ -59,6 +60,7 @@ pub use describe::{
     App, Child, Connection, Contains, Input, Network, Output, Reservable, Set, Tag, Task, TaskId,
     USUAL_DEPTH, Wire,
 };
+pub use file::{Description, FileError};
 pub use link::{Image, LinkError, LinkErrors, Options, Placement, link, link_with};
 pub use report::Report;
 pub use run::switch;

@@ -4,8 +4,11 @@
 //! first along its row or first along its column, in either direction around a torus (Warfel 1996,
 //! §3.1).
 
+use serde::{Deserialize, Serialize};
+
 /// The interconnection of a machine's cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// Every cell has one link into and one link out of a network without bottlenecks.
     Crossbar,
@@ -29,7 +32,7 @@ pub enum Shape {
 const WAYS: usize = 4;
 
 /// A path from one cell to another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path {
     /// The links, in order.
     pub links: Vec<usize>,

@@ -2,13 +2,14 @@
 
 use crate::barrier::Costs;
 use crate::shape::Shape;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 use strata_model::Resolved;
 use strata_runtime::Node;
 use strata_runtime::simulation::{SimulatedMachine, Time, Topology};
 
 /// A machine that an application is linked for. Times are in its cycles.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Its name.
     pub name: String,
@@ -45,7 +46,9 @@ pub struct Target {
     pub task_change: f64,
     /// Cycles of a task's end besides its barrier.
     pub restore: f64,
-    /// The simulated machine, if the target is one: it defines the costs of ordinary messages.
+    /// The simulated machine, if the target is one: it defines the costs of ordinary messages. Files
+    /// have its name and the hash of its text.
+    #[serde(with = "machine")]
     pub machine: Option<Arc<SimulatedMachine>>,
 }
 
@@ -309,4 +312,42 @@ impl Target {
 
 fn grid(width: usize, height: usize, wrap: bool) -> Topology {
     Topology::Mesh { extents: Some(vec![width, height]), dimensions: 2, wrap }
+}
+
+/// A simulated machine in a file: its name, and the hash of its text.
+mod machine {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+    use strata_runtime::simulation::SimulatedMachine;
+
+    #[derive(Serialize, Deserialize)]
+    struct Named {
+        name: String,
+        sha256: String,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        machine: &Option<Arc<SimulatedMachine>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named = |machine: &Arc<SimulatedMachine>| Named {
+            name: machine.name.clone(),
+            sha256: machine.sha256.clone(),
+        };
+        machine.as_ref().map(named).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<SimulatedMachine>>, D::Error> {
+        let Some(Named { name, sha256 }) = Option::deserialize(deserializer)? else { return Ok(None) };
+        let machine = SimulatedMachine::named(&name).map_err(D::Error::custom)?;
+        if machine.sha256 != sha256 {
+            return Err(D::Error::custom(format!(
+                "the simulated machine `{name}` has changed since; write the description again"
+            )));
+        }
+        Ok(Some(Arc::new(machine)))
+    }
 }

@@ -12,11 +12,11 @@ mod price;
 pub use check::{Checked, ScheduleError};
 pub use price::{Costs, Outcome};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The algorithm of a barrier.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
     /// A token goes around a ring twice: the first round collects the arrivals, the second
@@ -56,7 +56,8 @@ impl fmt::Display for Algorithm {
 }
 
 /// A step of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Sends an empty message to a member. Never waits.
     Send(usize),
@@ -65,7 +66,7 @@ pub enum Step {
 }
 
 /// The steps of each member.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     steps: Vec<Vec<Step>>,
 }

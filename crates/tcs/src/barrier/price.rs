@@ -1,10 +1,11 @@
 //! Predicts the time of a schedule by carrying out its steps with times in place of messages.
 
 use super::{Schedule, Step};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Costs of a barrier's messages, in cycles.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// Start-up before the first step.
     pub startup: f64,

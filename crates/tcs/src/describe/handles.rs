@@ -1,11 +1,12 @@
 //! Handles of described things: small copyable values that programs keep.
 
 use super::Network;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A task's definition in an [`App`](super::App).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskId(pub(crate) usize);
 
 /// A child of a task: another task, on some of the parent's cells.

@@ -5,15 +5,17 @@
 //! can be named only in sets that contain its network.
 
 mod handles;
+mod name;
 mod tags;
 
 pub use handles::{Child, Connection, Input, Output, Reservable, TaskId, Wire};
+pub(crate) use name::Name;
 pub use tags::{Contains, Network, Set, Tag};
 
 use crate::shape::Path;
 use bytemuck::Pod;
 use handles::sealed::Place;
-use std::any::type_name;
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 /// An application: tasks, one of which contains all others as its children.
@@ -32,7 +34,7 @@ use std::ops::{Index, IndexMut};
 /// assert_eq!(image.report().connections().count(), next.len());
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct App {
     name: String,
     tasks: Vec<Task>,
@@ -40,7 +42,7 @@ pub struct App {
 
 /// A task's definition: cells, connections in networks, connection sets, external ports, children,
 /// and the external connections between the children.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     id: TaskId,
     pub(crate) name: String,
@@ -58,27 +60,27 @@ pub struct Task {
 }
 
 /// A network of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NetworkOf {
     pub(crate) tag: Tag,
     pub(crate) index: usize,
 }
 
 /// The type of the messages of a connection or port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Kind {
-    pub(crate) name: &'static str,
+    pub(crate) name: Name,
     pub(crate) size: usize,
 }
 
 impl Kind {
     fn of<T>() -> Self {
-        Self { name: type_name::<T>(), size: size_of::<T>() }
+        Self { name: Name::of::<T>(), size: size_of::<T>() }
     }
 }
 
 /// An internal connection of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Described {
     pub(crate) network: usize,
     pub(crate) from: usize,
@@ -93,16 +95,16 @@ pub(crate) struct Described {
 }
 
 /// A connection set of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SetOf {
-    pub(crate) tag: std::any::TypeId,
-    pub(crate) name: &'static str,
+    pub(crate) tag: Name,
+    pub(crate) name: Name,
     pub(crate) index: usize,
     pub(crate) networks: Vec<Tag>,
 }
 
 /// An external port of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Port {
     pub(crate) name: String,
     pub(crate) cell: usize,
@@ -111,7 +113,7 @@ pub(crate) struct Port {
 }
 
 /// A child of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ChildOf {
     pub(crate) name: String,
     pub(crate) task: TaskId,
@@ -121,7 +123,7 @@ pub(crate) struct ChildOf {
 }
 
 /// An external connection between two children.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WireOf {
     pub(crate) from: (usize, String),
     pub(crate) to: (usize, String),
@@ -168,6 +170,41 @@ impl App {
     /// True if any task sends ordinary messages besides its connections.
     pub(crate) fn has_messages(&self) -> bool {
         self.tasks.iter().any(|task| task.messages)
+    }
+
+    /// What cannot be in a description, in words: numbers of things that are not there. Programs
+    /// cannot write such ones; files can have them.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (number, task) in self.tasks.iter().enumerate() {
+            let mut none = |what: &str, at: usize, kind: &str, of: usize, have: usize| {
+                if of >= have {
+                    let name = &task.name;
+                    faults
+                        .push(format!("task `{name}`: {what} {at} names {kind} {of}, and there are {have}"));
+                }
+            };
+            none("the entry", number, "task", task.id.0, self.tasks.len());
+            for (at, connection) in task.connections.iter().enumerate() {
+                none("connection", at, "network", connection.network, task.networks.len());
+            }
+            for (at, child) in task.children.iter().enumerate() {
+                none("child", at, "task", child.task.0, self.tasks.len());
+            }
+            for (at, wire) in task.wires.iter().enumerate() {
+                for end in [wire.from.0, wire.to.0] {
+                    none("external connection", at, "child", end, task.children.len());
+                }
+            }
+            if task.id.0 != number && task.id.0 < self.tasks.len() {
+                faults.push(format!("task `{}` is number {number} and has number {}", task.name, task.id.0));
+            }
+            let paths = task.connections.iter().filter_map(|connection| connection.path.as_ref());
+            if paths.into_iter().any(|path| path.cells.is_empty()) {
+                faults.push(format!("task `{}`: a path without cells", task.name));
+            }
+        }
+        faults
     }
 
     /// All tasks.
@@ -300,15 +337,15 @@ impl Task {
     /// Declares set number `index` of the family `S`. The set contains network number `index` of
     /// each of its tags, or number 0 if there is no such network.
     pub fn set_in<S: Set>(&mut self, index: usize) {
-        let tag = std::any::TypeId::of::<S>();
+        let tag = Name::of::<S>();
         if !self.sets.iter().any(|set| set.tag == tag && set.index == index) {
-            self.sets.push(SetOf { tag, name: S::NAME, index, networks: S::networks() });
+            self.sets.push(SetOf { tag, name: Name::new(S::NAME), index, networks: S::networks() });
         }
     }
 
     /// The first number after all declared sets of the family `S`.
     pub(crate) fn unused<S: Set>(&self) -> usize {
-        let tag = std::any::TypeId::of::<S>();
+        let tag = Name::of::<S>();
         let used = self.sets.iter().filter(|set| set.tag == tag).map(|set| set.index + 1);
         used.max().unwrap_or(0)
     }

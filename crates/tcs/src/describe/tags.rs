@@ -1,6 +1,7 @@
 //! Networks and sets as types, so that programs cannot name connections of an inactive set.
 
-use std::any::TypeId;
+use super::name::Name;
+use serde::{Deserialize, Serialize};
 
 /// The tag of a network: a group of connections that are used together. Made by
 /// [`communication!`](crate::communication).
@@ -28,23 +29,24 @@ pub trait Set: 'static {
 pub trait Contains<N: Network>: Set {}
 
 /// A network's tag as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tag {
-    id: TypeId,
-    name: &'static str,
+    /// The type's name, with its modules.
+    id: Name,
+    name: Name,
 }
 
 impl Tag {
     /// The tag of `N`.
     #[must_use]
     pub fn of<N: Network>() -> Self {
-        Self { id: TypeId::of::<N>(), name: N::NAME }
+        Self { id: Name::of::<N>(), name: Name::new(N::NAME) }
     }
 
     /// The network's name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.name
+        self.name.text()
     }
 }
 

@@ -82,7 +82,7 @@ pub(super) fn expand(
 fn instance(task: &Task, id: TaskId, path: String, parent: Option<usize>, cells: Vec<usize>) -> Instance {
     let sets = task.sets.iter().map(|set| SetImage {
         tag: set.tag,
-        name: numbered(set.name, set.index),
+        name: numbered(set.name.text(), set.index),
         index: set.index,
         parts: Vec::new(),
     });

@@ -1,16 +1,16 @@
 //! The linker's output: everything that a cell needs at run time.
 
 use crate::barrier::{Algorithm, Schedule};
-use crate::describe::{Kind, TaskId};
+use crate::describe::{Kind, Name, TaskId};
 use crate::report::Report;
 use crate::run::switch::Mode;
 use crate::shape::Path;
 use crate::target::Target;
-use std::any::TypeId;
+use serde::{Deserialize, Serialize};
 
 /// A linked application: the tasks of each cell, the connections with their paths and rates, the
 /// barriers with their schedules.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Image {
     pub(crate) name: String,
     pub(crate) target: Target,
@@ -22,11 +22,13 @@ pub struct Image {
     pub(crate) switch: Mode,
     /// True if ordinary messages are sent besides connections.
     pub(crate) messages: bool,
+    /// Made anew where an image is read.
+    #[serde(skip)]
     pub(crate) report: Report,
 }
 
 /// A task on its cells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Instance {
     pub(crate) task: TaskId,
     /// The names of the children on the path to the instance.
@@ -52,9 +54,9 @@ pub(crate) struct Instance {
 }
 
 /// A set of an instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SetImage {
-    pub(crate) tag: TypeId,
+    pub(crate) tag: Name,
     pub(crate) name: String,
     pub(crate) index: usize,
     /// The parts of the set: several if the linker has split it.
@@ -62,7 +64,7 @@ pub(crate) struct SetImage {
 }
 
 /// Connections of a set that are active at once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
     /// Indices of connections of the image, with their paths.
     pub(crate) connections: Vec<(usize, Path)>,
@@ -71,7 +73,7 @@ pub(crate) struct Part {
 }
 
 /// The guarantee of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Guarantee {
     /// Rate in bytes a cycle.
     pub(crate) rate: f64,
@@ -80,7 +82,7 @@ pub(crate) struct Guarantee {
 }
 
 /// A connection between two cells of the machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Linked {
     /// Its name in messages: an internal connection's network, cells and task, or an external
     /// one's ports.
@@ -98,7 +100,7 @@ pub(crate) struct Linked {
 }
 
 /// A barrier and the cells that take part.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Membership {
     /// The machine's cells, in an order that puts neighbours next to each other.
     pub(crate) cells: Vec<usize>,

@@ -23,9 +23,10 @@ use crate::describe::{App, Task, TaskId};
 use crate::report::Report;
 use crate::run::switch::Mode;
 use crate::target::Target;
+use serde::{Deserialize, Serialize};
 
 /// Options of the linker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Placement of the root task's cells.
     pub placement: Placement,
@@ -57,7 +58,8 @@ impl Default for Options {
 }
 
 /// Placement of the root task's cells on the machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Cell i is on the machine's cell i.
     #[default]

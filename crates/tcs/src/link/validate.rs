@@ -230,7 +230,7 @@ fn same_type(
     errors: &mut Vec<LinkError>,
 ) {
     if a.kind != b.kind {
-        let (first_type, second_type) = (a.kind.name, b.kind.name);
+        let (first_type, second_type) = (a.kind.name.text(), b.kind.name.text());
         let parent = parent.name.clone();
         errors.push(LinkError::PortType { parent, first, first_type, second, second_type });
     }

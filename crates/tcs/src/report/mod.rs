@@ -211,7 +211,7 @@ fn connection(image: &Image, linked: &Linked, path: &Path, rate: f64, congestion
     ConnectionReport {
         from: linked.from,
         to: linked.to,
-        carries: linked.kind.name,
+        carries: linked.kind.name.text(),
         hops: path.hops(),
         cells: path.cells.clone(),
         congestion,

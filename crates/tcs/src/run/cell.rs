@@ -11,10 +11,9 @@ use super::net::Net;
 use super::place::Place;
 use super::switch::{Mode, SwitchStep};
 use crate::barrier::{Algorithm, Step};
-use crate::describe::{Child, Input, Output, Set};
+use crate::describe::{Child, Input, Name, Output, Set};
 use crate::link::{Image, Instance, Part};
 use bytemuck::{Pod, cast_slice};
-use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use strata_runtime::{Error, Node};
@@ -393,8 +392,8 @@ impl<'a> Cell<'a> {
 
     #[track_caller]
     fn set_of<S: Set>(&mut self, index: usize) -> usize {
-        let found =
-            self.instance().sets.iter().position(|set| set.tag == TypeId::of::<S>() && set.index == index);
+        let tag = Name::of::<S>();
+        let found = self.instance().sets.iter().position(|set| set.tag == tag && set.index == index);
         match found {
             Some(set) => set,
             None => self.misuse(&format!("the task has no set `{}`", crate::link::numbered(S::NAME, index))),

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strata_runtime::Node;
 
+/// Bytes that are copied between two polls of a copy's end.
+const LINE: usize = 64;
+
 /// Polls of a line before the node waits in the run-time.
 const LOOKS: usize = 100;
 
@@ -185,6 +188,10 @@ impl<'a> Shared<'a> {
 
     #[track_caller]
     fn wait_until_written(&mut self, node: &mut Node, connection: usize, loan: &Loan) {
+        // A copy is awaited about as long as it takes: this core has nothing better to do.
+        if look(loan.bytes / LINE, || loan.is_written()) {
+            return;
+        }
         let from = self.watch.image().connections.get(connection).map_or(0, |linked| linked.from);
         self.wait_for(node, (from, Awaits::Message(connection)), |_| loan.is_written());
     }
@@ -288,7 +295,7 @@ impl<'a> Shared<'a> {
         awaited: (usize, Awaits),
         mut there: impl FnMut(&mut Self) -> bool,
     ) -> bool {
-        if self.spools.is_empty() && look(|| there(self)) {
+        if self.spools.is_empty() && look(LOOKS, || there(self)) {
             return true;
         }
         self.watch.begin();
@@ -438,8 +445,8 @@ fn receive_some(receiver: &mut Receiver, transfer: &mut Transfer<'_>) -> bool {
 
 /// True if `there` is true soon.
 #[inline]
-fn look(mut there: impl FnMut() -> bool) -> bool {
-    for _ in 0..LOOKS {
+fn look(times: usize, mut there: impl FnMut() -> bool) -> bool {
+    for _ in 0..times {
         if there() {
             return true;
         }

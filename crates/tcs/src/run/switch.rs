@@ -4,12 +4,12 @@
 //! [`check`] tries every order in which cells and messages may proceed.
 
 use self::Mode::{Double, Neighbour, Single, Triple};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// The protocol with which a task changes its active set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Three barriers: before events are turned off, before the new set is entered, and before
