@@ -17,7 +17,7 @@
 
 use super::memory::{APART, Memory};
 use super::sink::Sink;
-use super::sync::{AtomicU64, Ordering};
+use super::sync::{AtomicU64, Ordering, UNDER_LOOM};
 use std::sync::Arc;
 use strata_runtime::LendingDesk;
 use strata_runtime::copy::{Hint, copy_hinted};
@@ -56,7 +56,10 @@ const PIPE: usize = 64 << 10;
 const FAR: usize = 16 << 10;
 
 /// Pieces begin at multiples of so many bytes: cache lines, which only one cell then writes.
-const ALIGN: usize = 64;
+const ALIGN: usize = if UNDER_LOOM { 8 } else { 64 };
+
+/// Gaps between pieces for which the ring of bytes has room.
+const GAPS: usize = if UNDER_LOOM { 2 } else { 8 };
 
 /// A ring in the memory of its receiver: the counts of lines and bytes taken, alone in their cache
 /// lines, then the lines, then the ring of bytes.
@@ -82,7 +85,7 @@ impl Ring {
     /// A message of `depth` bytes has room when all before it are taken: besides the bytes there
     /// are those that the receiver has not reported, and the gaps between pieces.
     fn bytes(depth: usize, processes: bool) -> usize {
-        let bytes = (depth + depth / 2 + 8 * ALIGN).next_multiple_of(ALIGN);
+        let bytes = (depth + depth / 2 + GAPS * ALIGN).next_multiple_of(ALIGN);
         if processes { bytes.max(PIPE) } else { bytes }
     }
 
@@ -141,7 +144,7 @@ impl Ring {
 
     /// The bytes of the next piece in the ring of bytes, from this count on.
     fn piece(&self, count: u64, rest: usize) -> usize {
-        let most = (self.bytes / 4 / ALIGN * ALIGN).min(PIECE);
+        let most = (self.bytes / 4 / ALIGN * ALIGN).clamp(ALIGN, PIECE);
         rest.min(most).min(self.bytes - self.offset(count))
     }
 }
@@ -575,14 +578,13 @@ mod under_loom {
     fn loom_pieces_whose_place_is_used_again_are_whole() {
         loom::model(|| {
             let (mut sender, mut receiver) = ends(0);
-            let longest = sender.ring.piece(0, usize::MAX);
-            let pieces = (sender.ring.bytes / longest) as u8 + 1;
+            let pieces = (sender.ring.bytes / ALIGN) as u8 + 1;
             let sends = thread::spawn(move || {
                 for number in 1..=pieces {
-                    while !sender.has_room(longest) {
+                    while !sender.has_bytes(ALIGN) {
                         thread::yield_now();
                     }
-                    assert_eq!(sender.send(&vec![number; longest]), longest);
+                    assert_eq!(sender.send_long(&[number; ALIGN]), ALIGN);
                 }
             });
             for number in 1..=pieces {
@@ -591,7 +593,7 @@ mod under_loom {
                 }
                 let mut bytes = Vec::new();
                 receiver.take(&mut bytes);
-                assert_eq!(bytes, vec![number; longest]);
+                assert_eq!(bytes, [number; ALIGN]);
             }
             sends.join().unwrap();
         });
