@@ -6,7 +6,7 @@ use std::cell::Cell as Shared;
 use std::rc::Rc;
 use strata_benches::{Timings, head, row, turns};
 use strata_runtime::{Block, LARGEST_MESSAGE, Request, WithBytes, prelude::*};
-use strata_tcs::{App, Cell, Connection, Image, Target, link, run};
+use strata_tcs::{App, Cell, Connection, Image, RunOptions, Target, link, run_with};
 
 strata_tcs::communication! {
     networks { Lane }
@@ -35,8 +35,15 @@ pub(crate) fn lanes() -> Result<Lanes, Error> {
 }
 
 /// By length: half of there and back by a connection, by puts, and by active messages, which end at
-/// [`ACTIVE`] bytes. A node sends what it has just received.
-pub(crate) fn lengths(node: &mut Node, lanes: &Lanes, rounds: usize) -> Result<Vec<[Timings; 3]>, Error> {
+/// [`ACTIVE`] bytes. A node sends what it has just received. `apart`: connections go by messages, as
+/// between hosts.
+pub(crate) fn lengths(
+    node: &mut Node,
+    lanes: &Lanes,
+    rounds: usize,
+    apart: bool,
+) -> Result<Vec<[Timings; 3]>, Error> {
+    let options = RunOptions { apart, ..RunOptions::default() };
     let came = Rc::new(Shared::new(0u64));
     let mut handlers = node.handlers();
     let ping = handlers.request_with_bytes({
@@ -50,7 +57,9 @@ pub(crate) fn lengths(node: &mut Node, lanes: &Lanes, rounds: usize) -> Result<V
             let times = (1 << 18) / (bytes + 1024);
             for who in turns(round, 3) {
                 let seconds = match who {
-                    0 => run(node, &lanes.image, |cell| by_connection(cell, lanes, bytes, times))?,
+                    0 => run_with(node, &lanes.image, options, |cell| {
+                        by_connection(cell, lanes, bytes, times)
+                    })?,
                     1 => Some(by_puts(node, bytes, times)),
                     _ if bytes <= ACTIVE => Some(by_active_messages(node, ping, &came, bytes, times)),
                     _ => continue,
@@ -62,9 +71,9 @@ pub(crate) fn lengths(node: &mut Node, lanes: &Lanes, rounds: usize) -> Result<V
     Ok(timings)
 }
 
-/// Prints what [`lengths`] found, and adds it to the summary; returns the greatest ratio of a
-/// connection's time to that of the faster message.
-pub(crate) fn print_lengths(found: &[[Timings; 3]], summary: &mut Map<String, Value>) -> f64 {
+/// Prints what [`lengths`] found, and adds to the summary the ratios of a connection's time to that of
+/// the faster message.
+pub(crate) fn print_lengths(found: &[[Timings; 3]], way: &str, summary: &mut Map<String, Value>) {
     head(&["bytes", "connection", "put", "active message", "of the faster message's"]);
     let mut worst = 0.0f64;
     let mut ratios = Map::new();
@@ -76,9 +85,8 @@ pub(crate) fn print_lengths(found: &[[Timings; 3]], summary: &mut Map<String, Va
         row(&[bytes.to_string(), connection.to_string(), put.to_string(), active, format!("{ratio:.2}")]);
         ratios.insert(bytes.to_string(), ratio.into());
     }
-    summary.insert("connection_to_message_by_bytes".into(), ratios.into());
-    summary.insert("connection_to_message_worst".into(), worst.into());
-    worst
+    summary.insert(format!("{way}_to_message_by_bytes"), ratios.into());
+    summary.insert(format!("{way}_to_message_worst"), worst.into());
 }
 
 fn by_connection(cell: &mut Cell<'_>, lanes: &Lanes, bytes: usize, times: usize) -> Result<f64, Error> {

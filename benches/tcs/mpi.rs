@@ -9,7 +9,7 @@ mod lengths;
 mod steps;
 
 use clap::Parser;
-use lengths::{lanes, lengths, print_lengths};
+use lengths::{Lanes, lanes, lengths, print_lengths};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use serde_json::{Map, Value};
@@ -52,11 +52,19 @@ fn naive(world: &SimpleCommunicator, value: u64) -> u64 {
     }
 }
 
-type Found = ([Timings; 2], Vec<[Timings; 3]>, Vec<[Timings; 3]>);
+/// By connections in shared memory, and by messages.
+type Lengths = [Vec<[Timings; 3]>; 2];
+type Found = ([Timings; 2], Vec<[Timings; 3]>, Lengths);
 
-fn of_lengths(found: &[[Timings; 3]], summary: &mut Map<String, Value>) {
+fn both_lengths(node: &mut Node, lanes: &Lanes, rounds: usize) -> Result<Lengths, Error> {
+    Ok([lengths(node, lanes, rounds, false)?, lengths(node, lanes, rounds / 2, true)?])
+}
+
+fn of_lengths([shared, apart]: &Lengths, summary: &mut Map<String, Value>) {
     println!("\nA message from a process to another one, half of there and back:\n");
-    print_lengths(found, summary);
+    print_lengths(shared, "connection", summary);
+    println!("\nThe same, where connections go by messages as between hosts:\n");
+    print_lengths(apart, "connection_by_messages", summary);
 }
 
 fn inside(arguments: &Arguments) -> Result<(), Error> {
@@ -64,7 +72,7 @@ fn inside(arguments: &Arguments) -> Result<(), Error> {
     let mut summary = Map::new();
     if arguments.lengths {
         let lanes = lanes()?;
-        if let Some(found) = launch(|node| lengths(node, &lanes, if quick { 20 } else { 200 }))? {
+        if let Some(found) = launch(|node| both_lengths(node, &lanes, if quick { 20 } else { 200 }))? {
             of_lengths(&found, &mut summary);
             strata_benches::summary(&summary.into());
         }
@@ -75,7 +83,7 @@ fn inside(arguments: &Arguments) -> Result<(), Error> {
     let found: Option<Found> = launch(|node| {
         let world = SimpleCommunicator::world();
         let steps = granularity(node, &pair, rounds / 4, &mut |_, value| naive(&world, value))?;
-        Ok((messages(node, &pair, rounds, times)?, steps, lengths(node, &lanes, rounds)?))
+        Ok((messages(node, &pair, rounds, times)?, steps, both_lengths(node, &lanes, rounds)?))
     })?;
     let Some((messages, steps, lengths)) = found else { return Ok(()) };
     println!("\n8 bytes from a process to another one, half of there and back:\n");

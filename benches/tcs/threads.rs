@@ -38,9 +38,9 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
 pub(crate) fn lengths(quick: bool, summary: &mut Map<String, Value>) -> Result<(), Error> {
     let lanes = lanes()?;
     let rounds = if quick { 20 } else { 200 };
-    let found = Machine::threads(2)?.run(|node| crate::lengths::lengths(node, &lanes, rounds))?;
+    let found = Machine::threads(2)?.run(|node| crate::lengths::lengths(node, &lanes, rounds, false))?;
     println!("\nA message from a thread to another one, half of there and back:\n");
-    print_lengths(&found[0], summary);
+    print_lengths(&found[0], "connection", summary);
     Ok(())
 }
 

@@ -20,6 +20,9 @@ use strata_tcs::patterns::Form;
 use strata_tcs::switch::Mode;
 use strata_tcs::{RunOptions, Target, run_with, simulate};
 
+/// The argument of processes that exchange messages.
+const APART: &str = "apart";
+
 fn main() -> ExitCode {
     if let Ok(case) = std::env::var(mpirun::CASE) {
         return inside(&case);
@@ -36,9 +39,8 @@ fn main() -> ExitCode {
             failed += 1;
         }
     };
-    // Processes of one host share windows; where the library has none, they exchange messages.
-    let apart: &[(&str, &str)] = &[("OMPI_MCA_osc", "pt2pt")];
-    for (case, windows) in [
+    // Processes of one host share memory; those of several hosts exchange messages.
+    for (case, shared) in [
         ("shifts", true),
         ("shifts", false),
         ("forms", true),
@@ -49,9 +51,9 @@ fn main() -> ExitCode {
         ("long", false),
     ] {
         for nodes in mpirun::nodes(&[1, 2, 3, 5, 8]) {
-            let run = mpirun::run(case, nodes, &[], if windows { &[] } else { apart });
+            let run = mpirun::run(case, nodes, if shared { &[] } else { &[APART] }, &[]);
             let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
-            count(if windows { case } else { "without windows" }, nodes, run);
+            count(if shared { case } else { "by messages" }, nodes, run);
         }
     }
     for nodes in mpirun::nodes(&[2]) {
@@ -63,8 +65,9 @@ fn main() -> ExitCode {
     for (seed, nodes) in
         (0..12).flat_map(|seed| mpirun::nodes(&[2, 3, 5, 8]).into_iter().map(move |n| (seed, n)))
     {
-        // Every other one without windows.
-        let run = mpirun::run("wrong", nodes, &[&seed.to_string()], if seed % 2 == 0 { &[] } else { apart });
+        // Every other one by messages.
+        let arguments = [&seed.to_string(), APART];
+        let run = mpirun::run("wrong", nodes, &arguments[..1 + seed as usize % 2], &[]);
         let run = run.and_then(|run| match run.status.success() {
             true => run.wrong("the fault was not found"),
             // Not all programs can have one.
@@ -89,7 +92,9 @@ fn main() -> ExitCode {
 /// One of the MPI processes.
 fn inside(case: &str) -> ExitCode {
     let ended = launch(|node| {
-        let options = RunOptions { check: true, simulated: false };
+        let apart = std::env::args().any(|word| word == APART);
+        let unchecked = RunOptions { apart, ..RunOptions::default() };
+        let options = RunOptions { check: true, ..unchecked };
         if case == "shifts" {
             for mode in Mode::ALL {
                 let (image, program) = shifts(node.size(), mode, None);
@@ -125,7 +130,7 @@ fn inside(case: &str) -> ExitCode {
             for seed in 0..40 {
                 let mode = Mode::ALL[seed as usize % Mode::ALL.len()];
                 let planned = Planned::new(seed, node.size(), mode, false);
-                let found = run_with(node, &planned.image, RunOptions::default(), |cell| planned.body(cell))?;
+                let found = run_with(node, &planned.image, unchecked, |cell| planned.body(cell))?;
                 let expected = simulate(&planned.image, |cell| planned.body(cell))?.results[node.rank()];
                 assert_eq!(found, Some(expected), "seed {seed}, {mode}");
             }
@@ -138,7 +143,7 @@ fn inside(case: &str) -> ExitCode {
             if planned.fault.is_none() {
                 return Err(Error::program("no fault can be planted in this program"));
             }
-            run_with(node, &planned.image, RunOptions::default(), |cell| planned.body(cell))?;
+            run_with(node, &planned.image, unchecked, |cell| planned.body(cell))?;
             return Ok(());
         }
         if case == "again" {

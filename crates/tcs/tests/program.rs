@@ -15,8 +15,10 @@ strata_tcs::communication! {
     sets { Collect: Up; Spread: Down; }
 }
 
+type Lanes<N> = Vec<Connection<u64, N>>;
+
 /// Cells 1 to 3 send to cell 0 at a reserved rate, which then tells them something.
-fn described(rate: f64) -> (Description, Vec<Connection<u64, Up>>, Vec<Connection<u64, Down>>) {
+fn described(rate: f64) -> (Description, Lanes<Up>, Lanes<Down>) {
     let mut app = App::new("collect");
     let root = app.task("collect", 4);
     let up: Vec<_> = (1..4).map(|cell| app[root].connect(cell, 0)).collect();
@@ -176,12 +178,11 @@ fn an_image_must_be_whole_and_of_its_description() {
         let error = Image::load(&file, &description);
         let status = i32::from(error.is_err());
         let (_, err) = expect(status, &["collect.json", "--verify", "collect.image"], folder.path());
-        error.map(drop).map_err(|error| {
+        error.map(drop).inspect_err(|error| {
             // The paths differ.
             let said = error.to_string();
             let said = said.split_once("collect.image: ").map_or("", |(_, said)| said);
             assert!(line(&err).contains(&line(said)) && !said.is_empty(), "{err}");
-            error
         })
     };
     load(&whole).unwrap();

@@ -1,5 +1,6 @@
 //! Transport of connections and barriers: memory shared by the nodes of one host, or messages.
 
+use super::RunOptions;
 use super::memory::{Count, Memory, Places, are_processes};
 use super::messages::Messages;
 use super::ring::{Loan, Receiver, Ring, Sender, Taken};
@@ -48,12 +49,18 @@ struct Resolved {
 }
 
 impl<'a> Fabric<'a> {
-    /// Collective. `timed`: true if messages carry times, which only messages can; `circuits`: the
+    /// Collective. In simulated time messages carry times, which only messages can; `circuits`: the
     /// picoseconds of a cycle, if the node is of a simulated machine with circuits.
-    pub(super) fn open(node: &mut Node, image: &'a Image, timed: bool, circuits: Option<f64>) -> Self {
+    pub(super) fn open(
+        node: &mut Node,
+        image: &'a Image,
+        options: RunOptions,
+        circuits: Option<f64>,
+    ) -> Self {
+        let timed = options.simulated;
         let watch = Watch::new(node, image, timed);
-        if timed {
-            return Self::Messages(Box::new(Messages::open(node, watch, true, circuits)));
+        if timed || options.apart {
+            return Self::Messages(Box::new(Messages::open(node, watch, timed, circuits)));
         }
         let (me, nodes) = (node.rank(), node.size());
         let processes = !node.is_simulated() && are_processes(node);

@@ -38,6 +38,8 @@ pub struct RunOptions {
     /// True if switches check that no data of the new set has arrived early. That all data of the
     /// old set has been received is checked always.
     pub check: bool,
+    /// True if connections go by messages although nodes share memory: as between hosts.
+    pub apart: bool,
 }
 
 /// Runs a linked application: `program` on the root task's cells. Cell c of the machine runs on
@@ -96,7 +98,7 @@ pub fn run<T>(
     program: impl FnOnce(&mut Cell<'_>) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
     let check = node.is_on("STRATA_CHECK");
-    run_with(node, image, RunOptions { check, simulated: false }, program)
+    run_with(node, image, RunOptions { check, ..RunOptions::default() }, program)
 }
 
 /// As [`run`], with options.
@@ -157,7 +159,7 @@ pub fn run_with<T>(
         node.install(node.handlers());
     }
     let clock = clocked.then(|| 1e6 / image.target.mhz);
-    let fabric = Fabric::open(node, image, options.simulated, clock);
+    let fabric = Fabric::open(node, image, options, clock);
     let me = node.rank();
     let id = root.cells.iter().position(|cell| *cell == me);
     let result = id.map(|id| {
@@ -210,7 +212,7 @@ pub fn simulate<T: Send>(
     };
     let root = &image.instances[0];
     let nodes = root.cells.iter().max().map_or(1, |cell| cell + 1);
-    let options = RunOptions { simulated: true, check: true };
+    let options = RunOptions { simulated: true, check: true, apart: false };
     let run = Machine::sim(&host, nodes)?.run(|node| {
         run_with(node, image, options, |cell| {
             let start = cell.clocks();

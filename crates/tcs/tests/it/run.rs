@@ -34,7 +34,7 @@ fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
     program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
 ) -> Vec<T> {
     let nodes = image.cells();
-    let checked = RunOptions { check: true, simulated: false };
+    let checked = RunOptions { check: true, ..RunOptions::default() };
     let threads = Machine::threads(nodes).unwrap();
     let on_threads = threads.run(|node| run_with(node, image, checked, &program)).unwrap();
     let cm5 = SimulatedMachine::find("ethernet-25g").unwrap();
@@ -270,7 +270,7 @@ fn a_cell_that_works_is_waited_for() {
 /// What went wrong, and where.
 fn fails(image: &Image, program: impl Fn(&mut Cell<'_>) -> Result<(), Error> + Sync) -> String {
     let nodes = image.cells();
-    let checked = RunOptions { check: true, simulated: false };
+    let checked = RunOptions { check: true, ..RunOptions::default() };
     let machine = Machine::threads(nodes).unwrap();
     machine.run(|node| run_with(node, image, checked, &program)).unwrap_err().to_string()
 }
@@ -482,7 +482,7 @@ fn a_simulated_transfer_takes_what_figure_3_7_predicts() {
 #[test]
 fn simulated_time_does_not_depend_on_the_transport() {
     let (image, program) = shifts(5, Mode::Double, None);
-    let options = RunOptions { simulated: true, check: true };
+    let options = RunOptions { simulated: true, check: true, ..RunOptions::default() };
     let times = |nodes: Vec<Option<f64>>| nodes.into_iter().flatten().collect::<Vec<_>>();
     let clocks = |cell: &mut Cell<'_>| {
         program.body(cell, 5)?;

@@ -33,7 +33,7 @@ fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
     depth: usize,
     program: impl Fn(&Pair, &mut Cell<'_>) -> Result<T, Error> + Sync,
 ) -> Vec<T> {
-    let checked = RunOptions { check: true, simulated: false };
+    let checked = RunOptions { check: true, ..RunOptions::default() };
     let free = pair(&Target::crossbar(2), depth);
     let body = |node: &mut Node| run_with(node, &free.image, checked, |cell| program(&free, cell));
     let on_threads: Vec<T> = Machine::threads(2).unwrap().run(body).unwrap().into_iter().flatten().collect();

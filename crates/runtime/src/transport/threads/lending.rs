@@ -140,7 +140,6 @@ impl LendingDesk {
     ///
     /// # Panics
     /// If memory is lent here already.
-    #[must_use]
     pub fn lend_vec<T: Pod>(&self, number: u64, mut values: Vec<T>) -> LentVec<T> {
         self.0.lend(number, cast_slice_mut(&mut values));
         LentVec { values, number, desk: Some(self.clone()) }
