@@ -1,6 +1,6 @@
 //! Arrived messages of a node's connections and barriers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,8 @@ pub(super) struct Piece {
 pub(super) enum Bytes {
     Short([u8; SMALL], usize),
     Long(Vec<u8>),
+    /// None yet: the announcement of a message of so many bytes, which is put in one piece.
+    Announced(usize),
 }
 
 impl From<&[u8]> for Bytes {
@@ -40,6 +42,7 @@ impl Deref for Bytes {
         match self {
             Self::Short(bytes, length) => &bytes[..*length],
             Self::Long(bytes) => bytes,
+            Self::Announced(_) => &[],
         }
     }
 }
@@ -76,6 +79,10 @@ pub(super) struct Inbox {
     pub(super) pieces: ByConnection<VecDeque<Piece>>,
     /// Bytes that receivers have taken, by connection, with the time of arrival of each report.
     pub(super) taken: ByConnection<VecDeque<(u64, f64)>>,
+    /// Ports that receivers have opened for announced messages, by connection.
+    pub(super) opened: ByConnection<VecDeque<usize>>,
+    /// Ports of this node in which a message has come whole.
+    pub(super) whole: BTreeSet<usize>,
     /// Messages of barriers, by barrier and sender: times of sending, and the names of the
     /// [places](super::place) of the senders.
     pub(super) steps: BTreeMap<(usize, usize), VecDeque<(f64, u64)>>,

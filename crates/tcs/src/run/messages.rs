@@ -6,7 +6,8 @@
 
 use super::cell::Active;
 use super::links::Links;
-use super::mail::{ByConnection, Inbox, Mail, Piece};
+use super::mail::{ByConnection, Bytes, Inbox, Mail, Piece};
+use super::puts::{Ports, is_long};
 use super::sink::Sink;
 use super::spool::{Spools, Transfer};
 use super::watch::{Awaits, Watch};
@@ -31,6 +32,10 @@ struct Packets {
     piece: Request<WithBytes<u64>>,
     /// As `piece`, with the time of arrival.
     timed: Request<WithBytes<[u64; 2]>>,
+    /// A header, and the bytes of a message that will be put.
+    announce: Request<[u64; 2]>,
+    /// A connection, and the port that is open for such a message.
+    opened: Request<[u64; 2]>,
     taken: Request<[u64; 3]>,
     step: Request<[u64; 3]>,
     ready: Request<[u64; 3]>,
@@ -60,6 +65,7 @@ pub(super) struct Messages<'a> {
     /// By connection: how often it has become active.
     lives: ByConnection<u64>,
     pub(super) spools: Spools<'a>,
+    ports: Ports,
 }
 
 /// One end of a connection.
@@ -105,12 +111,12 @@ fn member(tag: u64, barrier: usize, from: usize) -> u64 {
     tagged(tag, barrier << 24 | from)
 }
 
-fn arrived(mail: &Mail, header: u64, time: u64, bytes: &[u8]) {
+fn arrived(mail: &Mail, header: u64, time: u64, bytes: Bytes) {
     mail.put(|inbox| {
         let Some(header) = untagged(inbox, header) else { return };
         let (connection, life) = (header >> 1 & ((1 << NUMBER) - 1), header as u64 >> (NUMBER + 1));
         let (last, time) = (header & 1 == 1, f64::from_bits(time));
-        inbox.piece(connection, Piece { bytes: bytes.into(), last, life, time });
+        inbox.piece(connection, Piece { bytes, last, life, time });
     });
 }
 
@@ -121,11 +127,25 @@ impl Packets {
         let own = || Arc::clone(mail);
         let piece = handlers.request_with_bytes({
             let mail = own();
-            move |_, header: u64, bytes| arrived(&mail, header, 0, bytes)
+            move |_, header: u64, bytes| arrived(&mail, header, 0, bytes.into())
         });
         let timed = handlers.request_with_bytes({
             let mail = own();
-            move |_, [header, time]: [u64; 2], bytes| arrived(&mail, header, time, bytes)
+            move |_, [header, time]: [u64; 2], bytes| arrived(&mail, header, time, bytes.into())
+        });
+        let announce = handlers.request({
+            let mail = own();
+            move |_, [header, bytes]: [u64; 2]| arrived(&mail, header, 0, Bytes::Announced(bytes as usize))
+        });
+        let opened = handlers.request({
+            let mail = own();
+            move |_, [connection, port]: [u64; 2]| {
+                mail.put(|inbox| {
+                    if let Some(connection) = untagged(inbox, connection) {
+                        inbox.opened.of(connection).push_back(port as usize);
+                    }
+                });
+            }
         });
         let taken = handlers.request({
             let mail = own();
@@ -159,7 +179,7 @@ impl Packets {
             }
         });
         node.install(handlers);
-        Self { piece, timed, taken, step, ready }
+        Self { piece, timed, announce, opened, taken, step, ready }
     }
 }
 
@@ -168,8 +188,9 @@ impl<'a> Messages<'a> {
     /// if connections use a simulated machine's circuits.
     pub(super) fn open(node: &mut Node, watch: Watch<'a>, timed: bool, circuits: Option<f64>) -> Self {
         let (sent, untold, lives) = Default::default();
-        let spools = Spools::default();
-        let new = |watch, mail, way, tag| Self { watch, mail, timed, way, tag, sent, untold, lives, spools };
+        let (spools, ports) = (Spools::default(), Ports::default());
+        let new =
+            |watch, mail, way, tag| Self { watch, mail, timed, way, tag, sent, untold, lives, spools, ports };
         if let Some(clock) = circuits {
             let mail = Arc::<Mail>::default();
             let links = Links::open(node, watch.image(), clock);
@@ -268,10 +289,74 @@ impl<'a> Messages<'a> {
         piece.len()
     }
 
+    /// True if a message of so many bytes is announced, and put in one piece.
+    fn is_put(&self, end: End, bytes: usize) -> bool {
+        !self.timed && is_long(bytes, end.depth)
+    }
+
+    /// Announces a message of so many bytes, for which credits of a word must be available.
+    fn announce(&mut self, node: &mut Node, end: End, bytes: usize) {
+        self.sent.of(end.connection)[0] += 8;
+        let head = header(self.tag, end.connection, self.life(end.connection), true);
+        if let Way::Packets(packets) = &self.way {
+            node.send(end.peer, packets.announce, [head, bytes as u64]);
+        }
+    }
+
+    /// Opens a port for an announced message, and tells its sender.
+    fn open_port(&mut self, node: &mut Node, end: End, bytes: usize) -> Option<usize> {
+        let port = self.ports.open(node, &self.mail, bytes)?;
+        if let Way::Packets(packets) = &self.way {
+            node.send(end.peer, packets.opened, [tagged(self.tag, end.connection), port as u64]);
+        }
+        Some(port)
+    }
+
+    /// The port that the receiver of an announced message has opened, if it has.
+    fn opened(&self, connection: usize) -> Option<usize> {
+        self.mail.open().opened.of(connection).pop_front()
+    }
+
+    /// Sends a message in one piece, when its receiver has opened a port for it.
+    #[track_caller]
+    fn put(&mut self, node: &mut Node, end: End, bytes: &[u8]) {
+        let awaited = (end.peer, Awaits::Room(end.connection));
+        if !self.wait_for(node, awaited, |this, _| this.may_leave(end, 8, &mut 0.0)) {
+            return;
+        }
+        self.announce(node, end, bytes.len());
+        let mut port = None;
+        self.wait_for(node, awaited, |this, _| {
+            port = this.opened(end.connection);
+            port.is_some()
+        });
+        if let Some(port) = port {
+            node.put(end.peer, port, 0, bytes);
+        }
+    }
+
+    /// Receives an announced message.
+    #[track_caller]
+    fn receive_put(&mut self, node: &mut Node, end: End, bytes: usize, sink: &mut impl Sink) {
+        let Some(port) = self.open_port(node, end, bytes) else { return };
+        let mut came = None;
+        self.wait_for(node, (end.peer, Awaits::Message(end.connection)), |this, node| {
+            came = this.ports.take(node, &this.mail, port);
+            came.is_some()
+        });
+        if let Some(came) = came {
+            sink.put(&came);
+        }
+    }
+
     /// Sends a message, at most `depth` bytes ahead of its receiver; returns the time at which it
     /// has left.
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, end: End, bytes: &[u8], mut time: f64) -> f64 {
+        if self.is_put(end, bytes.len()) {
+            self.put(node, end, bytes);
+            return time;
+        }
         let mut sent = 0;
         loop {
             let rest = &bytes[sent..];
@@ -333,6 +418,10 @@ impl<'a> Messages<'a> {
             });
             let Some(piece) = piece else { return time };
             time = came;
+            if let Bytes::Announced(bytes) = piece.bytes {
+                self.receive_put(node, end, bytes, sink);
+                return time;
+            }
             sink.put(&piece.bytes);
             if piece.last {
                 return time;
@@ -357,7 +446,14 @@ impl<'a> Messages<'a> {
             let Some(mut transfer) = self.spools.remove(number) else { return any };
             let end = End::of(&transfer);
             let mut time = transfer.time;
-            if transfer.sends {
+            if transfer.sends && self.is_put(end, transfer.lengths().1) {
+                any |= self.advance_put(node, end, &mut transfer);
+            } else if let Some(port) = transfer.port {
+                if let Some(came) = self.ports.take(node, &self.mail, port) {
+                    transfer.put(&came);
+                    (transfer.port, transfer.ended, any) = (None, true, true);
+                }
+            } else if transfer.sends {
                 let rest = transfer.rest();
                 let (piece, before) = (self.piece_of(end.depth, rest.len()), transfer.lengths().0);
                 if self.may_leave(end, piece, &mut time) {
@@ -372,8 +468,12 @@ impl<'a> Messages<'a> {
                     any = true;
                 }
             } else if let Some(piece) = self.take(node, end, &mut time) {
-                transfer.put(&piece.bytes);
-                transfer.ended = piece.last;
+                if let Bytes::Announced(bytes) = piece.bytes {
+                    transfer.port = self.open_port(node, end, bytes);
+                } else {
+                    transfer.put(&piece.bytes);
+                    transfer.ended = piece.last;
+                }
                 any = true;
             }
             transfer.time = time;
@@ -381,14 +481,39 @@ impl<'a> Messages<'a> {
         }
     }
 
+    /// Advances a transfer that sends a message in one piece; returns true if it moved.
+    fn advance_put(&mut self, node: &mut Node, end: End, transfer: &mut Transfer) -> bool {
+        if !transfer.announced {
+            transfer.announced = self.may_leave(end, 8, &mut 0.0);
+            if transfer.announced {
+                self.announce(node, end, transfer.rest().len());
+            }
+            return transfer.announced;
+        }
+        let Some(port) = self.opened(end.connection) else { return false };
+        node.put(end.peer, port, 0, transfer.rest());
+        transfer.sent(transfer.rest().len());
+        true
+    }
+
     /// True if a transfer can move, or new reports about it have arrived.
     fn movable(&self, transfer: &Transfer) -> bool {
+        if transfer.announced {
+            return self.mail.open().opened.get(transfer.connection).is_some_and(|ports| !ports.is_empty());
+        }
+        if let Some(port) = transfer.port {
+            return self.mail.open().whole.contains(&port);
+        }
         if !transfer.sends {
-            return self.has_arrived(transfer.connection);
+            let inbox = self.mail.open();
+            let first = inbox.pieces.get(transfer.connection).and_then(VecDeque::front);
+            let announced = |piece: &Piece| matches!(piece.bytes, Bytes::Announced(_));
+            return first.is_some_and(|piece| !announced(piece) || self.ports.has_free());
         }
         let [before, taken] = self.sent.get(transfer.connection).copied().unwrap_or_default();
         let rest = transfer.rest().len();
-        let piece = self.piece_of(transfer.depth, rest);
+        let is_put = self.is_put(End::of(transfer), rest);
+        let piece = if is_put { 8 } else { self.piece_of(transfer.depth, rest) };
         has_room(before - taken, piece, transfer.depth) || self.has_credit(transfer.connection)
     }
 

@@ -8,6 +8,7 @@ mod memory;
 mod messages;
 mod net;
 mod place;
+mod puts;
 mod ring;
 mod sink;
 mod spool;

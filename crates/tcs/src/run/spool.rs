@@ -88,6 +88,10 @@ pub(super) struct Transfer<'a> {
     buffer: Box<dyn Buffer>,
     /// The memory that is lent in place of a buffer of another length than the message: none.
     instead: Option<LentVec<u8>>,
+    /// The port of a message that is put in one piece.
+    pub(super) port: Option<usize>,
+    /// True if such a message has been announced.
+    pub(super) announced: bool,
     /// The loan of memory for the message, if it does not come in pieces.
     loan: Option<Loan>,
     /// Bytes moved so far.
@@ -106,8 +110,22 @@ impl<'a> Transfer<'a> {
         buffer: Box<dyn Buffer>,
         time: f64,
     ) -> Self {
-        let (instead, loan) = (None, None);
-        Self { connection, peer, depth, sends, active, buffer, instead, loan, at: 0, ended: false, time }
+        let (instead, loan, port, announced) = (None, None, None, false);
+        Self {
+            connection,
+            peer,
+            depth,
+            sends,
+            active,
+            buffer,
+            instead,
+            port,
+            announced,
+            loan,
+            at: 0,
+            ended: false,
+            time,
+        }
     }
 
     /// The loan of memory for the message; `None` if it comes in pieces.
