@@ -20,7 +20,6 @@ const MULTIPLICATIONS: [(&str, usize, &str); 13] = [
     ("crates/stencil/src/plain.rs", 3, "in 128 bits; rows that are in memory"),
     ("crates/stencil/src/solver.rs", 1, "the values of one cell"),
     ("crates/tcs/src/patterns/moves.rs", 2, "what is compared, not allocated: safe code moves the data"),
-    ("crates/tcs/src/run/memory.rs", 1, "a constant"),
     ("crates/tcs/src/run/ring.rs", 1, "a constant"),
     ("examples/gups.rs", 1, "a size that `Space::open` checks"),
 ];
