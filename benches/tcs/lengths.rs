@@ -35,8 +35,8 @@ pub(crate) fn lanes() -> Result<Lanes, Error> {
 }
 
 /// By length: half of there and back by a connection, by puts, and by active messages, which end at
-/// [`ACTIVE`] bytes. A node sends what it has just received. `apart`: connections go by messages, as
-/// between hosts.
+/// [`ACTIVE`] bytes. A node sends what it has just received. `apart`: connections go by messages,
+/// as between hosts.
 pub(crate) fn lengths(
     node: &mut Node,
     lanes: &Lanes,
@@ -71,8 +71,8 @@ pub(crate) fn lengths(
     Ok(timings)
 }
 
-/// Prints what [`lengths`] found, and adds to the summary the ratios of a connection's time to that of
-/// the faster message.
+/// Prints what [`lengths`] found, and adds to the summary the ratios of a connection's time to that
+/// of the faster message.
 pub(crate) fn print_lengths(found: &[[Timings; 3]], way: &str, summary: &mut Map<String, Value>) {
     head(&["bytes", "connection", "put", "active message", "of the faster message's"]);
     let mut worst = 0.0f64;

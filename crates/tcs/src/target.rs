@@ -46,8 +46,8 @@ pub struct Target {
     pub task_change: f64,
     /// Cycles of a task's end besides its barrier.
     pub restore: f64,
-    /// The simulated machine, if the target is one: it defines the costs of ordinary messages. Files
-    /// have its name and the hash of its text.
+    /// The simulated machine, if the target is one: it defines the costs of ordinary messages.
+    /// Files have its name and the hash of its text.
     #[serde(with = "machine")]
     pub machine: Option<Arc<SimulatedMachine>>,
 }

@@ -1,7 +1,8 @@
 //! Descriptions and images as files, so that the linker can be a step before a job.
 //!
-//! A program writes its [`Description`]; `strata-link` checks and links it, and writes an image. The
-//! job loads the image, which is refused unless it is whole and of the program's own description.
+//! A program writes its [`Description`]; `strata-link` checks and links it, and writes an image.
+//! The job loads the image, which is refused unless it is whole and of the program's own
+//! description.
 
 mod description;
 mod image;

@@ -168,8 +168,8 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Sends a message into memory that its receiver lends. It is longer than what may be under way,
-    /// so this cell waits for the receiver in any case.
+    /// Sends a message into memory that its receiver lends. It is longer than what may be under
+    /// way, so this cell waits for the receiver in any case.
     #[cold]
     #[track_caller]
     fn send_there(&mut self, node: &mut Node, connection: usize, loan: &Loan, bytes: &[u8]) {
@@ -212,8 +212,8 @@ impl<'a> Shared<'a> {
         self.wait_for(node, (from, Awaits::Message(connection)), |this| this.has_arrived(connection))
     }
 
-    /// Waits for the next line of a connection, and lends memory meanwhile: then the sender finds it
-    /// when it comes. Returns true if the message has come into it.
+    /// Waits for the next line of a connection, and lends memory meanwhile: then the sender finds
+    /// it when it comes. Returns true if the message has come into it.
     #[cold]
     #[track_caller]
     fn receive_ahead(&mut self, node: &mut Node, connection: usize, loan: &Loan, room: &mut [u8]) -> bool {

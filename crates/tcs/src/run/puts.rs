@@ -39,8 +39,8 @@ impl Ports {
         self.free.len() > 1
     }
 
-    /// Opens a port for a message of so many bytes; `None` if there is none, which cannot be as long
-    /// as transfers leave one.
+    /// Opens a port for a message of so many bytes; `None` if there is none, which cannot be as
+    /// long as transfers leave one.
     #[track_caller]
     pub(super) fn open(&mut self, node: &mut Node, mail: &Arc<Mail>, bytes: usize) -> Option<usize> {
         let port = self.free.pop()?;

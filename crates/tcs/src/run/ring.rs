@@ -8,12 +8,13 @@
 //! a piece while the receiver copies the one before it. The receiver reports its position now and
 //! then; the sender waits while there is no room.
 //!
-//! A message that is longer than what may be under way makes its sender wait for the receiver in any
-//! case. Between threads of one process the receiver then lends its memory, and the sender copies the
-//! message there: it is copied once. A receiver that waits for such a message, or for one of at least
-//! 16 KiB, lends its memory ahead. (The other way, by the receiver, takes four times as long: lines
-//! that a core has just written are slow to read by another one.) Between processes the ring of bytes
-//! is longer than what may be under way, and the sender of such a message waits at its end.
+//! A message that is longer than what may be under way makes its sender wait for the receiver in
+//! any case. Between threads of one process the receiver then lends its memory, and the sender
+//! copies the message there: it is copied once. A receiver that waits for such a message, or for
+//! one of at least 16 KiB, lends its memory ahead. (The other way, by the receiver, takes four
+//! times as long: lines that a core has just written are slow to read by another one.) Between
+//! processes the ring of bytes is longer than what may be under way, and the sender of such a
+//! message waits at its end.
 
 use super::memory::{APART, Memory};
 use super::sink::Sink;
@@ -31,8 +32,8 @@ const LAST: u64 = 1 << 7;
 /// The count of a line that announces a piece in the ring of bytes; its second word has the piece's
 /// bytes.
 const LONG: u64 = LAST - 1;
-/// The count of a line that announces a message for which the receiver is to lend memory; its second
-/// word has the message's bytes.
+/// The count of a line that announces a message for which the receiver is to lend memory; its
+/// second word has the message's bytes.
 const LOAN: u64 = LONG - 1;
 
 /// The most bytes that lines carry: a piece in the ring of bytes takes a line, too, and moves at
@@ -46,8 +47,8 @@ const PIECE: usize = 8 << 10;
 /// Messages of up to so many bytes go through the ring, however short it is.
 const NEAR: usize = 4096;
 
-/// The bytes of the ring of bytes between processes, which lend each other nothing: so many are under
-/// way while a longer message is received.
+/// The bytes of the ring of bytes between processes, which lend each other nothing: so many are
+/// under way while a longer message is received.
 const PIPE: usize = 64 << 10;
 
 /// From so many bytes on one copy into the receiver's memory is faster than two that overlap: there
@@ -203,8 +204,8 @@ impl Sender {
         line[0].store(self.next << 8 | LAST | LOAN, Ordering::Release);
     }
 
-    /// True if a message of so many bytes, which has been sent, need not be waited for: no more of it
-    /// is under way than the connection's depth.
+    /// True if a message of so many bytes, which has been sent, need not be waited for: no more of
+    /// it is under way than the connection's depth.
     #[inline]
     pub(super) fn may_go_on(&mut self, bytes: usize) -> bool {
         let depth = self.ring.depth.max(NEAR);
@@ -302,7 +303,8 @@ impl Receiver {
         Self { ring, next: 0, told: 0, next_byte: 0, bytes_told: 0 }
     }
 
-    /// True if the next line, which must have arrived, announces a message for which memory is lent.
+    /// True if the next line, which must have arrived, announces a message for which memory is
+    /// lent.
     pub(super) fn is_announced(&self) -> bool {
         self.ring.line(self.next)[0].load(Ordering::Acquire) & LONG == LOAN
     }

@@ -2,9 +2,9 @@
 //! that of another.
 //!
 //! A *desk* has a state, which only the lender changes while nothing is lent, and which the writer
-//! changes by an exchange before it writes. So a lender that must go on, because its job has failed,
-//! either takes the memory back or waits for the end of one copy. Each loan has a number, so that a
-//! writer finds no memory that was lent for something else.
+//! changes by an exchange before it writes. So a lender that must go on, because its job has
+//! failed, either takes the memory back or waits for the end of one copy. Each loan has a number,
+//! so that a writer finds no memory that was lent for something else.
 
 #![allow(unsafe_code, reason = "follows the address that a thread lends to another one")]
 
@@ -115,9 +115,9 @@ impl Desk {
 }
 
 impl LendingDesk {
-    /// Lends `memory` as loan `number` (below 2⁶¹) while `wait` runs, which returns when it is [written](Self::is_written), or
-    /// need not be any more; then takes it back, after a write in progress. Returns true if it has
-    /// been written.
+    /// Lends `memory` as loan `number` (below 2⁶¹) while `wait` runs, which returns when it is
+    /// [written](Self::is_written), or need not be any more; then takes it back, after a write in
+    /// progress. Returns true if it has been written.
     ///
     /// # Panics
     /// If memory is lent here already.
@@ -136,7 +136,8 @@ impl LendingDesk {
         desk.take_back(number)
     }
 
-    /// Lends the memory of a vector, as loan `number`, until it is [taken back](LentVec::take_back).
+    /// Lends the memory of a vector, as loan `number`, until it is
+    /// [taken back](LentVec::take_back).
     ///
     /// # Panics
     /// If memory is lent here already.
