@@ -9,7 +9,7 @@ use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// Multiplications by `size_of` outside the run-time's `byte_length`: the file, how many, and why
 /// they cannot wrap, or why it does not matter that they do.
-const MULTIPLICATIONS: [(&str, usize, &str); 13] = [
+const MULTIPLICATIONS: [(&str, usize, &str); 12] = [
     ("crates/global/src/array.rs", 1, "the offset of an element of an array that is in a heap"),
     ("crates/global/src/space/mod.rs", 4, "elements of a slice, or of an array that is in a heap"),
     ("crates/sort/src/mail.rs", 3, "the length of a slice of another node; access is checked"),
