@@ -40,6 +40,7 @@ mod exchange;
 mod exchange_models;
 mod grid;
 mod layout;
+mod links;
 mod memory;
 mod models;
 mod near;
