@@ -136,8 +136,13 @@ impl<T: Pod, A> Exchange<T, A> {
         self.turns[self.turn % self.turns.len()].len()
     }
 
+    /// The links of a turn.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link<A>> {
+        self.turns[self.turn % self.turns.len()].iter().flatten()
+    }
+
     /// The open ports, and the elements that each of them receives.
-    fn ports(&self, rank: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn ports(&self, rank: usize) -> Vec<(usize, usize)> {
         let mut ports = Vec::new();
         for turn in if self.has_ports() { 0..2 } else { 0..0 } {
             let links = self.turns[turn % self.turns.len()].iter().flatten();

@@ -11,8 +11,14 @@ use crate::{Layout, Side, Value};
 /// An area, of one colour or of all.
 pub(crate) type Coloured = (Area, Option<usize>);
 
-/// The ports are below the run-time's own; programs use lower numbers.
-const NUMBERS: Numbers = Numbers { first_port: 4064, first_message: 0, sides: Side::ALL.len() };
+/// The first of eight ports, below the run-time's own; those of halos are below it, and programs use
+/// lower numbers.
+pub(crate) const FIRST_PORT: usize = 4064;
+
+/// Number of prepared messages; those of halos follow.
+pub(crate) const MESSAGES: usize = 2 * Side::ALL.len();
+
+const NUMBERS: Numbers = Numbers { first_port: FIRST_PORT, first_message: 0, sides: Side::ALL.len() };
 
 impl<'p, T: Value> Arrays<T, Coloured> for dyn Points<T> + 'p {
     fn count(&self, (area, colour): &Coloured) -> usize {

@@ -18,6 +18,11 @@ enum Phase<T> {
 /// The messages of all exchanges, by turn and phase; `None` for a phase without messages.
 pub(crate) struct Requests<T>(Vec<Vec<Option<Phase<T>>>>);
 
+/// True if an exchange in this way has prepared messages; equal on all nodes.
+pub(crate) fn prepares<T: Pod>(node: &mut Node, way: Way) -> bool {
+    matches!(way, Way::Persistent | Way::Typed) && node.prepare::<T>(&[], &[]).is_some()
+}
+
 impl<T: Pod> Requests<T> {
     /// Prepares messages for the links to other nodes. `None` for variants that need no messages,
     /// and if the transport has none.
@@ -28,7 +33,7 @@ impl<T: Pod> Requests<T> {
         numbers: Numbers,
         turns: &[Phases<A>],
     ) -> Option<Self> {
-        if !matches!(way, Way::Persistent | Way::Typed) || node.prepare::<T>(&[], &[]).is_none() {
+        if !prepares::<T>(node, way) {
             return None;
         }
         let of = |(turn, phases): (usize, &Phases<A>)| -> Vec<Option<Phase<T>>> {

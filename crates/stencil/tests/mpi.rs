@@ -2,6 +2,8 @@
 //! processes, and with 3 of which one is lost.
 //!
 //! `cargo test -p strata-stencil --features mpi --test mpi`; without `mpirun` it says so and skips.
+//! With `HALOS=10000` in the environment it compares as many random halos on each number of
+//! processes, otherwise 100.
 
 // A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
 
@@ -25,7 +27,9 @@ fn main() -> ExitCode {
             let grid = Grid::<f64>::new(1000, 1000).iterations(2);
             let layout = grid.solve_with(node, &Options::default().pin(pin))?.layout;
             assert!(layout.nodes() == 1 || layout.way == Way::Typed, "{layout}");
-            Ok(())
+            let halos =
+                std::env::var("HALOS").map_or(Ok(100), |halos| halos.parse()).map_err(Error::program)?;
+            (0..halos).try_for_each(|seed| common::halos::check(node, seed))
         },
         Some(lost),
     )

@@ -172,8 +172,7 @@ mod tests {
         let region = Region::new(&ranges, &[30, 6, 1], 0);
         let mut packed = vec![0; region.count()];
         region.pack(&array, &mut packed);
-        let expected: Vec<u16> =
-            [0, 1].iter().flat_map(|z| [1, 2, 3].map(|y| z * 30 + y * 6 + 2)).collect();
+        let expected: Vec<u16> = [0, 1].iter().flat_map(|z| [1, 2, 3].map(|y| z * 30 + y * 6 + 2)).collect();
         assert_eq!(packed, expected);
         let mut other = vec![0u16; 200];
         Region::new(&ranges, &[60, 9, 2], 3).unpack(&mut other, &packed);

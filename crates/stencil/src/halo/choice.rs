@@ -1,0 +1,107 @@
+//! The choice of the way in which a halo is exchanged.
+
+use strata_runtime::Node;
+use strata_runtime::select::Selector;
+use strata_select::Note;
+
+use super::HaloError;
+use super::shape::Shape;
+use crate::exchange_models::StencilExchange;
+use crate::{ExchangeChoice, Way};
+
+/// A way, and why it is taken.
+pub(super) struct Taken {
+    pub(super) way: Way,
+    /// The choice by models or a pin.
+    pub(super) choice: Option<ExchangeChoice>,
+    /// The reason, if there is no choice.
+    pub(super) reason: &'static str,
+}
+
+const UNLIKE: &str = "ranked by iterations of a solver with such halos";
+
+/// Messages of more bytes are not prepared.
+const LONGEST: u128 = 1 << 30;
+
+impl Taken {
+    fn packed(reason: &'static str) -> Self {
+        Self { way: Way::Packed, choice: None, reason }
+    }
+
+    /// The way given by the program, or the one that the models prefer where they were measured
+    /// with such blocks: on node 0, as all nodes must take the same.
+    pub(super) fn new(
+        node: &mut Node,
+        selector: &Selector,
+        given: Option<Way>,
+        all: &[Shape],
+    ) -> Result<Self, HaloError> {
+        let longest = all.iter().map(Shape::longest_message).max().unwrap_or(0);
+        let prepared = |way| matches!(way, Way::Persistent | Way::Typed);
+        match given {
+            Some(way) if prepared(way) && longest > LONGEST => return Ok(Self::packed(TOO_LONG)),
+            Some(way) => return Ok(Self { way, choice: None, reason: "given by the program" }),
+            None => {}
+        }
+        let inputs = all.first().and_then(Shape::inputs);
+        let (inputs, covered) = match inputs {
+            None if !selector.decides(false) => return Ok(Self::packed(ONLY_TWO)),
+            None => ([0.0; 4], false),
+            // Packed halos have models if any way has.
+            Some(inputs) => {
+                let source = selector.models().source;
+                (inputs, source.seconds(0, node.size(), &inputs, &[0]).is_some())
+            }
+        };
+        if !selector.decides(covered) {
+            return Ok(Self::packed(if covered { ELSEWHERE } else { OUTSIDE }));
+        }
+        let chosen =
+            node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, Some(Note::Other(UNLIKE)))?;
+        match Way::of(chosen.candidate).0 {
+            way if prepared(way) && longest > LONGEST => Ok(Self::packed(TOO_LONG)),
+            way => Ok(Self { way, choice: Some(chosen.choice), reason: "" }),
+        }
+    }
+}
+
+const TOO_LONG: &str = "messages of more than 1 GiB are not prepared";
+const ONLY_TWO: &str = "no models of such halos: they are of grids of nodes along one or two axes";
+const OUTSIDE: &str = "outside the range of the models";
+const ELSEWHERE: &str = "no models of this machine: specc calibrate specs/stencil/exchange --install";
+
+impl Shape {
+    /// At least the bytes of the longest message.
+    fn longest_message(&self) -> u128 {
+        let whole = |axis: &super::shape::Axis| (axis.extent + axis.widths[0] + axis.widths[1]) as u128;
+        let all: u128 = self.axes.iter().map(whole).product();
+        let layer =
+            |axis: &super::shape::Axis| all / whole(axis) * axis.widths[0].max(axis.widths[1]) as u128;
+        self.axes.iter().map(layer).max().unwrap_or(0) * (self.fields * self.element) as u128
+    }
+
+    /// The inputs of the models: a block of numbers of 8 bytes whose sides are messages of about
+    /// this length. Axes along which there is one node lengthen the elements. `None` if more than
+    /// two are divided, or unknown.
+    fn inputs(&self) -> Option<[f64; 4]> {
+        let axes = self.in_memory();
+        if axes.iter().any(|(_, axis)| axis.nodes == 0) {
+            return None;
+        }
+        let (divided, whole): (Vec<_>, Vec<_>) = axes.iter().partition(|(_, axis)| axis.nodes > 1);
+        let (height, width, columns) = match divided[..] {
+            [outer, inner] => (outer.1.extent, inner.1.extent, inner.1.nodes),
+            // Strips; what lies within a row of blocks lengthens it.
+            [(_, one)] => (one.extent, 1, 1),
+            _ => return None,
+        };
+        let words = self.fields as f64 * self.element as f64 / 8.0;
+        let line = whole.iter().map(|(_, axis)| axis.extent as f64).product::<f64>() * words;
+        let [width, height] = match divided.len() {
+            1 => [line, height as f64],
+            _ => [width, height].map(|side| side as f64 * line.sqrt()),
+        };
+        let halo = self.axes.iter().filter(|axis| axis.nodes > 1).flat_map(|axis| axis.widths).max()?;
+        Some([width.round(), height.round(), columns as f64, halo.max(1) as f64])
+    }
+}
