@@ -11,10 +11,8 @@
 mod alike;
 #[path = "it/common/mod.rs"]
 mod common;
-#[path = "../../runtime/tests/mpirun/mod.rs"]
-#[allow(dead_code, reason = "other tests ask for more")]
-mod mpirun;
 
+use alike::mpirun;
 use common::{cases, compare};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;

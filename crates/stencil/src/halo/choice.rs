@@ -66,9 +66,9 @@ impl Taken {
 }
 
 const TOO_LONG: &str = "messages of more than 1 GiB are not prepared";
-const ONLY_TWO: &str = "no models of such halos: they are of grids of nodes along one or two axes";
+const ONLY_TWO: &str = "no models of nodes along more than two axes, or not in a grid";
 const OUTSIDE: &str = "outside the range of the models";
-const ELSEWHERE: &str = "no models of this machine: specc calibrate specs/stencil/exchange --install";
+const ELSEWHERE: &str = "no models of this machine; specc calibrate makes them";
 
 impl Shape {
     /// At least the bytes of the longest message.
