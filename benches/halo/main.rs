@@ -12,6 +12,7 @@ use mpi::topology::SimpleCommunicator;
 use serde_json::{Value, json};
 use strata_benches::{Timings, at_least, hand_over, head, is_rank, machine, mpirun, row, summary, turns};
 use strata_runtime::prelude::*;
+use strata_stencil::halo::HaloBuilder;
 use strata_stencil::{Halo, Way};
 
 use raw::Peer;
@@ -26,9 +27,10 @@ struct Arguments {
 /// The least time of the exchanges of a timing, in s.
 const LEAST_SECONDS: f64 = 4e-4;
 
-const WAYS: [Way; 5] = [Way::Packed, Way::Stored, Way::Transferred, Way::Persistent, Way::Typed];
+/// The ways that alternate with the peers: those of prepared messages, and those of ports.
+const GROUPS: [&[Way]; 2] = [&[Way::Persistent, Way::Typed], &[Way::Packed, Way::Stored, Way::Transferred]];
 
-/// The peers, after the ways.
+/// The peers, after the ways of a group.
 const PEERS: [&str; 2] = ["MPI_Neighbor_alltoallw", "Isend, Irecv of datatypes"];
 
 /// A cell: blocks of `side` elements along each axis, on nodes in a grid.
@@ -36,6 +38,12 @@ struct Cell<const R: usize> {
     grid: [usize; R],
     side: usize,
     width: usize,
+}
+
+impl<const R: usize> Cell<R> {
+    fn halo(&self) -> HaloBuilder<f64, R> {
+        Halo::around([self.side; R]).width(self.width).nodes(self.grid)
+    }
 }
 
 fn main() -> ExitCode {
@@ -91,25 +99,41 @@ fn inside(rounds: usize) -> Result<(), String> {
 
 /// Times one cell, and hands it over.
 fn race<const R: usize>(node: &mut Node, rounds: usize, cell: &Cell<R>) -> Result<(), Error> {
+    let halo = cell.halo().prepare(node)?;
+    let taken = halo.way();
+    halo.close(node);
+    let mut timings = Vec::new();
+    for ways in GROUPS {
+        // Handlers that ways with ports need would slow the others down.
+        node.uninstall();
+        timings.push(race_group(node, rounds, cell, ways)?);
+    }
+    if node.rank() == 0 {
+        print(cell, taken, &timings).iter().for_each(hand_over);
+    }
+    Ok(())
+}
+
+/// The timings of some ways, and of the peers.
+fn race_group<const R: usize>(
+    node: &mut Node,
+    rounds: usize,
+    cell: &Cell<R>,
+    ways: &[Way],
+) -> Result<Vec<Timings>, Error> {
+    let mut halos = Vec::new();
+    for way in ways {
+        halos.push(cell.halo().way(*way).prepare(node)?);
+    }
     let &Cell { grid, side, width } = cell;
-    let whole = side + 2 * width;
-    let halo = || Halo::around([side; R]).width(width).nodes(grid);
-    let taken = halo().prepare(node)?;
-    let taken: (Way, Halo<f64>) = (taken.way(), taken);
-    taken.1.close(node);
-    let mut ways = Vec::new();
-    for way in WAYS {
-        ways.push(halo().way(way).prepare(node)?);
-    }
     let mut peer = Peer::new(&SimpleCommunicator::world(), grid, side, width);
-    let mut arrays: Vec<Vec<f64>> = vec![Vec::new(); WAYS.len() + PEERS.len()];
-    for array in &mut arrays {
-        array.extend((0..whole.pow(R as u32)).map(|at| (node.rank() * 1_000_003 + at) as f64));
-    }
+    let len = (side + 2 * width).pow(R as u32);
+    let array: Vec<f64> = (0..len).map(|at| (node.rank() * 1_000_003 + at) as f64).collect();
+    let mut arrays = vec![array; ways.len() + PEERS.len()];
     let mut exchange = |node: &mut Node, who: usize, array: &mut Vec<f64>| -> Result<(), Error> {
-        match ways.get_mut(who) {
+        match halos.get_mut(who) {
             Some(halo) => halo.exchange(node, [array])?,
-            None if who == WAYS.len() => peer.neighbour_alltoallw(array),
+            None if who == ways.len() => peer.neighbour_alltoallw(array),
             None => peer.by_hand(array),
         }
         Ok(())
@@ -125,7 +149,7 @@ fn race<const R: usize>(node: &mut Node, rounds: usize, cell: &Cell<R>) -> Resul
             }
             let seconds = node.reduce_max(node.now().get() - start) / f64::from(batch[who]);
             match round {
-                // The first round says how many are long enough for the clock.
+                // The first round tells how many are long enough for the clock.
                 0 => batch[who] = (LEAST_SECONDS / seconds).clamp(1.0, 1000.0) as u32,
                 _ => timings[who].push(seconds),
             }
@@ -137,33 +161,33 @@ fn race<const R: usize>(node: &mut Node, rounds: usize, cell: &Cell<R>) -> Resul
             "contestant {who} has another halo: {grid:?}, side {side}, width {width}"
         );
     }
-    ways.into_iter().for_each(|halo| halo.close(node));
-    if node.rank() == 0 {
-        print(cell, taken.0, &timings).iter().for_each(hand_over);
-    }
-    Ok(())
+    halos.into_iter().for_each(|halo| halo.close(node));
+    Ok(timings)
 }
 
 /// Prints a cell's row; returns it for the summary.
-fn print<const R: usize>(cell: &Cell<R>, taken: Way, timings: &[Timings]) -> Option<Value> {
-    let medians: Vec<f64> = timings.iter().map(Timings::median).collect();
-    let index = WAYS.iter().position(|way| *way == taken)?;
-    let best = WAYS.iter().zip(&medians).min_by(|a, b| a.1.total_cmp(b.1))?;
-    let ratios = [*best.1, medians[WAYS.len()], medians[WAYS.len() + 1]].map(|other| medians[index] / other);
+fn print<const R: usize>(cell: &Cell<R>, taken: Way, timings: &[Vec<Timings>]) -> Option<Value> {
+    let timed = GROUPS.iter().zip(timings).flat_map(|(ways, timings)| ways.iter().zip(timings));
+    let (best_way, best) = timed.min_by(|a, b| a.1.median().total_cmp(&b.1.median()))?;
+    let mut groups = GROUPS.iter().zip(timings);
+    let (ways, timings) = groups.find(|(ways, _)| ways.contains(&taken))?;
+    let ours = &timings[ways.iter().position(|way| *way == taken)?];
+    let others = [best, &timings[ways.len()], &timings[ways.len() + 1]];
+    let ratios = others.map(|other| ours.median() / other.median());
     let by = |numbers: &[usize]| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" by ");
     row(&[
         by(&cell.grid),
         format!("{}^{R}", cell.side),
         cell.width.to_string(),
         taken.to_string(),
-        timings[index].to_string(),
-        format!("{:.2} ({})", ratios[0], best.0),
+        ours.to_string(),
+        format!("{:.2} ({best_way})", ratios[0]),
         format!("{:.2}", ratios[1]),
         format!("{:.2}", ratios[2]),
     ]);
     Some(json!({
         "grid": &cell.grid[..], "side": cell.side, "width": cell.width, "way": taken.to_string(),
-        "best way": best.0.to_string(), "best": ratios[0], "alltoallw": ratios[1], "by_hand": ratios[2],
-        "seconds": medians,
+        "best way": best_way.to_string(), "best": ratios[0], "alltoallw": ratios[1], "by_hand": ratios[2],
+        "seconds": ours.median(),
     }))
 }

@@ -8,7 +8,7 @@ use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError, Selector};
 
 use super::choice::Taken;
-use super::region::Fields;
+use super::region::{Fields, Region};
 use super::shape::{Axis, MOST_AXES, Shape, WORDS, check, of_grid};
 use super::{Halo, HaloError, Places, slots};
 use crate::exchange::{Exchange, Numbers};
@@ -157,9 +157,12 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         let mine = self.describe(node);
         let (selector, shapes) = self.gather(node, &mine)?;
         let (shape, places, (holder, _, numbers)) = mine?;
-        let taken = Taken::new(node, &selector, self.way, &shapes)?;
         let turns = vec![shape.phases(&places.strides, places.first)];
         let rank = node.rank();
+        let mut sides =
+            turns.iter().flatten().flatten().filter(|link| link.to != rank).flat_map(|link| &link.areas);
+        let contiguous = shape.fields == 1 && sides.all(Region::is_contiguous);
+        let taken = Taken::new(node, &selector, self.way, &shapes)?.with_contiguous_sides(contiguous);
         let ports = node.size() > 1 && !requests::prepares::<T>(node, taken.way);
         if ports {
             let none = node.handlers();

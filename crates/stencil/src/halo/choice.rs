@@ -14,11 +14,12 @@ pub(super) struct Taken {
     pub(super) way: Way,
     /// The choice by models or a pin.
     pub(super) choice: Option<ExchangeChoice>,
-    /// The reason, if there is no choice.
+    /// A reason besides the choice, or without one.
     pub(super) reason: &'static str,
 }
 
 const UNLIKE: &str = "ranked by iterations of a solver with such halos";
+const NEAREST: &str = "ranked by iterations of a solver with the most similar halos measured";
 
 /// Messages of more bytes are not prepared.
 const LONGEST: u128 = 1 << 30;
@@ -43,25 +44,36 @@ impl Taken {
             Some(way) => return Ok(Self { way, choice: None, reason: "given by the program" }),
             None => {}
         }
-        let inputs = all.first().and_then(Shape::inputs);
-        let (inputs, covered) = match inputs {
-            None if !selector.decides(false) => return Ok(Self::packed(ONLY_TWO)),
-            None => ([0.0; 4], false),
-            // Packed halos have models if any way has.
-            Some(inputs) => {
-                let source = selector.models().source;
-                (inputs, source.seconds(0, node.size(), &inputs, &[0]).is_some())
-            }
-        };
-        if !selector.decides(covered) {
-            return Ok(Self::packed(if covered { ELSEWHERE } else { OUTSIDE }));
+        let like = all.first().and_then(Shape::inputs);
+        if !selector.decides(like.is_some()) {
+            return Ok(Self::packed(if like.is_some() { ELSEWHERE } else { ONLY_TWO }));
         }
+        // A pin decides without inputs.
+        let inputs = like.unwrap_or([0.0; 4]);
+        let source = selector.models().source;
+        // Packed halos have models if any way has.
+        let covered = source.seconds(0, node.size(), &inputs, &[0]).is_some();
+        let note = if covered { UNLIKE } else { NEAREST };
         let chosen =
-            node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, Some(Note::Other(UNLIKE)))?;
+            node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, Some(Note::Other(note)))?;
         match Way::of(chosen.candidate).0 {
             way if prepared(way) && longest > LONGEST => Ok(Self::packed(TOO_LONG)),
+            // Long puts may stall (as solvers take packed halos there); prepared messages do not.
+            way if !(covered || chosen.choice.pinned || prepared(way)) => Ok(Self::packed(OUTSIDE)),
             way => Ok(Self { way, choice: Some(chosen.choice), reason: "" }),
         }
+    }
+
+    /// In place of persistent requests, which pack, datatypes of sides that are contiguous: the
+    /// arrays of the solvers whose exchanges were measured have none, as they keep colours apart.
+    /// Both ends of a message of one field may differ in this.
+    pub(super) fn with_contiguous_sides(mut self, contiguous: bool) -> Self {
+        let persistent = self.choice.is_some_and(|choice| !choice.pinned) && self.way == Way::Persistent;
+        if persistent && contiguous {
+            self.way = Way::Typed;
+            self.reason = "each side is contiguous: by datatypes, which need no packing";
+        }
+        self
     }
 }
 

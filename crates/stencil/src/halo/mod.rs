@@ -262,7 +262,10 @@ impl<T: Pod> fmt::Display for Halo<T> {
             plural(messages, "message")
         )?;
         match &self.taken.choice {
-            Some(choice) => write!(f, "{choice}"),
+            Some(choice) => {
+                write!(f, "{choice}")?;
+                if self.taken.reason.is_empty() { Ok(()) } else { write!(f, "\n{}", self.taken.reason) }
+            }
             None => write!(f, "{}: {}", self.taken.way, self.taken.reason),
         }
     }

@@ -49,6 +49,11 @@ impl Region {
         self.row * self.repetitions()
     }
 
+    /// True if the elements are one piece of memory.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.repetitions() <= 1
+    }
+
     /// Number of rows.
     fn repetitions(&self) -> usize {
         self.outer.iter().fold(self.rows[0], |product, [count, _]| product * count)
