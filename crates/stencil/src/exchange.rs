@@ -191,7 +191,7 @@ impl<T: Pod, A> Exchange<T, A> {
             }
             let (count, wire, rows) = (link.counts[SENT], link.wire[SENT], arrays.rows(area));
             let beyond = self.numbers.port(link.side ^ 1, turn);
-            if self.way == Way::Stored && !own && rows[0] >= LEAST_STORED {
+            if self.way == Way::Stored && !own && rows[0] >= LONG_ROW {
                 store(node, arrays, area, link.to, beyond);
                 continue;
             }
@@ -264,8 +264,8 @@ fn measure<T, A, S: Arrays<T, A> + ?Sized>(arrays: &S, turns: &mut [Phases<A>]) 
     }
 }
 
-/// The least number of places for which a row is put in place rather than packed.
-const LEAST_STORED: usize = 16;
+/// The least number of places for which a row is sent from where it lies rather than packed.
+pub(crate) const LONG_ROW: usize = 16;
 
 /// Opens a port for `count` elements.
 fn expect<T: Pod>(node: &mut Node, port: usize, memory: Block<T>, count: usize) {

@@ -159,10 +159,9 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         let (shape, places, (holder, _, numbers)) = mine?;
         let turns = vec![shape.phases(&places.strides, places.first)];
         let rank = node.rank();
-        let mut sides =
-            turns.iter().flatten().flatten().filter(|link| link.to != rank).flat_map(|link| &link.areas);
-        let contiguous = shape.fields == 1 && sides.all(Region::is_contiguous);
-        let taken = Taken::new(node, &selector, self.way, &shapes)?.with_contiguous_sides(contiguous);
+        let mut links = turns.iter().flatten().flatten().filter(|link| link.to != rank);
+        let long_rows = shape.fields == 1 && links.all(|link| link.areas.iter().all(Region::has_long_rows));
+        let taken = Taken::new(node, &selector, self.way, &shapes)?.with_long_rows(long_rows);
         let ports = node.size() > 1 && !requests::prepares::<T>(node, taken.way);
         if ports {
             let none = node.handlers();

@@ -64,14 +64,14 @@ impl Taken {
         }
     }
 
-    /// In place of persistent requests, which pack, datatypes of sides that are contiguous: the
+    /// In place of persistent requests, which pack, datatypes if all sides have `long_rows`: the
     /// arrays of the solvers whose exchanges were measured have none, as they keep colours apart.
     /// Both ends of a message of one field may differ in this.
-    pub(super) fn with_contiguous_sides(mut self, contiguous: bool) -> Self {
-        let persistent = self.choice.is_some_and(|choice| !choice.pinned) && self.way == Way::Persistent;
-        if persistent && contiguous {
+    pub(super) fn with_long_rows(mut self, long_rows: bool) -> Self {
+        let chosen = self.choice.is_some_and(|choice| !choice.pinned);
+        if long_rows && chosen && self.way == Way::Persistent {
             self.way = Way::Typed;
-            self.reason = "each side is contiguous: by datatypes, which need no packing";
+            self.reason = "in its place datatypes, without packing: the sides have long rows";
         }
         self
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 use strata_runtime::copy::{Strided, pack, unpack};
 
-use crate::exchange::Arrays;
+use crate::exchange::{Arrays, LONG_ROW};
 
 /// A box of elements: rows of contiguous elements, and how they repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,9 +49,9 @@ impl Region {
         self.row * self.repetitions()
     }
 
-    /// True if the elements are one piece of memory.
-    pub(super) fn is_contiguous(&self) -> bool {
-        self.repetitions() <= 1
+    /// True if its rows are long enough to be sent from where they lie.
+    pub(super) fn has_long_rows(&self) -> bool {
+        self.row == 0 || self.row >= LONG_ROW
     }
 
     /// Number of rows.
