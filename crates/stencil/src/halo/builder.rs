@@ -317,15 +317,12 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         }
         let start = first.checked_sub(before).ok_or_else(refused)?;
         let least = start.checked_add(span).and_then(|last| last.checked_add(1)).ok_or_else(refused)?;
-        if least.checked_mul(size_of::<T>()).is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            return Err(refused());
+        let elements = exact.unwrap_or(least);
+        let bytes = elements.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_mul(self.fields));
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(HaloError::Memory { fields: self.fields, elements });
         }
-        Ok(Places {
-            strides: strides.to_vec(),
-            first,
-            len: exact.unwrap_or(least),
-            is_exact: exact.is_some(),
-        })
+        Ok(Places { strides: strides.to_vec(), first, len: elements, is_exact: exact.is_some() })
     }
 }
 

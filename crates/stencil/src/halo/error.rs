@@ -19,6 +19,14 @@ pub enum HaloError {
     /// No fields.
     #[error("a halo of no fields")]
     NoFields,
+    /// More bytes of fields than memory can have.
+    #[error("{fields} fields of {elements} elements each are more than memory can hold")]
+    Memory {
+        /// Number of fields.
+        fields: usize,
+        /// Elements of each.
+        elements: usize,
+    },
     /// The process grid has another number of nodes.
     #[error("a process grid of {grid:?} nodes: their product must be {nodes}, the number of nodes")]
     Grid {
