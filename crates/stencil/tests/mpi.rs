@@ -40,6 +40,10 @@ fn main() -> ExitCode {
             let grid = Grid::<f64>::new(1000, 1000).iterations(2);
             let layout = grid.solve_with(node, &Options::default().pin(pin))?.layout;
             assert!(layout.nodes() == 1 || layout.way == Way::Typed, "{layout}");
+            #[cfg(feature = "ndarray")]
+            for way in [Way::Packed, Way::Persistent, Way::Typed] {
+                common::halos::views(node, way)?;
+            }
             (0..100).try_for_each(|seed| common::halos::check(node, seed))
         },
         Some(lost),

@@ -43,6 +43,7 @@ pub struct HaloBuilder<T, const R: usize> {
     corners: bool,
     fields: usize,
     memory: Memory<R>,
+    views: bool,
     way: Option<Way>,
     options: Options,
     element: PhantomData<fn() -> T>,
@@ -57,6 +58,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             corners: false,
             fields: 1,
             memory: Memory::Tight,
+            views: false,
             way: None,
             options: Options::default(),
             element: PhantomData,
@@ -127,6 +129,13 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         self
     }
 
+    /// Prepares for [`Halo::exchange_views`]: views are never sent as datatypes.
+    #[cfg(feature = "ndarray")]
+    pub fn views(mut self) -> Self {
+        self.views = true;
+        self
+    }
+
     /// Sets the way of the exchange; the models then choose none.
     pub fn way(mut self, way: Way) -> Self {
         self.way = Some(way);
@@ -161,7 +170,8 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         let rank = node.rank();
         let mut links = turns.iter().flatten().flatten().filter(|link| link.to != rank);
         let long_rows = shape.fields == 1 && links.all(|link| link.areas.iter().all(Region::has_long_rows));
-        let taken = Taken::new(node, &selector, self.way, &shapes)?.with_long_rows(long_rows);
+        let taken = Taken::new(node, &selector, self.way, &shapes)?.with_long_rows(long_rows && !self.views);
+        let taken = if self.views { taken.without_pieces() } else { taken };
         let ports = node.size() > 1 && !requests::prepares::<T>(node, taken.way);
         if ports {
             let none = node.handlers();
@@ -174,7 +184,16 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         if ports {
             node.barrier();
         }
-        Ok(Halo { shape, places, exchange, taken, rank, started: false, slot: holder })
+        Ok(Halo {
+            shape,
+            places,
+            exchange,
+            taken,
+            rank,
+            started: false,
+            views: self.of_views(),
+            slot: holder,
+        })
     }
 
     /// All nodes' shapes, after they were compared; and the selector of the exchange.
@@ -192,6 +211,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             if let Ok((shape, _, (_, slot, _))) = mine {
                 words[1] = 1 + *slot as u64;
                 words[2] = self.way.map_or(0, |way| 1 + way as u64);
+                words[3] = u64::from(self.views);
                 words[HEAD..].copy_from_slice(&shape.words());
             }
             let gathered = node.all_gather(&words);
@@ -211,7 +231,12 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         if all().any(|words| words[0] != gathered[0]) {
             return Err(SelectError::Unlike.into());
         }
-        for (at, what) in [(1, "the number of halos in use"), (2, "the way (0: by models)")] {
+        let alike = [
+            (1, "the number of halos in use"),
+            (2, "the way (0: by models)"),
+            (3, "whether fields are views (1: yes)"),
+        ];
+        for (at, what) in alike {
             if let Some(other) = all().position(|words| words[at] != gathered[at]) {
                 let values = [gathered[at], gathered[other * (HEAD + WORDS) + at]];
                 return Err(HaloError::Unlike { nodes: [0, other], what, values });
@@ -265,6 +290,20 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             corners: self.corners,
         };
         Ok((shape, places, slots::take(node)?))
+    }
+
+    /// For views, the allocated shape and the position of the first interior element.
+    fn of_views(&self) -> Option<[Vec<usize>; 2]> {
+        let (shape, first) = match self.memory {
+            _ if !self.views => return None,
+            Memory::Tight => {
+                let whole = |axis: usize| self.widths[axis][0] + self.extents[axis] + self.widths[axis][1];
+                (std::array::from_fn(whole), self.widths.map(|[before, _]| before))
+            }
+            Memory::Allocated(shape, first) => (shape, first),
+            Memory::Strided(..) => return None,
+        };
+        Some([shape, first].map(|numbers: [usize; R]| numbers.to_vec()))
     }
 
     /// The places of all elements.
@@ -329,8 +368,9 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
 /// A slot's holder, number and numbers.
 type Slot = (Rc<()>, usize, Numbers);
 
-/// Words before those of a shape: the selector's fingerprint, the slot, and the given way.
-const HEAD: usize = 3;
+/// Words before those of a shape: the selector's fingerprint, the slot, the given way, and whether
+/// fields are views.
+const HEAD: usize = 4;
 
 /// The strides of an array row by row, the index of its element at `first`, and its length; `None`
 /// if it is beyond memory.

@@ -64,6 +64,15 @@ impl Taken {
         }
     }
 
+    /// In place of datatypes, which need pieces of memory, persistent requests.
+    pub(super) fn without_pieces(mut self) -> Self {
+        if self.way == Way::Typed {
+            self.way = Way::Persistent;
+            self.reason = "in place of datatypes persistent requests: fields are views";
+        }
+        self
+    }
+
     /// In place of persistent requests, which pack, datatypes if all sides have `long_rows`: the
     /// arrays of the solvers whose exchanges were measured have none, as they keep colours apart.
     /// Both ends of a message of one field may differ in this.

@@ -153,6 +153,21 @@ pub enum HaloError {
         /// The elements expected; of strided arrays the least.
         expected: usize,
     },
+    /// A view of another shape than the halo was prepared for.
+    #[cfg(feature = "ndarray")]
+    #[error("field {field} is a view of {given:?} elements: the halo was prepared for {expected:?}")]
+    View {
+        /// The field.
+        field: usize,
+        /// Its shape.
+        given: Vec<usize>,
+        /// The shape expected.
+        expected: Vec<usize>,
+    },
+    /// Views of a halo that was not prepared for them.
+    #[cfg(feature = "ndarray")]
+    #[error("views are exchanged by a halo that was prepared with `views`, row by row, not `strided`")]
+    NoViews,
     /// An exchange was started and never finished.
     #[error("an exchange of this halo was started and never finished")]
     Unfinished,

@@ -73,6 +73,8 @@ mod error;
 mod region;
 mod shape;
 mod slots;
+#[cfg(feature = "ndarray")]
+mod views;
 
 use std::fmt;
 use std::rc::Rc;
@@ -99,6 +101,9 @@ pub struct Halo<T> {
     rank: usize,
     /// True if an exchange was started and not finished.
     started: bool,
+    /// If fields may be views: their shape, and the position of the first interior element.
+    #[cfg_attr(not(feature = "ndarray"), expect(dead_code, reason = "views are those of `ndarray`"))]
+    views: Option<[Vec<usize>; 2]>,
     /// Held as long as the halo's ports and messages are in use.
     slot: Rc<()>,
 }
@@ -161,18 +166,22 @@ impl<T: Pod> Halo<T> {
 
     /// Checks the lengths of fields.
     fn check(&self, node: &Node, lengths: &[usize]) -> Result<(), HaloError> {
-        if self.started {
-            return Err(HaloError::Unfinished);
-        }
-        if lengths.len() != self.shape.fields {
-            return Err(HaloError::Fields { given: lengths.len(), expected: self.shape.fields });
-        }
+        self.check_start(lengths.len())?;
         let Places { len: expected, is_exact, .. } = self.places;
         // The fields of a skeleton may have no memory.
         let wrong = |given: usize| given < expected || is_exact && given > expected;
         match lengths.iter().position(|len| wrong(*len)).filter(|_| !node.is_skeleton()) {
             Some(field) => Err(HaloError::Length { field, given: lengths[field], expected }),
             None => Ok(()),
+        }
+    }
+
+    /// Checks that an exchange of so many fields may start.
+    fn check_start(&self, given: usize) -> Result<(), HaloError> {
+        match self.shape.fields {
+            _ if self.started => Err(HaloError::Unfinished),
+            expected if given != expected => Err(HaloError::Fields { given, expected }),
+            _ => Ok(()),
         }
     }
 

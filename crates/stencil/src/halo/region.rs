@@ -18,6 +18,8 @@ pub(super) struct Region {
     rows: [usize; 2],
     /// Number and distance of their repetitions, the outermost first.
     outer: Vec<[usize; 2]>,
+    /// The same elements by their positions along each axis, relative to the interior.
+    ranges: Vec<Range<isize>>,
 }
 
 impl Region {
@@ -25,7 +27,7 @@ impl Region {
     /// relative to the element of index `origin`; none lies before the array.
     pub(super) fn new(ranges: &[Range<isize>], strides: &[usize], origin: usize) -> Self {
         if ranges.iter().any(Range::is_empty) {
-            return Self::default();
+            return Self { ranges: ranges.to_vec(), ..Self::default() };
         }
         let steps = ranges.iter().zip(strides);
         let first = steps.clone().fold(origin, |at, (range, stride)| {
@@ -41,12 +43,18 @@ impl Region {
         }
         let row = loops.pop_if(|[_, stride]| *stride == 1).map_or(1, |[count, _]| count);
         let rows = loops.pop().unwrap_or([1, row]);
-        Self { first, row, rows, outer: loops }
+        Self { first, row, rows, outer: loops, ranges: ranges.to_vec() }
     }
 
     /// Number of elements.
     pub(super) fn count(&self) -> usize {
         self.row * self.repetitions()
+    }
+
+    /// The positions of its elements along each axis in memory, relative to the interior.
+    #[cfg(feature = "ndarray")]
+    pub(super) fn ranges(&self) -> &[Range<isize>] {
+        &self.ranges
     }
 
     /// True if its rows are long enough to be sent from where they lie.
@@ -153,18 +161,13 @@ mod tests {
     fn axes_that_are_covered_as_a_whole_become_one_loop() {
         // Planes of 5 rows of 7 elements, of which the first interior one is at (1, 1, 2).
         let region = |ranges: [Range<isize>; 3]| Region::new(&ranges, &[35, 7, 1], 35 + 7 + 2);
-        assert_eq!(
-            region([0..2, -1..4, -2..5]),
-            Region { first: 35, row: 70, rows: [1, 70], outer: vec![] },
-            "two whole planes"
-        );
-        assert_eq!(
-            region([-1..0, 0..3, -2..5]),
-            Region { first: 7, row: 21, rows: [1, 21], outer: vec![] },
-            "whole rows of a plane"
-        );
+        let loops = |region: &Region| (region.first, region.row, region.rows, region.outer.clone());
+        let planes = region([0..2, -1..4, -2..5]);
+        assert_eq!(loops(&planes), (35, 70, [1, 70], vec![]), "two whole planes");
+        let rows = region([-1..0, 0..3, -2..5]);
+        assert_eq!(loops(&rows), (7, 21, [1, 21], vec![]), "whole rows of a plane");
         let columns = region([0..2, 0..3, -2..0]);
-        assert_eq!(columns, Region { first: 42, row: 2, rows: [3, 7], outer: vec![[2, 35]] });
+        assert_eq!(loops(&columns), (42, 2, [3, 7], vec![[2, 35]]));
         assert_eq!(columns.pieces(), [42..44, 49..51, 56..58, 77..79, 84..86, 91..93]);
         assert_eq!(region([0..0, 0..3, 0..3]).pieces(), []);
         assert_eq!(region([0..0, 0..3, 0..3]).count(), 0);

@@ -240,3 +240,12 @@ fn a_halo_reports_its_messages_and_its_way() -> Result<(), Error> {
     );
     Ok(())
 }
+
+#[cfg(feature = "ndarray")]
+#[test]
+fn views_with_any_strides_are_exchanged_as_slices() -> Result<(), Error> {
+    for (nodes, way) in [(1, Way::Packed), (2, Way::Stored), (4, Way::Transferred), (6, Way::Typed)] {
+        Machine::threads(nodes)?.run(|node| crate::common::halos::views(node, way))?;
+    }
+    Ok(())
+}

@@ -278,3 +278,41 @@ fn compare<T: Pod + PartialEq + Debug, const R: usize, const N: usize>(
     }
     Ok(())
 }
+
+/// Exchanges parts of larger arrays, and the same as slices.
+#[cfg(feature = "ndarray")]
+pub(crate) fn views(node: &mut Node, way: Way) -> Result<(), Error> {
+    use ndarray::{Array3, s};
+    let rows = if node.size().is_multiple_of(2) { 2 } else { 1 };
+    let grid = [node.size() / rows, 1, rows];
+    let halo = || {
+        let halo = Halo::<u32>::around([3, 4, 20]).widths([[1, 2], [2, 0], [1, 3]]).nodes(grid).way(way);
+        halo.periodic([true, true, false]).corners(true).allocated([6, 7, 25], [1, 2, 2]).fields(2)
+    };
+    let number = |at: usize| (at * 7 + node.rank() * 100_003) as u32;
+    let mut large = [0, 1].map(|field| {
+        Array3::from_shape_fn((12, 7, 75), |(z, y, x)| number(field + 2 * (x + 75 * (y + 7 * z))))
+    });
+    // Every second plane, rows from the last to the first, every third element.
+    let part = s![..;2, ..;-1, ..;3];
+    let mut slices = large.each_ref().map(|array| array.slice(part).as_standard_layout().into_owned());
+    let before = large.clone();
+    let [a, b] = slices.each_mut().map(|array| array.as_slice_mut().unwrap());
+    halo().prepare(node)?.exchange(node, [a, b])?;
+    let mut of_views = halo().views().prepare(node)?;
+    of_views.exchange_views(node, large.each_mut().map(|array| array.slice_mut(part)))?;
+    for ((large, slices), before) in large.iter_mut().zip(&slices).zip(&before) {
+        assert_eq!(large.slice(part), slices, "{grid:?} {way}");
+        assert_ne!(large, before);
+        // What is not in the views is as before.
+        large.slice_mut(part).assign(&before.slice(part));
+        assert_eq!(large, before);
+    }
+    let wrong = of_views.exchange_views(node, large.each_mut().map(|array| array.view_mut()));
+    let told = "field 0 is a view of [12, 7, 75] elements: the halo was prepared for [6, 7, 25]";
+    assert_eq!(wrong.unwrap_err().to_string(), told);
+    let mut slices_only = halo().prepare(node)?;
+    let refused = slices_only.exchange_views(node, large.each_mut().map(|array| array.slice_mut(part)));
+    assert!(refused.unwrap_err().to_string().contains("prepared with `views`"));
+    Ok(())
+}
