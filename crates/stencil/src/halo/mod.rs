@@ -219,7 +219,7 @@ impl<T: Pod> Halo<T> {
     /// handlers. A halo that is dropped leaves this to the next one that is prepared.
     ///
     /// # Participation
-    /// Collective.
+    /// Local: every node closes its halo after its last exchange.
     pub fn close(self, node: &mut Node) {
         slots::close(node, &self.slot);
     }
