@@ -110,19 +110,49 @@ impl Shape {
             return None;
         }
         let (divided, whole): (Vec<_>, Vec<_>) = axes.iter().partition(|(_, axis)| axis.nodes > 1);
-        let (height, width, columns) = match divided[..] {
-            [outer, inner] => (outer.1.extent, inner.1.extent, inner.1.nodes),
-            // Strips; what lies within a row of blocks lengthens it.
-            [(_, one)] => (one.extent, 1, 1),
-            _ => return None,
-        };
         let words = self.fields as f64 * self.element as f64 / 8.0;
         let line = whole.iter().map(|(_, axis)| axis.extent as f64).product::<f64>() * words;
-        let [width, height] = match divided.len() {
-            1 => [line, height as f64],
-            _ => [width, height].map(|side| side as f64 * line.sqrt()),
+        let innermost = axes.iter().rfind(|(_, axis)| axis.extent > 1 || axis.nodes > 1);
+        let (width, height, columns) = match divided[..] {
+            [(_, outer), (_, inner)] => {
+                (inner.extent as f64 * line.sqrt(), outer.extent as f64 * line.sqrt(), inner.nodes)
+            }
+            // Vertical strips, whose sides are columns.
+            [one] if innermost == Some(&one) => (one.1.extent as f64, line, one.1.nodes),
+            // Horizontal ones, whose sides are rows.
+            [(_, one)] => (line, one.extent as f64, 1),
+            _ => return None,
         };
         let halo = self.axes.iter().filter(|axis| axis.nodes > 1).flat_map(|axis| axis.widths).max()?;
         Some([width.round(), height.round(), columns as f64, halo.max(1) as f64])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::Axis;
+    use super::*;
+
+    #[test]
+    fn a_halo_is_likened_to_that_of_a_grid() {
+        let inputs = |extents: &[usize], nodes: &[usize], widths: [usize; 2], fields: usize| {
+            let axis = |(place, (extent, nodes)): (usize, (&usize, &usize))| Axis {
+                extent: *extent,
+                widths,
+                neighbours: [None; 2],
+                place,
+                nodes: *nodes,
+            };
+            let axes = extents.iter().zip(nodes).enumerate().map(axis).collect();
+            Shape { axes, fields, element: 8, corners: false }.inputs()
+        };
+        assert_eq!(inputs(&[60, 40], &[2, 4], [1, 1], 1), Some([40.0, 60.0, 4.0, 1.0]), "blocks");
+        assert_eq!(inputs(&[60, 40], &[2, 1], [1, 2], 1), Some([40.0, 60.0, 1.0, 2.0]), "strips of rows");
+        assert_eq!(inputs(&[60, 40], &[1, 2], [0, 3], 1), Some([40.0, 60.0, 2.0, 3.0]), "of columns");
+        assert_eq!(inputs(&[60, 40], &[2, 1], [1, 1], 3), Some([120.0, 60.0, 1.0, 1.0]), "three fields");
+        assert_eq!(inputs(&[30, 20, 16], &[2, 2, 1], [1, 1], 1), Some([80.0, 120.0, 2.0, 1.0]), "lines");
+        assert_eq!(inputs(&[30, 20, 16], &[2, 2, 2], [1, 1], 1), None);
+        assert_eq!(inputs(&[60, 40], &[0, 0], [1, 1], 1), None, "neighbours one by one");
+        assert_eq!(inputs(&[60, 40], &[1, 1], [1, 1], 1), None, "one node");
     }
 }
