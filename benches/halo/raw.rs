@@ -53,10 +53,10 @@ impl Peer {
             len: whole.pow(R as u32),
         };
         let mut step: usize = grid.iter().product();
-        for axis in 0..R {
-            step /= grid[axis];
-            let at = rank / step % grid[axis];
-            let neighbours = [(at > 0).then(|| rank - step), (at + 1 < grid[axis]).then(|| rank + step)];
+        for (axis, count) in grid.into_iter().enumerate() {
+            step /= count;
+            let at = rank / step % count;
+            let neighbours = [(at > 0).then(|| rank - step), (at + 1 < count).then(|| rank + step)];
             this.nodes.extend(neighbours.map(|node| node.map_or(nobody, |node| node as c_int)));
             let layers = |first: usize| datatype::<R>(whole, axis, [first, width], [width, side]);
             this.sent.extend([width, side].map(layers));
