@@ -35,7 +35,7 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 }
 
 /// All of them, in the order of the table in `README.md`.
-pub const BENCHES: [Bench; 30] = [
+pub const BENCHES: [Bench; 31] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("trust", "How right choices are, on made-up machines"),
@@ -52,6 +52,7 @@ pub const BENCHES: [Bench; 30] = [
     bench("sort_local", "The chosen sort of one node beside each candidate").brief(&["--rounds", "3"]),
     bench("stencil_regret", "How much slower the chosen layout is than the fastest"),
     bench("stencil_sweep", "Sweeps of a stencil beside a loop that moves memory"),
+    bench("halo", "Halos of a program's own arrays beside raw MPI").needs("mpi"),
     bench("stencil_race", "The stencil beside Devito and PETSc"),
     bench("stencil_accuracy", "How often the chosen layout is the fastest, simulated"),
     bench("global", "Global memory on two threads beside plain accesses"),

@@ -9,13 +9,15 @@ use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// Multiplications by `size_of` outside the run-time's `byte_length`: the file, how many, and why
 /// they cannot wrap, or why it does not matter that they do.
-const MULTIPLICATIONS: [(&str, usize, &str); 12] = [
+const MULTIPLICATIONS: [(&str, usize, &str); 14] = [
     ("crates/global/src/array.rs", 1, "the offset of an element of an array that is in a heap"),
     ("crates/global/src/space/mod.rs", 4, "elements of a slice, or of an array that is in a heap"),
     ("crates/sort/src/mail.rs", 3, "the length of a slice of another node; access is checked"),
     ("crates/sort/src/pool.rs", 1, "elements that are on the nodes, or a sort's buffer for them"),
     ("crates/sort/src/work.rs", 1, "in floating point"),
     ("crates/stencil/src/exchange.rs", 1, "points that are in memory"),
+    ("crates/stencil/src/halo/mod.rs", 1, "a part of fields that fit memory, which is checked"),
+    ("crates/stencil/src/halo/region.rs", 2, "a row, and a stride along which fields have elements"),
     ("crates/stencil/src/part.rs", 2, "in 128 bits; a row that is in memory"),
     ("crates/stencil/src/plain.rs", 3, "in 128 bits; rows that are in memory"),
     ("crates/stencil/src/solver.rs", 1, "the values of one cell"),

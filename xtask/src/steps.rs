@@ -10,7 +10,8 @@ use crate::{licences, long, mpi};
 const PLAIN: [&str; 3] = [
     "--workspace",
     "--features",
-    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune",
+    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
+     strata-stencil/ndarray",
 ];
 
 /// The same with the members' MPI parts. After a change of the MPI library `cargo clean -p mpi-sys`:
@@ -19,8 +20,8 @@ const WITH_MPI: [&str; 3] = [
     "--workspace",
     "--features",
     "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
-     strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,\
-     strata-comet/mpi,strata-benches/mpi",
+     strata-stencil/ndarray,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,\
+     strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi",
 ];
 
 /// Members and features of a build on this machine: with MPI where it can be built.

@@ -1,152 +1,216 @@
-//! The exchange of halos, in several variants among which models choose: by prepared messages if
-//! the transport has them ([`Requests`]), otherwise by puts into the neighbours' ports.
+//! Exchanges of parts of arrays with neighbours, in several variants among which models choose: by
+//! prepared messages if the transport has them ([`Requests`]), otherwise by puts into the
+//! neighbours' ports.
 //!
 //! Each side has two ports that are used in turn, so that no barrier is needed. A neighbour sends
 //! for exchange *k* + 2 only after it has received this node's data for exchange *k* + 1, and this
-//! node sends that data only after the port of exchange *k* is open again.
+//! node sends that data only after the port of exchange *k* is open again. If data go only one way
+//! between two nodes, one element goes the other way in their place.
 
+use std::ops::Range;
+
+use bytemuck::Pod;
 use strata_runtime::{Block, Node, Work};
 
-use crate::points::{Area, Points};
+use crate::Way;
 use crate::requests::Requests;
-use crate::{Layout, Side, Value, Way};
 
-/// The first of eight ports, below the run-time's own; programs use lower numbers.
-const FIRST_PORT: usize = 4064;
+/// Arrays from and to which an exchange copies. `A` describes some of their elements: an area.
+pub(crate) trait Arrays<T, A> {
+    /// Number of elements of `area`, in all arrays.
+    fn count(&self, area: &A) -> usize;
 
-/// The links of a block to its neighbours.
-pub(crate) struct Exchange<T> {
-    /// By side: the node beyond it, which may be this node.
-    links: [Option<usize>; 4],
-    /// The colour exchanged in each turn; `None` for both colours.
-    colours: [Option<usize>; 2],
+    /// Number of places of a row of `area`, next to each other in memory, and number of rows.
+    fn rows(&self, area: &A) -> [usize; 2];
+
+    /// Copies the elements of `area` to `into`, one array after the other.
+    fn pack(&self, area: &A, into: &mut [T]);
+
+    /// Sets the elements of `area` to those that [`pack`](Self::pack) produced on another node.
+    fn unpack(&mut self, area: &A, from: &[T]);
+
+    /// Number of arrays.
+    fn arrays(&self) -> usize {
+        1
+    }
+
+    /// The positions of the elements of `area` in the [`memory`](Self::memory) of an array, as
+    /// contiguous pieces in the order of [`pack`](Self::pack).
+    fn pieces(&self, area: &A) -> Vec<Range<usize>>;
+
+    /// All elements of an array; empty if it has no memory.
+    fn memory(&mut self, array: usize) -> &mut [T];
+}
+
+/// A side of a node's arrays, and the neighbour beyond it.
+pub(crate) struct Link<A> {
+    /// The number of the side. The neighbour's side has this number with the lowest bit inverted.
+    pub(crate) side: usize,
+    /// The neighbour; it may be this node.
+    pub(crate) to: usize,
+    /// The areas sent and received.
+    pub(crate) areas: [A; 2],
+    /// The elements of these areas.
+    pub(crate) counts: [usize; 2],
+    /// The elements that messages to and from another node have.
+    wire: [usize; 2],
+}
+
+impl<A> Link<A> {
+    pub(crate) fn new(side: usize, to: usize, areas: [A; 2]) -> Self {
+        Self { side, to, areas, counts: [0; 2], wire: [0; 2] }
+    }
+}
+
+/// The links of each phase of an exchange; a phase begins when the one before has ended.
+pub(crate) type Phases<A> = Vec<Vec<Link<A>>>;
+
+/// Indices of the areas of a [`Link`].
+pub(crate) const SENT: usize = 0;
+pub(crate) const RECEIVED: usize = 1;
+
+/// The numbers of an exchange's ports and prepared messages: two of each for a side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) first_port: usize,
+    pub(crate) first_message: usize,
+    pub(crate) sides: usize,
+}
+
+impl Numbers {
+    /// The port for data from a side, in a turn.
+    fn port(self, side: usize, turn: usize) -> usize {
+        self.first_port + self.sides * turn + side
+    }
+
+    /// The number of the message from a side, in a turn.
+    pub(crate) fn message(self, side: usize, turn: usize) -> usize {
+        self.first_message + self.sides * turn + side
+    }
+}
+
+/// Repeated exchanges with the neighbours.
+pub(crate) struct Exchange<T, A> {
+    /// The areas of one exchange after the other, over and over: one or two.
+    turns: Vec<Phases<A>>,
     turn: usize,
     way: Way,
+    numbers: Numbers,
     /// Memory for packing, by side; a single block if sides are sent one by one.
-    outgoing: [Block<T>; 4],
+    outgoing: Vec<Block<T>>,
     /// The messages, if they are prepared; otherwise ports are open.
     requests: Option<Requests<T>>,
 }
 
-/// The sides of each phase of an exchange. A halo of one layer needs no corners unless diagonal
-/// neighbours count, so all four sides are exchanged at once. A wider halo needs them: columns are
-/// exchanged first, then rows together with the columns' halos.
-fn phases<T: Value>(part: &dyn Points<T>) -> &'static [&'static [Side]] {
-    match corners(part) {
-        false => &[&Side::ALL],
-        true => &[&[Side::West, Side::East], &[Side::North, Side::South]],
-    }
-}
-
-/// The port for data from a side, in a turn.
-fn port(side: Side, turn: usize) -> usize {
-    FIRST_PORT + 4 * turn + side as usize
-}
-
-impl<T: Value> Exchange<T> {
-    /// Prepares exchanges of the colours in `colours`, one a turn.
+impl<T: Pod, A> Exchange<T, A> {
+    /// Prepares exchanges of `turns`, which have the same links.
     ///
     /// # Participation
-    /// Collective, within [`Node::receiving`].
-    pub(crate) fn open(
+    /// Local. Waiting nodes must receive (see [`Node::receiving`]), and all nodes must have opened
+    /// theirs before the first exchange if it [has ports](Self::has_ports).
+    pub(crate) fn open<S: Arrays<T, A> + ?Sized>(
         node: &mut Node,
-        part: &dyn Points<T>,
-        layout: Layout,
-        colours: [Option<usize>; 2],
+        arrays: &S,
+        way: Way,
+        numbers: Numbers,
+        mut turns: Vec<Phases<A>>,
     ) -> Self {
-        let links = Side::ALL.map(|side| part.has_halo(side).then(|| neighbour(node.rank(), layout, side)));
-        let way = layout.way;
-        let mut this = Self { links, colours, turn: 0, way, outgoing: Default::default(), requests: None };
-        let others: Vec<(Side, usize)> = this.others(node.rank()).collect();
-        this.requests = Requests::new(node, part, way, &others, phases(part), colours);
-        if this.requests.is_some() {
-            return this;
-        }
-        for turn in [0, 1] {
-            for &(side, _) in &others {
-                let count = part.count(&incoming(part, side), colours[turn]);
-                let memory = node.block::<T>(count);
-                this.expect(node, port(side, turn), memory, count);
-            }
-        }
-        // Ports must be open before the first put; a single block has none.
-        if layout.nodes() > 1 {
-            node.barrier();
+        measure(arrays, &mut turns);
+        let outgoing = (0..numbers.sides).map(|_| Block::default()).collect();
+        let requests = Requests::new(node, arrays, way, numbers, &turns);
+        let this = Self { turns, turn: 0, way, numbers, outgoing, requests };
+        for (port, count) in this.ports(node.rank()) {
+            let memory = node.block::<T>(count);
+            expect(node, port, memory, count);
         }
         this
     }
 
-    /// The sides with a different node beyond.
-    fn others(&self, rank: usize) -> impl Iterator<Item = (Side, usize)> + use<T> {
-        let links = self.links;
-        Side::ALL
-            .into_iter()
-            .filter_map(move |side| links[side as usize].filter(|to| *to != rank).map(|to| (side, to)))
+    /// False if messages are prepared; equal on all nodes.
+    pub(crate) fn has_ports(&self) -> bool {
+        self.requests.is_none()
     }
 
-    fn expect(&mut self, node: &mut Node, port: usize, memory: Block<T>, count: usize) {
-        node.open_port(port, memory);
-        if count > 0 {
-            node.expect::<T>(port, count);
+    /// The phases of this turn.
+    fn phases(&self) -> usize {
+        self.turns[self.turn % self.turns.len()].len()
+    }
+
+    /// The links of a turn.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link<A>> {
+        self.turns[self.turn % self.turns.len()].iter().flatten()
+    }
+
+    /// The open ports, and the elements that each of them receives.
+    pub(crate) fn ports(&self, rank: usize) -> Vec<(usize, usize)> {
+        let mut ports = Vec::new();
+        for turn in if self.has_ports() { 0..2 } else { 0..0 } {
+            let links = self.turns[turn % self.turns.len()].iter().flatten();
+            let others = links.filter(|link| link.to != rank);
+            ports.extend(others.map(|link| (self.numbers.port(link.side, turn), link.wire[RECEIVED])));
+        }
+        ports
+    }
+
+    /// Exchanges the areas of this turn.
+    pub(crate) fn run<S: Arrays<T, A> + ?Sized>(&mut self, node: &mut Node, arrays: &mut S) {
+        self.start(node, arrays);
+        self.finish(node, arrays);
+    }
+
+    /// Begins an exchange: what the first phase sends is under way.
+    pub(crate) fn start<S: Arrays<T, A> + ?Sized>(&mut self, node: &mut Node, arrays: &mut S) {
+        if self.phases() > 0 {
+            self.send(node, arrays, 0);
         }
     }
 
-    /// Fetches the neighbours' points of this turn's colours into the halo.
-    pub(crate) fn run(&mut self, node: &mut Node, part: &mut dyn Points<T>) {
-        for phase in 0..phases(part).len() {
-            self.start(node, part, phase);
-            self.finish(node, part, phase);
+    /// Ends the exchange that was started.
+    pub(crate) fn finish<S: Arrays<T, A> + ?Sized>(&mut self, node: &mut Node, arrays: &mut S) {
+        for phase in 0..self.phases() {
+            if phase > 0 {
+                self.send(node, arrays, phase);
+            }
+            self.receive(node, arrays, phase);
         }
         self.turn = 1 - self.turn;
     }
 
-    /// As [`run`](Self::run) for a halo without corners; calls `between` while points are under
-    /// way.
-    pub(crate) fn run_while(
-        &mut self,
-        node: &mut Node,
-        part: &mut dyn Points<T>,
-        between: &mut dyn FnMut(&mut Node, &mut dyn Points<T>),
-    ) {
-        self.start(node, part, 0);
-        between(node, part);
-        self.finish(node, part, 0);
-        self.turn = 1 - self.turn;
-    }
-
-    /// Sends to the neighbours at the sides of this phase.
-    fn start(&mut self, node: &mut Node, part: &mut dyn Points<T>, phase: usize) {
-        let colour = self.colours[self.turn];
+    /// Sends what the links of a phase send.
+    fn send<S: Arrays<T, A> + ?Sized>(&mut self, node: &mut Node, arrays: &mut S, phase: usize) {
+        let turn = self.turn;
+        let links = &self.turns[turn % self.turns.len()][phase];
         if let Some(requests) = &mut self.requests {
-            requests.start(node, part, [self.turn, phase], colour);
+            requests.start(node, arrays, [turn % self.turns.len(), phase], links);
         }
-        let prepared = self.requests.is_some();
         let mut transfers = Vec::new();
-        for &side in phases(part)[phase] {
-            let Some(to) = self.links[side as usize] else { continue };
-            if prepared && to != node.rank() {
+        for link in links {
+            let (own, area) = (link.to == node.rank(), &link.areas[SENT]);
+            if self.requests.is_some() && !own {
                 continue;
             }
-            let area = outgoing(part, side);
-            let (count, beyond) = (part.count(&area, colour), port(side.opposite(), self.turn));
-            if self.way == Way::Stored && to != node.rank() && area.columns.len() >= LEAST_STORED {
-                store(node, part, &area, colour, to, beyond);
+            let (count, wire, rows) = (link.counts[SENT], link.wire[SENT], arrays.rows(area));
+            let beyond = self.numbers.port(link.side ^ 1, turn);
+            if self.way == Way::Stored && !own && rows[0] >= LONG_ROW {
+                store(node, arrays, area, link.to, beyond);
                 continue;
             }
-            let place = if self.way == Way::Transferred { side as usize } else { 0 };
-            let mut block = std::mem::take(&mut self.outgoing[place]).reuse::<T>(count);
+            let place = if self.way == Way::Transferred { link.side } else { 0 };
+            let mut block = std::mem::take(&mut self.outgoing[place]).reuse::<T>(wire);
             if node.is_skeleton() {
-                block = node.block(count);
+                block = node.block(wire);
             }
-            moving(node, &area, count, || part.pack(&area, colour, &mut block));
-            if to == node.rank() {
-                let area = incoming(part, side.opposite());
-                moving(node, &area, count, || part.unpack(&area, colour, &block));
-            } else if self.way == Way::Transferred && count > 0 {
-                transfers.push((place, node.start_transfer(to, beyond, 0, block)));
+            moving::<T>(node, rows, count, || arrays.pack(area, &mut block[..count]));
+            if own {
+                let opposite = links.iter().find(|other| other.side == link.side ^ 1);
+                if let Some(Link { areas: [_, area], .. }) = opposite {
+                    moving::<T>(node, rows, count, || arrays.unpack(area, &block[..count]));
+                }
+            } else if self.way == Way::Transferred && wire > 0 {
+                transfers.push((place, node.start_transfer(link.to, beyond, 0, block)));
                 continue;
-            } else if count > 0 {
-                node.put_block(to, beyond, 0, &block);
+            } else if wire > 0 {
+                node.put_block(link.to, beyond, 0, &block);
             }
             self.outgoing[place] = block;
         }
@@ -155,120 +219,95 @@ impl<T: Value> Exchange<T> {
         }
     }
 
-    /// Waits for the neighbours at the sides of this phase.
-    fn finish(&mut self, node: &mut Node, part: &mut dyn Points<T>, phase: usize) {
-        let colour = self.colours[self.turn];
+    /// Waits for what the links of a phase receive.
+    fn receive<S: Arrays<T, A> + ?Sized>(&mut self, node: &mut Node, arrays: &mut S, phase: usize) {
+        let turn = self.turn;
+        let links = &self.turns[turn % self.turns.len()][phase];
         if let Some(requests) = &mut self.requests {
-            return requests.finish(node, part, [self.turn, phase], colour);
+            return requests.finish(node, arrays, [turn % self.turns.len(), phase], links);
         }
-        for &side in phases(part)[phase] {
-            if self.links[side as usize].is_none_or(|to| to == node.rank()) {
-                continue;
-            }
-            let area = incoming(part, side);
-            let count = part.count(&area, colour);
-            let port = port(side, self.turn);
-            if count > 0 {
+        let rank = node.rank();
+        for link in links.iter().filter(|link| link.to != rank) {
+            let (area, port) = (&link.areas[RECEIVED], self.numbers.port(link.side, turn));
+            let (count, wire) = (link.counts[RECEIVED], link.wire[RECEIVED]);
+            if wire > 0 {
                 node.wait_for_port(port);
             }
             let memory: Block<T> = node.close_port(port);
-            moving(node, &area, count, || part.unpack(&area, colour, &memory));
-            self.expect(node, port, memory, count);
+            moving::<T>(node, arrays.rows(area), count, || arrays.unpack(area, &memory[..count]));
+            expect(node, port, memory, wire);
         }
     }
 
     /// Closes the ports.
     pub(crate) fn close(self, node: &mut Node) {
-        if self.requests.is_some() {
-            return;
+        for (port, _) in self.ports(node.rank()) {
+            node.close_port::<T>(port);
         }
-        for turn in [0, 1] {
-            for (side, _) in self.others(node.rank()) {
-                node.close_port::<T>(port(side, turn));
+    }
+}
+
+/// Sets the lengths of all links.
+fn measure<T, A, S: Arrays<T, A> + ?Sized>(arrays: &S, turns: &mut [Phases<A>]) {
+    for link in turns.iter_mut().flatten().flatten() {
+        link.counts = link.areas.each_ref().map(|area| arrays.count(area));
+        link.wire = link.counts;
+    }
+    // The same link in all turns.
+    for phase in 0..turns.first().map_or(0, Vec::len) {
+        for index in 0..turns[0][phase].len() {
+            let any = |which: usize| turns.iter().any(|phases| phases[phase][index].counts[which] > 0);
+            if let Some(which) = [SENT, RECEIVED].into_iter().find(|which| !any(*which) && any(1 - which)) {
+                turns.iter_mut().for_each(|phases| phases[phase][index].wire[which] = 1);
             }
         }
     }
 }
 
-/// The least number of columns for which a row is put in place rather than packed.
-const LEAST_STORED: usize = 16;
+/// The least number of places for which a row is sent from where it lies rather than packed.
+pub(crate) const LONG_ROW: usize = 16;
 
-/// Puts the points of `area` into a port directly from the arrays.
-fn store<T: Value>(
+/// Opens a port for `count` elements.
+fn expect<T: Pod>(node: &mut Node, port: usize, memory: Block<T>, count: usize) {
+    node.open_port(port, memory);
+    if count > 0 {
+        node.expect::<T>(port, count);
+    }
+}
+
+/// Puts the elements of `area` into a port directly from the arrays.
+fn store<T: Pod, A, S: Arrays<T, A> + ?Sized>(
     node: &mut Node,
-    part: &mut dyn Points<T>,
-    area: &Area,
-    colour: Option<usize>,
+    arrays: &mut S,
+    area: &A,
     to: usize,
     port: usize,
 ) {
     let mut offset = 0;
-    for piece in part.pieces(area, colour) {
-        let len = piece.len();
-        match node.is_skeleton() {
-            true => node.put_block(to, port, offset, &node.block::<T>(len)),
-            false => node.put(to, port, offset, &part.memory()[piece]),
+    let pieces = arrays.pieces(area);
+    for array in 0..arrays.arrays() {
+        for piece in &pieces {
+            match node.is_skeleton() {
+                true => node.put_block(to, port, offset, &node.block::<T>(piece.len())),
+                false => node.put(to, port, offset, &arrays.memory(array)[piece.clone()]),
+            }
+            offset += piece.len();
         }
-        offset += len;
     }
 }
 
-/// Copies `count` elements between a block and the arrays; simulated machines charge for it.
-pub(crate) fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
-    let rows = area.rows.len();
-    if area.columns.len() < rows {
+/// Copies `count` elements of these rows between a block and the arrays; simulated machines charge
+/// for it.
+pub(crate) fn moving<T>(node: &mut Node, [columns, rows]: [usize; 2], count: usize, copy: impl FnOnce()) {
+    let words = count * size_of::<T>().div_ceil(WORD);
+    if columns < rows {
         // The stride makes each element one cache line.
         let stride = 2 * (count / rows.max(1)) + 1;
-        node.compute(Work::Kernel("Pack", &[count as f64, stride.max(9) as f64]), copy);
+        node.compute(Work::Kernel("Pack", &[words as f64, stride.max(9) as f64]), copy);
     } else {
-        node.compute(Work::Kernel("Copy", &[(count * size_of::<T64>()) as f64]), copy);
+        node.compute(Work::Kernel("Copy", &[(words * WORD) as f64]), copy);
     }
 }
 
 /// Kernels were measured with elements of 8 bytes.
-type T64 = f64;
-
-/// The area of a halo.
-pub(crate) fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
-    let (halo, [width, height]) = (part.halo(), part.size());
-    match side {
-        Side::West => Area { columns: 0..halo, rows: halo..halo + height },
-        Side::East => Area { columns: halo + width..2 * halo + width, rows: halo..halo + height },
-        Side::North => Area { columns: across(part), rows: 0..halo },
-        Side::South => Area { columns: across(part), rows: halo + height..2 * halo + height },
-    }
-}
-
-/// The area that is a neighbour's halo.
-pub(crate) fn outgoing<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
-    let (halo, [width, height]) = (part.halo(), part.size());
-    match side {
-        Side::West => Area { columns: halo..2 * halo, rows: halo..halo + height },
-        Side::East => Area { columns: width..halo + width, rows: halo..halo + height },
-        Side::North => Area { columns: across(part), rows: halo..2 * halo },
-        Side::South => Area { columns: across(part), rows: height..halo + height },
-    }
-}
-
-/// True if the corners of halos are needed.
-fn corners<T: Value>(part: &dyn Points<T>) -> bool {
-    part.halo() > 1 || part.reads_corners()
-}
-
-/// The columns of exchanged rows: including the halos' columns if corners are needed.
-fn across<T: Value>(part: &dyn Points<T>) -> std::ops::Range<usize> {
-    let more = |side| if corners(part) && part.has_halo(side) { part.halo() } else { 0 };
-    part.halo() - more(Side::West)..part.halo() + part.size()[0] + more(Side::East)
-}
-
-/// The node beyond a side of `rank`'s block, with wrap-around.
-fn neighbour(rank: usize, layout: Layout, side: Side) -> usize {
-    let Layout { columns, rows, .. } = layout;
-    let (x, y) = (rank % columns, rank / columns);
-    match side {
-        Side::West => y * columns + (x + columns - 1) % columns,
-        Side::East => y * columns + (x + 1) % columns,
-        Side::North => (y + rows - 1) % rows * columns + x,
-        Side::South => (y + 1) % rows * columns + x,
-    }
-}
+const WORD: usize = 8;

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use strata_select::optimise::integer_root;
 
+use crate::exchange_models::StencilExchange;
+
 /// The division of a grid among nodes.
 ///
 /// Node r has the block in column r mod `columns` and row r / `columns` of blocks. With n points in
@@ -49,6 +51,19 @@ pub enum Way {
     /// All sides are sent and received in place, as derived datatypes (MPI 3.1, §4.1); never
     /// overlapped.
     Typed,
+}
+
+impl Way {
+    /// The variant of a candidate, and whether it is overlapped.
+    pub(crate) fn of(candidate: StencilExchange) -> (Self, bool) {
+        match candidate {
+            StencilExchange::Packed { overlap } => (Self::Packed, overlap == 1),
+            StencilExchange::Stored { overlap } => (Self::Stored, overlap == 1),
+            StencilExchange::Transferred { overlap } => (Self::Transferred, overlap == 1),
+            StencilExchange::Persistent { overlap } => (Self::Persistent, overlap == 1),
+            StencilExchange::Typed => (Self::Typed, false),
+        }
+    }
 }
 
 /// Predictions that differ by less count as equal: the models' errors are larger.
@@ -187,6 +202,18 @@ impl Layout {
     }
 }
 
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Packed => "packed",
+            Self::Stored => "stored",
+            Self::Transferred => "transferred",
+            Self::Persistent => "by persistent requests",
+            Self::Typed => "by datatypes",
+        })
+    }
+}
+
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nodes() {
@@ -199,10 +226,7 @@ impl fmt::Display for Layout {
                 }
                 match self.way {
                     Way::Packed => {}
-                    Way::Stored => f.write_str(", stored")?,
-                    Way::Transferred => f.write_str(", transferred")?,
-                    Way::Persistent => f.write_str(", by persistent requests")?,
-                    Way::Typed => f.write_str(", by datatypes")?,
+                    way => write!(f, ", {way}")?,
                 }
                 f.write_str(if self.overlap { ", overlapped" } else { "" })?;
             }

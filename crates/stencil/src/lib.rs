@@ -31,6 +31,8 @@
 //! The variant of the halo exchange ([`Way`]), including its overlap with the sweep of inner
 //! points, is a separate choice, `stencil_exchange`: each layout is rated with the exchange that it
 //! would use. The number of sweeps in one pass through the rows is a third choice, `stencil_wave`.
+//!
+//! A [`Halo`] is that exchange for arrays of a program's own.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +41,9 @@ mod error;
 mod exchange;
 mod exchange_models;
 mod grid;
+pub mod halo;
 mod layout;
+mod links;
 mod memory;
 mod models;
 mod near;
@@ -61,6 +65,7 @@ pub use edge::{Edge, Face, Side};
 pub use error::StencilError;
 pub use exchange_models::{StencilExchange, StencilWave};
 pub use grid::Grid;
+pub use halo::{Halo, HaloError};
 pub use layout::{Layout, Way};
 pub use models::Stencil;
 pub use near::{Near, Near3d, Near9};
@@ -71,6 +76,10 @@ pub use strata_runtime::select::Options;
 pub use strata_select::Pin;
 pub use value::Value;
 pub use volume::Volume;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/halos.md")]
+mod guide {}
 
 /// The choice of a layout, and the reasons for it.
 pub type Choice = strata_select::Choice<[strata_select::Row; 3]>;

@@ -322,16 +322,10 @@ fn exchanged(
 ) -> Result<(Layout, Option<ExchangeChoice>), StencilError> {
     let inputs = inputs_of(layout, block);
     let chosen = node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, None)?;
-    let (way, overlap) = match chosen.candidate {
-        StencilExchange::Packed { overlap } => (Way::Packed, overlap),
-        StencilExchange::Stored { overlap } => (Way::Stored, overlap),
-        StencilExchange::Transferred { overlap } => (Way::Transferred, overlap),
-        StencilExchange::Persistent { overlap } => (Way::Persistent, overlap),
-        StencilExchange::Typed => (Way::Typed, 0),
-    };
+    let (way, overlap) = Way::of(chosen.candidate);
     let choice = chosen.choice;
     let known = choice.pinned || choice.predicted.is_some();
-    let layout = if known { Layout { way, overlap: overlap == 1, ..layout } } else { layout };
+    let layout = if known { Layout { way, overlap, ..layout } } else { layout };
     Ok((layout, known.then_some(choice)))
 }
 

@@ -4,6 +4,7 @@
 use strata_runtime::{Node, Work};
 
 use crate::exchange::Exchange;
+use crate::links::{self, Coloured};
 use crate::points::{Area, Bad, Charge, Points, split};
 use crate::problem::{Parts, Problem};
 use crate::{Layout, Progress, Side, StencilError, Value, memory};
@@ -109,7 +110,7 @@ impl<'a, T: Value> Solver<'a, T> {
         // With one layer, red-black sweeps read only points of the other colour.
         let narrow = part.needs_one_colour() && self.layout.halo == 1;
         let colours = if narrow { [Some(1), Some(0)] } else { [None; 2] };
-        let mut exchange = Exchange::open(node, part, self.layout, colours);
+        let mut exchange = links::open(node, part, self.layout, colours);
         let longest = match self.layout.wave {
             0 => part.longest_wave(),
             sweeps => sweeps.min(MOST_WAVE),
@@ -173,7 +174,7 @@ impl<'a, T: Value> Solver<'a, T> {
 fn swept_while<T: Value>(
     node: &mut Node,
     part: &mut dyn Points<T>,
-    exchange: &mut Exchange<T>,
+    exchange: &mut Exchange<T, Coloured>,
     first: usize,
     area: &Area,
     uncounted: usize,
@@ -185,7 +186,9 @@ fn swept_while<T: Value>(
             most = f64::max(most, swept(node, part, first, std::slice::from_ref(area), uncounted));
         }
     };
-    exchange.run_while(node, part, &mut |node, part| sweep(node, part, &inner));
+    exchange.start(node, part);
+    sweep(node, part, &inner);
+    exchange.finish(node, part);
     for area in &border {
         sweep(node, part, area);
     }

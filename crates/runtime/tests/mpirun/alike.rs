@@ -2,7 +2,7 @@
 
 #[path = "mod.rs"]
 #[allow(dead_code, reason = "other tests ask for more")]
-mod mpirun;
+pub(crate) mod mpirun;
 
 use std::process::ExitCode;
 use strata_runtime::prelude::*;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
+pub(crate) mod halos;
+
 use strata_runtime::{Error, Node};
 use strata_stencil::{Edge, Grid, Layout, Method, Side, StencilError, Value, Way, profile};
 
