@@ -289,15 +289,13 @@ const FIGURES_4_9_10: [(&str, [[f64; 3]; 3]); 4] = [
 fn figures_4_9_10() -> Result<(), String> {
     for (name, models) in FIGURES_4_9_10 {
         let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
-        for (layout, index, sizes) in [
-            (Stencil::Squares, 0, [1000, 200, 64]),
-            (Stencil::Strips, 1, [1000, 400, 128]),
-            (Stencil::One, 2, [200, 64, 20]),
-        ] {
-            for size in sizes {
+        for (layout, index, sizes) in
+            [(Stencil::Squares, 0, &[1000, 200][..]), (Stencil::Strips, 1, &[400]), (Stencil::One, 2, &[64])]
+        {
+            for &size in sizes {
                 let [constant, side, area] = models[index];
                 let n = size as f64;
-                let thesis = constant + side * n + area * n * n;
+                let thesis = (constant + side * n + area * n * n).round();
                 let ours = models::iteration(&platform, layout, size)?;
                 let origin = if size == 1000 && index == 0 { Origin::Input } else { Origin::Predicted };
                 let layout = ["squares", "strips", "one node"][index];
@@ -329,19 +327,19 @@ const FIGURES_4_15_16: [(&str, [[f64; 2]; 2]); 4] = [
 /// input.
 fn figures_4_15_16() -> Result<(), String> {
     let sorts = [
-        ("radix", Sort::Packets { bits: 8 }, [100, 1000]),
-        ("sample", Sort::Sample { oversample: 64 }, [1000, 8000]),
+        ("radix", Sort::Packets { bits: 8 }, &[1000][..]),
+        ("sample", Sort::Sample { oversample: 64 }, &[1000, 8000]),
     ];
     for (name, models) in FIGURES_4_15_16 {
         let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
         for ((label, sort, sizes), [constant, key]) in sorts.into_iter().zip(models) {
-            for keys in sizes {
+            for &keys in sizes {
                 let ours = models::sorting(&platform, sort, keys)?;
                 let solved = label == "sample" && keys == 8000 && ["cm5", "alewife"].contains(&name);
                 let origin = if solved { Origin::Input } else { Origin::Predicted };
                 let what = format!("`{name}` {label} sort, {keys} keys of 32 bits, us");
                 let figure = if ["paragon", "atm"].contains(&name) { "Fig 4-15" } else { "Fig 4-16" };
-                near_as(origin, &what, figure, constant + key * keys as f64, ours, 0);
+                near_as(origin, &what, figure, (constant + key * keys as f64).round(), ours, 0);
             }
         }
     }
