@@ -19,11 +19,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use bulk::{Rounds, Way};
 use chacha20::ChaCha8Rng;
 use clap::Parser;
+use models::Stencil;
 use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
 use strata_benches::{head, row};
 use strata_runtime::simulation::SimulatedMachine;
+use strata_sort::Sort;
 
 const NODES: usize = 64;
 
@@ -200,6 +202,8 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
         return draw(folder);
     }
     head(&["experiment", "thesis", "its figure", "ours", "accepted", "within", "origin"]);
+    figures_4_9_10()?;
+    figures_4_15_16()?;
     figure_6_6()?;
     chapters()?;
     println!();
@@ -266,6 +270,77 @@ fn figure_6_6() -> Result<(), String> {
         let origin = if name == "cm5" { Origin::Derived } else { Origin::Input };
         for (model, thesis) in ["SendRequest", "SendRPC"].into_iter().zip(sends) {
             near_as(origin, &format!("`{name}` {model}, cycles"), "Fig 6-6", thesis, ours, 1);
+        }
+    }
+    Ok(())
+}
+
+/// Figures 4-9 and 4-10: what an iteration takes on 64 nodes in squares, strips and on one node, in
+/// microseconds, by the coefficients of 1, width + height and width * height of a square grid.
+const FIGURES_4_9_10: [(&str, [[f64; 3]; 3]); 4] = [
+    ("cm5", [[349.3, 5.694, 0.02131], [0.2343, 22.25, -0.01034], [0.0, 0.0, 3.47]]),
+    ("alewife", [[123.1, 3.921, 0.04406], [77.91, 12.16, 0.04393], [249.7, -62.44, 4.1]]),
+    ("paragon", [[172.6, 4.0097, 0.04531], [118.2, 13.3531, 0.05118], [231.2, -59.01, 3.98]]),
+    ("atm", [[589.4, 15.08, 0.0621], [282.7, 15.2345, 0.06819], [247.8, -57.57, 3.932]]),
+];
+
+/// The stencil's models of chapter 4. A point of a square block is an input, so that large squares
+/// are, too.
+fn figures_4_9_10() -> Result<(), String> {
+    for (name, models) in FIGURES_4_9_10 {
+        let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
+        for (layout, index, sizes) in
+            [(Stencil::Squares, 0, &[1000, 200][..]), (Stencil::Strips, 1, &[400]), (Stencil::One, 2, &[64])]
+        {
+            for &size in sizes {
+                let [constant, side, area] = models[index];
+                let n = size as f64;
+                let thesis = (constant + side * n + area * n * n).round();
+                let ours = models::iteration(&platform, layout, size)?;
+                let origin = if size == 1000 && index == 0 { Origin::Input } else { Origin::Predicted };
+                let layout = ["squares", "strips", "one node"][index];
+                let what = format!("`{name}` stencil, {layout}, {size} x {size}, us an iteration");
+                near_as(
+                    origin,
+                    &what,
+                    if name == "cm5" || name == "alewife" { "Fig 4-9" } else { "Fig 4-10" },
+                    thesis,
+                    ours,
+                    0,
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Figures 4-15 and 4-16: radix sort by digits of 8 bits, by the coefficients of 1 and of a key, and
+/// sample sort, both of keys of 32 bits on 64 nodes, in microseconds.
+const FIGURES_4_15_16: [(&str, [[f64; 2]; 2]); 4] = [
+    ("cm5", [[3385.1, 39.68], [26_344.0 + 5924.6, 16.79]]),
+    ("alewife", [[19_666.1, 25.64], [11_651.0 + 21_307.1, 15.02]]),
+    ("paragon", [[20_063.9, 112.64], [16_663.0 + 27_272.9, 36.8]]),
+    ("atm", [[20_063.9, 112.64], [16_515.0 + 27_272.9, 70.86]]),
+];
+
+/// The sorts' models of chapter 4. What a key costs sample sort on the first two machines is an
+/// input.
+fn figures_4_15_16() -> Result<(), String> {
+    let sorts = [
+        ("radix", Sort::Packets { bits: 8 }, &[1000][..]),
+        ("sample", Sort::Sample { oversample: 64 }, &[1000, 8000]),
+    ];
+    for (name, models) in FIGURES_4_15_16 {
+        let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
+        for ((label, sort, sizes), [constant, key]) in sorts.into_iter().zip(models) {
+            for &keys in sizes {
+                let ours = models::sorting(&platform, sort, keys)?;
+                let solved = label == "sample" && keys == 8000 && ["cm5", "alewife"].contains(&name);
+                let origin = if solved { Origin::Input } else { Origin::Predicted };
+                let what = format!("`{name}` {label} sort, {keys} keys of 32 bits, us");
+                let figure = if ["paragon", "atm"].contains(&name) { "Fig 4-15" } else { "Fig 4-16" };
+                near_as(origin, &what, figure, (constant + key * keys as f64).round(), ours, 0);
+            }
         }
     }
     Ok(())

@@ -6,11 +6,13 @@ use std::rc::Rc;
 
 use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
-use strata_runtime::Network;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::{Computing, Network};
 use strata_sim::network::{Channel, Network as Wires};
 use strata_sim::topology::Graph;
+use strata_sort::{Sort, profile as sorts};
+use strata_stencil::profile;
 
 /// Fits lines of seconds and values of the columns; returns the coefficients in cycles, that of the
 /// constant first.
@@ -97,6 +99,38 @@ pub(crate) fn round_trip(platform: &SimulatedMachine) -> Result<Vec<f64>, String
         return Ok(vec![lines[0].0 * platform.cpu.frequency]);
     }
     fit(platform, "hops", &lines)
+}
+
+/// An iteration of the stencil over `size` by `size` points on 64 nodes, in microseconds: in squares,
+/// in strips along the memory's order, or on one node (figures 4-9 and 4-10).
+pub(crate) fn iteration(platform: &SimulatedMachine, layout: Stencil, size: usize) -> Result<f64, String> {
+    let columns = match layout {
+        Stencil::Squares => 8,
+        Stencil::Strips => 1,
+        Stencil::One => 0,
+    };
+    let run = Machine::sim(platform, 64).and_then(|simulation| {
+        let run = |node: &mut Node| Ok(profile::seconds(node, size, size, columns, 1, 1));
+        simulation.computing(Computing::Skeleton).run(run)
+    });
+    Ok(run.map_err(|error| error.to_string())?.results[0] * 1e6)
+}
+
+/// A sort of `keys` keys of 32 bits on each of 64 nodes, in microseconds: by digits of 8 bits, each
+/// key a message, or by samples (figures 4-15 and 4-16).
+pub(crate) fn sorting(platform: &SimulatedMachine, sort: Sort, keys: usize) -> Result<f64, String> {
+    let run = Machine::sim(platform, 64).and_then(|simulation| {
+        simulation.run(|node| Ok(sorts::seconds(node, keys, 32, 0..2, |node, keys| sort.run(node, keys))))
+    });
+    Ok(run.map_err(|error| error.to_string())?.results[0] * 1e6)
+}
+
+/// A layout of the thesis's stencil.
+#[derive(Clone, Copy)]
+pub(crate) enum Stencil {
+    Squares,
+    Strips,
+    One,
 }
 
 /// `SendRequest`: cycles to send a word and poll both networks once; and of polls of both until

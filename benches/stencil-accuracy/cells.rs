@@ -24,6 +24,8 @@ pub(crate) struct Cell {
     pub(crate) size: [usize; 2],
     /// Among the thesis's layouts.
     pub(crate) few: Outcome,
+    /// Among the thesis's layouts, by its terms.
+    pub(crate) short: Outcome,
     /// Among all.
     pub(crate) all: Outcome,
 }
@@ -66,9 +68,16 @@ pub(crate) fn judge(target: &Target, cells: usize, seed: u64) -> Result<Vec<Cell
         }
         let few: Vec<Time> = times.iter().copied().filter(|time| of_thesis.contains(&time.layout)).collect();
         let squares = target.squares();
-        let outcomes = outcome(&few, squares, anywhere).zip(outcome(&times, squares, anywhere));
-        let (few, all_layouts) = outcomes.ok_or("nothing is predicted")?;
-        all.push(Cell { size, few, all: all_layouts });
+        let least = |times: &[Time]| {
+            times.iter().min_by(|a, b| a.predicted.total_cmp(&b.predicted)).map(|time| time.layout)
+        };
+        let of = |times: &[Time], chosen: Option<Layout>| {
+            outcome(times, chosen?, squares, anywhere).filter(|outcome| outcome.ratio.is_finite())
+        };
+        let (short, long) = (of(&few, target.chosen_by_short(size)), of(&few, least(&few)));
+        let outcomes = long.zip(short).zip(of(&times, least(&times)));
+        let ((few, short), every) = outcomes.ok_or("nothing is predicted")?;
+        all.push(Cell { size, few, short, all: every });
     }
     Ok(all)
 }
@@ -80,8 +89,8 @@ struct Time {
     simulated: f64,
 }
 
-fn outcome(times: &[Time], squares: Layout, anywhere: bool) -> Option<Outcome> {
-    let chosen = times.iter().min_by(|a, b| a.predicted.total_cmp(&b.predicted))?;
+fn outcome(times: &[Time], chosen: Layout, squares: Layout, anywhere: bool) -> Option<Outcome> {
+    let chosen = times.iter().find(|time| time.layout == chosen)?;
     let best = times.iter().min_by(|a, b| a.simulated.total_cmp(&b.simulated))?;
     let square = times.iter().find(|time| time.layout == squares).filter(|_| anywhere);
     Some(Outcome {
@@ -102,6 +111,8 @@ pub(crate) struct Summary {
     pub(crate) worst: f64,
     /// By how much always taking squares is slower, on the grids drawn anywhere.
     pub(crate) square: f64,
+    /// On what share of those squares are the fastest.
+    pub(crate) square_right: f64,
 }
 
 impl Summary {
@@ -111,6 +122,7 @@ impl Summary {
         let share = |sum: f64, of: usize| if of == 0 { 0.0 } else { sum / of as f64 };
         let total = wrong.iter().fold(0.0, |sum, penalty| sum + penalty);
         let squares: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.square? / cell.ratio)).collect();
+        let fastest = cells.iter().filter(|cell| cell.square == Some(1.0)).count();
         Self {
             grids: cells.len(),
             right: 1.0 - share(wrong.len() as f64, cells.len()),
@@ -118,6 +130,7 @@ impl Summary {
             mean: share(total, wrong.len()),
             worst: wrong.iter().copied().fold(0.0, f64::max),
             square: share(squares.iter().map(|ratio| ratio - 1.0).sum(), squares.len()),
+            square_right: share(fastest as f64, squares.len()),
         }
     }
 }

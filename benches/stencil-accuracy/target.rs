@@ -14,6 +14,8 @@ pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) nodes: usize,
     pub(crate) set: Resolved,
+    /// The models with the thesis's terms.
+    short: Option<Resolved>,
     platform: SimulatedMachine,
 }
 
@@ -22,7 +24,8 @@ impl Target {
     pub(crate) fn open(root: &Path, name: &str, nodes: usize) -> Result<Self, String> {
         let this = Self::of(root, "stencil/simulated", name, nodes)?;
         this.set.library("stencil").ok_or("the models have no library `stencil`")?;
-        Ok(this)
+        let short = Self::of(root, "stencil/thesis", name, nodes)?.set;
+        Ok(Self { short: Some(short), ..this })
     }
 
     /// As [`open`](Self::open), with the models of any spec.
@@ -31,7 +34,7 @@ impl Target {
         let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
         let set = ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())?;
         let platform = SimulatedMachine::find(name).map_err(|e| e.to_string())?;
-        Ok(Self { name: name.to_owned(), nodes, set, platform })
+        Ok(Self { name: name.to_owned(), nodes, set, short: None, platform })
     }
 
     fn library(&self) -> Option<&LibraryModels> {
@@ -74,6 +77,15 @@ impl Target {
             }
         }
         all
+    }
+
+    /// The layout of the thesis that its own terms predict to be the fastest.
+    pub(crate) fn chosen_by_short(&self, [width, height]: [usize; 2]) -> Option<Layout> {
+        let names = ["One", "Strips", "Squares"].into_iter().zip(self.of_thesis());
+        let inputs = [width as f64, height as f64];
+        let time = |name| self.short.as_ref()?.seconds(name, self.nodes, &inputs);
+        let all = names.filter_map(|(name, layout)| Some((layout, time(name)?)));
+        Some(all.min_by(|a, b| a.1.total_cmp(&b.1))?.0)
     }
 
     /// The predictions for the thesis's layouts, the least time first.

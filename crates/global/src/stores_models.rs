@@ -54,9 +54,9 @@ pub mod sim_paragon_8 {
 //!
 //! ```text
 //! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 7653fede07379b877af59a11966eb877c608bed761ac1777ab1036454ea8e773
-//! models   sha256 cd4284790b54000cbc918a1886a70a2742dcce15b1c26df6b14db47cfcfb1063
-//! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
+//! samples  sha256 2e7ce3054c4b5b957dad9303d5055c4c7051774b7213c73bff324d865b8d2fd2
+//! models   sha256 678a1a3bfa47ea148d5c14de7aed9e765bdcc7ef1843c78dc73d6989eb3490aa
+//! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
 //! Gathered: verified, rank 6 of 6, condition 7.6e0; held-out error 3.2 % (60 of 135 samples)
@@ -105,8 +105,8 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
-    platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "cd4284790b54000cbc918a1886a70a2742dcce15b1c26df6b14db47cfcfb1063",
+    platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "678a1a3bfa47ea148d5c14de7aed9e765bdcc7ef1843c78dc73d6989eb3490aa",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
@@ -121,9 +121,9 @@ pub mod sim_cm5_8 {
 //!
 //! ```text
 //! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
-//! samples  sha256 c6746a3a06e80e241abf9396e9668bef78e51e3128713b465a5b74d6cd0ce28c
-//! models   sha256 bb4dafef322c00f039b1dd09611047bebd0db5279a8b4b8cda7636006b33c4ed
-//! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
+//! samples  sha256 dede69f5ece1cc8f2167d1142969715ff81fc03a9db72cc5d126cb51160f3b9c
+//! models   sha256 632c0bd5e815238aebff3d9028d362484bc6926fd65cd52e5ed24da64eab455b
+//! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1" cache="" os=simulated arch=simulated
 //! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
 //! Gathered: doubtful, rank 2 of 2, condition 1.4e0; held-out error 5.0 % (60 of 135 samples)
@@ -160,8 +160,8 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
-    platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "bb4dafef322c00f039b1dd09611047bebd0db5279a8b4b8cda7636006b33c4ed",
+    platform: "sim:cm5 nodes=8 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "632c0bd5e815238aebff3d9028d362484bc6926fd65cd52e5ed24da64eab455b",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[

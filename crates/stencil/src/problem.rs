@@ -178,7 +178,9 @@ fn choose<'a, T: Value>(
     let (like, _) = problem.like();
     let inputs = [like[0], like[1], every.clamp(1, MOST_EVERY) as f64];
     let note = (!problem.measured()).then_some(Note::Other(UNLIKE));
-    let blocks = Layout::new(1, nodes, 1).suited(nodes, cells, periodic);
+    // A grid too small for strips may have room for squares, from which all other shapes are tried.
+    let side = (1..=nodes.isqrt()).rev().find(|side| nodes.is_multiple_of(*side)).unwrap_or(1);
+    let blocks = Layout::new(side, nodes / side, 1).suited(nodes, cells, periodic);
     let applies = |candidate| match candidate {
         Stencil::One => true,
         Stencil::Columns { .. } | Stencil::Rows { .. } => nodes > 1 && blocks.nodes() == nodes,

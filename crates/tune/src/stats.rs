@@ -107,45 +107,6 @@ pub fn stratified<'a>(
     half_width.is_finite().then_some(Difference { mean, half_width, freedom })
 }
 
-/// An analysis of variance of one factor (Borg 2006, appendix A).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Anova {
-    /// The variance between the alternatives over that within them.
-    pub f: f64,
-    /// Degrees of freedom between the alternatives.
-    pub between: usize,
-    /// Degrees of freedom within them.
-    pub within: usize,
-}
-
-impl Anova {
-    /// True if the alternatives differ at this confidence.
-    #[must_use]
-    pub fn is_significant(&self, confidence: f64) -> bool {
-        let f = statrs::distribution::FisherSnedecor::new(self.between as f64, self.within as f64);
-        f.is_ok_and(|f| f.cdf(self.f) > confidence)
-    }
-}
-
-/// Tests whether the means of several alternatives differ; they may have different numbers of
-/// timings.
-///
-/// `None` if there are fewer than two alternatives, one is empty, or no timing has a spread.
-#[must_use]
-pub fn anova(alternatives: &[&[f64]]) -> Option<Anova> {
-    let all: Moments = alternatives.iter().flat_map(|each| each.iter().copied()).collect();
-    let sets: Vec<Moments> = alternatives.iter().map(|each| each.iter().copied().collect()).collect();
-    let (between, within) =
-        (sets.len().checked_sub(1)?, all.count as usize - sets.len().min(all.count as usize));
-    if between == 0 || within == 0 || sets.iter().any(|set| set.count == 0) {
-        return None;
-    }
-    let explained: f64 = sets.iter().map(|set| set.count as f64 * (set.mean - all.mean).powi(2)).sum();
-    let unexplained: f64 = sets.iter().map(|set| set.squares).sum();
-    let f = (explained / between as f64) / (unexplained / within as f64);
-    f.is_finite().then_some(Anova { f, between, within })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,19 +147,5 @@ mod tests {
         let found = stratified([(1.0, &short, &short), (1.0, &long, &long)], 0.95).unwrap();
         assert_eq!(found.mean, 0.0);
         assert!(!found.is_less() && !found.is_greater());
-    }
-
-    /// U7: the example of NIST's handbook of statistical methods, §7.4.3.4: three groups of five.
-    #[test]
-    fn anova_agrees_with_a_table() {
-        let found =
-            anova(&[&[6.9, 5.4, 5.8, 4.6, 4.0], &[8.3, 6.8, 7.8, 9.2, 6.5], &[8.0, 10.5, 8.1, 6.9, 9.3]]);
-        let found = found.unwrap();
-        assert!((found.f - 9.59).abs() < 0.01, "{found:?}");
-        assert_eq!((found.between, found.within), (2, 12));
-        assert!(found.is_significant(0.95) && !found.is_significant(0.9999));
-        assert_eq!(anova(&[&[1.0, 2.0]]), None);
-        assert_eq!(anova(&[&[1.0], &[2.0]]), None);
-        assert_eq!(anova(&[]), None);
     }
 }

@@ -129,9 +129,9 @@ pub mod sim_paragon_16 {
 //!
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
-//! samples  sha256 8cb1c99af7f853500e156d6061f61e5e9e4d50b962f91a00e0d374e944c7ac1b
-//! models   sha256 4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61
-//! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1" cache="" os=simulated arch=simulated
+//! samples  sha256 27ee3bd4e164a22617cb93d9623e307e9bf487a87e0da88a0b869c0b8421c44a
+//! models   sha256 0e632ee8131f4be0da8ca7a3a8706ffc5b4e61aeb444f7aac9cf683027024998
+//! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
 //! TreeBroadcasts: doubtful, rank 3 of 3, condition 3.2e0; held-out error 9.4 % (80 of 260 samples)
@@ -253,8 +253,8 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
-    platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61",
+    platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "0e632ee8131f4be0da8ca7a3a8706ffc5b4e61aeb444f7aac9cf683027024998",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -268,8 +268,8 @@ pub static BROADCASTS: Table = Table {
 pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
-    platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61",
+    platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "0e632ee8131f4be0da8ca7a3a8706ffc5b4e61aeb444f7aac9cf683027024998",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -283,8 +283,8 @@ pub static REDUCTIONS: Table = Table {
 pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
-    platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=98c393b7d5c1737a229d9af7ac67bf338a05e6b4564fb4c84bac571a5148a789 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "4830a1e8d4f2304fe062208b11346b6bd1b950eb02208f96ee5005bdbb8a1c61",
+    platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "0e632ee8131f4be0da8ca7a3a8706ffc5b4e61aeb444f7aac9cf683027024998",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -300,9 +300,9 @@ pub mod sim_cm5_16 {
 //!
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
-//! samples  sha256 281f90429bba1cf6c01621e020313976358a4afe65d36872d6696002ce19a603
-//! models   sha256 5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533
-//! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
+//! samples  sha256 4fe34c708ef921e3470594d03a8450f69848be55cb7569fdda74e22ba745f271
+//! models   sha256 4bd93bfcc871a831c6251dc4f3385592f9e8b3bb5a5d9da5ad0e26720cda7b3a
+//! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
 //! TreeBroadcasts: verified, rank 6 of 6, condition 3.5e1; held-out error 7.3 % (80 of 260 samples)
@@ -412,8 +412,8 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
-    platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533",
+    platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "4bd93bfcc871a831c6251dc4f3385592f9e8b3bb5a5d9da5ad0e26720cda7b3a",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -427,8 +427,8 @@ pub static BROADCASTS: Table = Table {
 pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
-    platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533",
+    platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "4bd93bfcc871a831c6251dc4f3385592f9e8b3bb5a5d9da5ad0e26720cda7b3a",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -442,8 +442,8 @@ pub static REDUCTIONS: Table = Table {
 pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
-    platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "5b4d913e250e6ab0ca261954ba873d5b7156531d987c70db5d20e6c4712e0533",
+    platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "4bd93bfcc871a831c6251dc4f3385592f9e8b3bb5a5d9da5ad0e26720cda7b3a",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[

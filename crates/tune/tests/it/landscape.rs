@@ -1,4 +1,4 @@
-//! U6: searches on made-up landscapes of 8 knobs with 35 options each (1.9e12 configurations).
+//! U6: searches on made-up landscapes of 8 knobs with 35 options each (2.3e12 configurations).
 
 use crate::common::landscape::{Landscape, final_time, quartiles};
 use strata_tune::policy::{Generator, Search};
