@@ -11,8 +11,7 @@ use crate::{Layout, Side, Value};
 /// An area, of one colour or of all.
 pub(crate) type Coloured = (Area, Option<usize>);
 
-/// The first of eight ports, below the run-time's own; those of halos are below it, and programs use
-/// lower numbers.
+/// The first of eight ports, below the run-time's own; programs use lower numbers.
 pub(crate) const FIRST_PORT: usize = 4064;
 
 /// Number of prepared messages; those of halos follow.

@@ -1,7 +1,8 @@
-//! The two versions of `examples/advect_rsmpi.rs`, with a halo exchange by hand and with `Halo`: the
-//! same bits on 1, 2, 4 and 6 processes, and few lines changed.
+//! The two versions of `examples/advect_rsmpi.rs`, with a halo exchange by hand and with `Halo`:
+//! the same bits on 1, 2, 4 and 6 processes, and few lines changed.
 //!
-//! `cargo test -p strata-stencil --features mpi --test advect`; without `mpirun` it says so and skips.
+//! `cargo test -p strata-stencil --features mpi --test advect`; without `mpirun` it says so and
+//! skips.
 
 // A program of its own, as each MPI process is one, which initialises MPI itself.
 
@@ -64,7 +65,7 @@ fn compare() -> Result<(), Error> {
     }
 }
 
-/// The lines of the version with `Halo`, but for comments and indentation, that the other one lacks.
+/// The lines of the version with `Halo` that the other one lacks, without comments and indentation.
 fn few_lines() -> Result<(), String> {
     let lines = |text: &'static str| -> Vec<&str> {
         let lines = text.lines().map(str::trim);

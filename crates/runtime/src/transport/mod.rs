@@ -200,6 +200,10 @@ pub(crate) trait Simulated {
 pub(crate) const PORTS: usize = 4096;
 
 /// The number of ports for programs; the others are for the run-time's own patterns.
+///
+/// Libraries of this project take the highest of them, in ranges that do not overlap: the solver of
+/// `strata-stencil` 4064 to 4071, long messages of `strata-tcs` 3990 to 4022, sorts from 3840 on (at
+/// most 78, one for each step), halos 2816 to 3839.
 pub(crate) const USER_PORTS: usize = PORTS - 16;
 
 /// Polls of shared memory before a pause.

@@ -128,13 +128,14 @@ impl<T: Pod> Halo<T> {
         HaloBuilder::new(extents)
     }
 
-    /// Fills the halos of `fields`, with one message to each neighbour for all of them.
+    /// Fills the halos of `fields`, with one message a side for all of them, unless the way sends
+    /// from the arrays themselves ([`Way::Typed`], [`Way::Stored`]).
     ///
     /// # Participation
     /// Collective among neighbours: each node exchanges equally often.
     ///
     /// # Errors
-    /// [`HaloError::Fields`], [`HaloError::Length`] or [`HaloError::Unfinished`], on this node only:
+    /// [`HaloError::Fields`], [`HaloError::Length`] or [`HaloError::Unfinished`], on this node alone:
     /// its neighbours wait, so return it from the program, which ends the job.
     pub fn exchange<const N: usize>(
         &mut self,
@@ -221,7 +222,18 @@ impl<T: Pod> Halo<T> {
     /// # Participation
     /// Local: every node closes its halo after its last exchange.
     pub fn close(self, node: &mut Node) {
-        slots::close(node, &self.slot);
+        if !self.started {
+            slots::close(node, &self.slot);
+        }
+    }
+}
+
+impl<T> Drop for Halo<T> {
+    fn drop(&mut self) {
+        if self.started {
+            // Neighbours may still put into its ports, so that its slot stays taken.
+            std::mem::forget(Rc::clone(&self.slot));
+        }
     }
 }
 
@@ -282,7 +294,8 @@ impl<T: Pod> fmt::Display for Halo<T> {
 
 /// An exchange under way: the fields are borrowed until it is [finished](Self::finish).
 ///
-/// If it is dropped instead, the halo cannot be used any more.
+/// If it is dropped instead, the halo cannot be used any more, and counts among those that a node
+/// has at a time for good: what is under way to its ports must find them open.
 #[must_use = "the halos arrive in `finish`"]
 #[derive(Debug)]
 pub struct InFlight<'h, 'f, T, const N: usize> {

@@ -15,6 +15,9 @@ const MOST: usize = 64;
 /// Two sides of each axis.
 const SIDES: usize = 2 * MOST_AXES;
 
+/// The port after those of all halos: the sorts' and connection sets' ports come next.
+const END_OF_PORTS: usize = 3840;
+
 /// The slots of a node's halos: equal on all nodes, as all prepare the same halos.
 #[derive(Default)]
 struct Slots(Vec<Slot>);
@@ -27,8 +30,8 @@ struct Slot {
     ports: Vec<usize>,
 }
 
-/// The first free slot: its holder and its numbers. Ports that a dropped halo left open are closed.
-/// Everything sent to them has arrived, as its exchanges were finished.
+/// The first free slot: its holder and its numbers. Ports that a dropped halo left open are closed:
+/// everything sent to them has arrived, as all of its exchanges were finished.
 ///
 /// # Errors
 /// If there are too many halos.
@@ -45,7 +48,7 @@ pub(super) fn take(node: &mut Node) -> Result<(Rc<()>, usize, Numbers), HaloErro
     let holder = Rc::clone(&slots[index].holder);
     close(node, &holder);
     let numbers = Numbers {
-        first_port: links::FIRST_PORT - 2 * SIDES * (index + 1),
+        first_port: END_OF_PORTS - 2 * SIDES * (index + 1),
         first_message: links::MESSAGES + 2 * SIDES * index,
         sides: SIDES,
     };

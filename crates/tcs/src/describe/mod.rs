@@ -172,6 +172,18 @@ impl App {
         self.tasks.iter().any(|task| task.messages)
     }
 
+    /// Reserved rates that are not finite, in words. In a file such a number would be none.
+    pub(crate) fn endless_rates(&self) -> Vec<String> {
+        let rates = self.tasks.iter().flat_map(|task| {
+            let connections = task.connections.iter().map(|connection| connection.rate);
+            connections.chain(task.wires.iter().map(|wire| wire.rate)).map(|rate| (&task.name, rate))
+        });
+        let endless = rates.filter_map(|(name, rate)| Some((name, rate.filter(|rate| !rate.is_finite())?)));
+        endless
+            .map(|(name, rate)| format!("task `{name}`: a connection reserves {rate} bytes a second"))
+            .collect()
+    }
+
     /// What cannot be in a description, in words: numbers of things that are not there. Programs
     /// cannot write such ones; files can have them.
     pub(crate) fn faults(&self) -> Vec<String> {

@@ -96,7 +96,8 @@ impl Description {
     /// # Errors
     /// All errors at once.
     pub fn link(&self) -> Result<Image, LinkErrors> {
-        link_with(&self.app, self.root, &self.target, &self.options)
+        let image = link_with(&self.app, self.root, &self.target, &self.options)?;
+        Ok(Image { description: self.digest(), ..image })
     }
 
     /// Its text in files.
@@ -114,9 +115,20 @@ impl Description {
     /// Writes it to a file, which is replaced as a whole.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or could not be read again: numbers that are not finite, and
+    /// simulated machines that are not built in, have no place in it.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
+        let mut faults = self.app.endless_rates();
+        faults.extend(self.target.faults());
+        if faults.is_empty()
+            && let Err(error) = serde_json::from_str::<Self>(&self.text())
+        {
+            faults.push(error.to_string());
+        }
+        if !faults.is_empty() {
+            return Err(FileError::NoDescription { path: path.to_owned(), why: faults.join("; ") });
+        }
         write_atomically(path, |out| writeln!(out, "{}", self.text())).map_err(file(path))
     }
 

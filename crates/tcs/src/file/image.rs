@@ -29,19 +29,25 @@ struct Head {
 }
 
 impl Image {
-    /// Writes it to a file, which is replaced as a whole. `description` is what it was linked from.
+    /// Writes it to a file, which is replaced as a whole. `description` is what it was linked from, by
+    /// [`Description::link`].
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or the image was linked from something else.
     pub fn write(&self, path: impl AsRef<Path>, description: &Description) -> Result<(), FileError> {
         let path = path.as_ref();
+        let digest = description.digest();
+        if self.description != digest {
+            let why = "the image was not linked from this description".to_owned();
+            return Err(FileError::NoImage { path: path.to_owned(), why });
+        }
         // Numbers, text and lists only, so that serialization cannot fail.
         let body = serde_json::to_string(self).unwrap_or_default();
         let head = Head {
             version: VERSION,
             application: self.name.clone(),
             target: self.target.name.clone(),
-            description: description.digest(),
+            description: digest,
             image: sha256_hex(body.as_bytes()),
             bytes: body.len(),
         };
@@ -86,6 +92,7 @@ impl Image {
         }
         let mut image: Self = serde_json::from_str(body).map_err(|error| no(error.to_string()))?;
         image.report = Report::new(&description.app, &image);
+        image.description = mine;
         Ok(image)
     }
 }

@@ -22,6 +22,9 @@ pub struct Image {
     pub(crate) switch: Mode,
     /// True if ordinary messages are sent besides connections.
     pub(crate) messages: bool,
+    /// The digest of the [description](crate::Description) that was linked; empty if it was not one.
+    #[serde(skip)]
+    pub(crate) description: String,
     /// Made anew where an image is read.
     #[serde(skip)]
     pub(crate) report: Report,

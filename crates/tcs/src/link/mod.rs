@@ -113,7 +113,9 @@ pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) ->
     let (name, target) = (app.name().to_owned(), target.clone());
     let (switch, report) = (options.switch, Report::default());
     let messages = app.has_messages();
-    let mut image = Image { name, target, instances, connections, barriers, switch, messages, report };
+    let description = String::new();
+    let mut image =
+        Image { name, target, instances, connections, barriers, switch, messages, description, report };
     image.report = Report::new(app, &image);
     Ok(image)
 }

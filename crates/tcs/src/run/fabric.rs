@@ -168,8 +168,8 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Sends a message into memory that its receiver lends. It is longer than what may be under
-    /// way, so this cell waits for the receiver in any case.
+    /// Sends a message into memory that its receiver lends: one longer than what may be under way, for
+    /// which this cell waits for the receiver in any case, or one whose receiver waits already.
     #[cold]
     #[track_caller]
     fn send_there(&mut self, node: &mut Node, connection: usize, loan: &Loan, bytes: &[u8]) {
@@ -195,8 +195,8 @@ impl<'a> Shared<'a> {
 
     #[track_caller]
     fn wait_until_written(&mut self, node: &mut Node, connection: usize, loan: &Loan) {
-        // A copy is awaited about as long as it takes: this core has nothing better to do.
-        if look(loan.bytes / LINE, || loan.is_written()) {
+        // A short copy is awaited about as long as it takes: this core has nothing better to do.
+        if look((loan.bytes / LINE).min(MOST_LOOKS), || loan.is_written()) {
             return;
         }
         let from = self.watch.image().connections.get(connection).map_or(0, |linked| linked.from);
@@ -449,6 +449,10 @@ fn receive_some(receiver: &mut Receiver, transfer: &mut Transfer<'_>) -> bool {
     }
     any
 }
+
+/// The most looks for a copy under way, some 0.1 ms: after them the node waits as for any message,
+/// gives way to others, and sees that its job has failed.
+const MOST_LOOKS: usize = 2048;
 
 /// True if `there` is true soon.
 #[inline]

@@ -71,7 +71,8 @@ pub(super) struct Memory {
     words: Words,
     /// Words before the first boundary of two cache lines.
     skew: usize,
-    /// Where cells lend long blocks to this one, by its connections; empty if they are processes.
+    /// Where this cell lends memory to the senders of its connections, by these; empty if cells are
+    /// processes.
     desks: Vec<LendingDesk>,
 }
 

@@ -174,7 +174,7 @@ impl LendingDesk {
         }
         let _end = End(desk, number);
         // SAFETY: this thread has set the state to `WRITING`. Until it is `WRITTEN` the lender does
-        // not return from `take_back`, before which the memory is valid and nobody else's.
+        // not return from `take_back`, before which the memory is valid, and no other code accesses it.
         desk.lent
             .with(|lent| write(unsafe { std::slice::from_raw_parts_mut((*lent).address, (*lent).bytes) }));
         true
@@ -183,7 +183,6 @@ impl LendingDesk {
 
 /// A vector whose memory is lent at a [desk](LendingDesk). Forgetting it leaks the memory, which
 /// stays valid; dropping it takes the memory back first.
-#[derive(Debug)]
 #[must_use = "`take_back` returns the vector"]
 pub struct LentVec<T> {
     /// Moving the vector does not move its memory. Nothing reads or writes it before it is taken
@@ -192,6 +191,15 @@ pub struct LentVec<T> {
     number: u64,
     /// `None` when it was taken back.
     desk: Option<LendingDesk>,
+}
+
+// Not derived: the elements may be written while this is printed.
+impl<T> fmt::Debug for LentVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, is_written) = (&self.number, &self.is_written());
+        let mut text = f.debug_struct("LentVec");
+        text.field("number", number).field("is_written", is_written).finish_non_exhaustive()
+    }
 }
 
 impl<T> LentVec<T> {

@@ -27,7 +27,7 @@ pub(crate) fn worse(path: &Path, report: &Report) -> Result<Vec<String>, Failure
     let no = |why: String| Failure::Fault(format!("{}: no report of `--json`: {why}", path.display()));
     let old: Value = serde_json::from_slice(&text).map_err(|error| no(error.to_string()))?;
     let new: Value = serde_json::from_str(&report.json()).map_err(|error| no(error.to_string()))?;
-    let old = promises(&old).ok_or_else(|| no("it has no tasks".to_owned()))?;
+    let old = promises(&old).ok_or_else(|| no("tasks, connections or barriers are missing".to_owned()))?;
     let new = promises(&new).unwrap_or_default();
     let kept = |(what, (old, better)): (&String, &(f64, Better))| {
         let Some((new, _)) = new.get(what) else { return Some(format!("{what}: there is none any more")) };
@@ -58,8 +58,8 @@ fn promises(report: &Value) -> Option<Promises> {
         });
         for (list, place) in sets.chain(external) {
             for connection in list.as_array().into_iter().flatten() {
-                let end = |end: &str| connection.get(end).and_then(Value::as_u64).unwrap_or(0);
-                let of = format!("`{name}`, {place}, {} -> {}", end("from"), end("to"));
+                let end = |end: &str| connection.get(end).and_then(Value::as_u64);
+                let of = format!("`{name}`, {place}, {} -> {}", end("from")?, end("to")?);
                 let number = |what: &str| connection.get(what).and_then(Value::as_f64);
                 if let (Some(rate), Some(latency)) = (number("rate"), number("latency")) {
                     add(&mut all, format!("{of}: MB/s"), (rate / 1e6, Better::More));
@@ -67,6 +67,10 @@ fn promises(report: &Value) -> Option<Promises> {
                 }
             }
         }
+    }
+    for barrier in report.get("barriers")?.as_array()? {
+        let (cells, clocks) = (barrier.get("cells")?, barrier.get("clocks")?.as_f64()?);
+        add(&mut all, format!("barrier of the cells {cells} in µs"), (clocks / mhz, Better::Less));
     }
     Some(all)
 }
