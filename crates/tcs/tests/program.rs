@@ -127,8 +127,21 @@ fn all_of_a_description_is_read_again() {
         let loaded = Image::load(&image, &description).unwrap();
         let fresh = link_with(&app, root, &target, &options).unwrap();
         assert_eq!(loaded.report(), fresh.report());
-        assert_eq!(format!("{loaded:?}"), format!("{fresh:?}"));
+        assert_eq!(format!("{loaded:?}"), format!("{:?}", description.link().unwrap()));
+        // An image of something else has no place beside this description.
+        let refused = fresh.write(&image, &description).unwrap_err().to_string();
+        assert!(refused.contains("was not linked from this description"), "{refused}");
     }
+}
+
+#[test]
+fn what_a_file_cannot_hold_is_refused_before_it_is_written() {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("collect.json");
+    let (description, ..) = described(f64::INFINITY);
+    let refused = description.write(&file).unwrap_err().to_string();
+    assert!(refused.contains("`collect`: a connection reserves inf bytes a second"), "{refused}");
+    assert!(!file.exists());
 }
 
 #[test]
