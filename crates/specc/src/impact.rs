@@ -32,6 +32,21 @@ pub enum Cause {
     Term(String, usize),
 }
 
+impl Cause {
+    /// Whether it is this cost, or one of its terms, or a whole of which this is a term.
+    #[must_use]
+    pub fn is_of(&self, cost: &Self) -> bool {
+        let model = |cause: &Self| match cause {
+            Self::Input(_) => None,
+            Self::Model(name) | Self::Term(name, _) => Some(name.clone()),
+        };
+        self == cost
+            || (matches!(self, Self::Model(_)) || matches!(cost, Self::Model(_)))
+                && model(self).is_some()
+                && model(self) == model(cost)
+    }
+}
+
 /// A cause and what it does at each point where it takes part.
 #[derive(Clone, Debug)]
 pub struct Effect {

@@ -5,6 +5,7 @@
 
 use super::compiled::{Compiled, MAX_VALUES};
 use super::{LibraryModels, Resolved};
+use crate::Seconds;
 use crate::expr::{RESERVED, node_values};
 
 /// Finite differences move the result of a call by this share of itself.
@@ -26,6 +27,12 @@ impl Sensitivity {
     #[must_use]
     pub fn part(&self, place: usize) -> Option<&[f64]> {
         self.parts.iter().find(|(model, _)| *model == place).map(|(_, part)| part.as_slice())
+    }
+
+    /// With the predicted time; `None` if it is none.
+    fn predicting(mut self, seconds: f64) -> Option<Self> {
+        self.seconds = Seconds::new(seconds)?.get();
+        Some(self)
     }
 
     fn add(&mut self, place: usize, factor: f64, terms: impl Iterator<Item = f64>) {
@@ -52,8 +59,8 @@ impl Resolved {
         let place = self.place(model)?;
         let mut found = Sensitivity::default();
         let models = &self.models.compiled;
-        found.seconds = models.get(place)?.add_to(&mut found, models, Some(place), nodes, inputs, 1.0)?;
-        Some(found)
+        let seconds = models.get(place)?.add_to(&mut found, models, Some(place), nodes, inputs, 1.0)?;
+        found.predicting(seconds)
     }
 }
 
@@ -73,13 +80,13 @@ impl LibraryModels {
         let values: Vec<f64> = inputs.iter().copied().chain(parameters.iter().map(|p| *p as f64)).collect();
         let mut found = Sensitivity::default();
         let candidate = self.candidates.get(candidate)?;
-        found.seconds = candidate.add_to(&mut found, &self.models, None, nodes, &values, 1.0)?;
-        Some(found)
+        let seconds = candidate.add_to(&mut found, &self.models, None, nodes, &values, 1.0)?;
+        found.predicting(seconds)
     }
 }
 
 impl Compiled {
-    /// Adds `factor` times the derivatives of this model and returns its time. `own`: its place,
+    /// Adds `factor` times the derivatives of this model and returns what it predicts, of any sign. `own`: its place,
     /// unless it is a candidate.
     fn add_to(
         &self,
@@ -90,7 +97,7 @@ impl Compiled {
         inputs: &[f64],
         factor: f64,
     ) -> Option<f64> {
-        let seconds = self.seconds(nodes, inputs, &[])?;
+        let amount = self.value(nodes, inputs, &[])?;
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
@@ -99,7 +106,8 @@ impl Compiled {
         for (number, call) in calls.iter().enumerate() {
             let place = known + number;
             values[place] = call.with_arguments(values.get(..place)?, |arguments| {
-                models.get(call.model)?.seconds(nodes, arguments, &[])
+                // A called model may have any sign.
+                models.get(call.model)?.value(nodes, arguments, &[])
             })?;
         }
         let all = values.get(..known + calls.len())?;
@@ -109,7 +117,7 @@ impl Compiled {
         }
         for (number, call) in calls.iter().enumerate() {
             let place = known + number;
-            let step = STEP * values[place].max(f64::MIN_POSITIVE / STEP);
+            let step = STEP * values[place].abs().max(f64::MIN_POSITIVE / STEP);
             let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
             let slope = (shifted(step) - shifted(-step)) / (2.0 * step);
             // At the edge of another call's range there is no difference; the interval omits it
@@ -127,6 +135,6 @@ impl Compiled {
                 })?;
             }
         }
-        Some(seconds)
+        Some(amount)
     }
 }

@@ -147,10 +147,11 @@ pub(super) enum Command {
     /// Say what moves a predicted time most: inputs, parameters, and the costs of the machine.
     ///
     /// A cost is the coefficient of a term of one of the models that the prediction is made of:
-    /// `Send.constant` is the latency of `Send`, `Send.bytes` its time a byte. `+1 %` is how far the
-    /// time moves where a cause grows by one per cent; then a cost is halved, or an input doubled.
-    /// Over ranges it is the median over the points, and the greatest with its place. A library
-    /// chooses anew after each change.
+    /// `Send.constant` is the latency of `Send`, `Send.bytes` its time a byte. `+1 %` is the
+    /// slope where a cause grows, in per cent of the time for one per cent, of the candidate taken
+    /// there and between steps. A cost halved, an input doubled and `--set` are predicted anew, and a
+    /// library chooses anew. Over ranges it is the median over the points, and the greatest with its
+    /// place.
     Impact {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_model::set::Model;
+use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, count, did_you_mean, number_text, percent};
-use strata_screen::{Failure, columns_of, print, shortened, width, wrapped, wrapped_formula};
+use strata_screen::{Failure, columns_of, print, shortened, tell, width, wrapped, wrapped_formula};
 
 use super::args::{ImpactOf, Scaling};
 use super::choosing::{known, no_such, read};
@@ -39,19 +40,27 @@ pub(super) fn impact(path: &Path, asked: &ImpactOf) -> Result<(), Failure> {
         Failure::Usage(format!("`{}` has no measured range: give {}", asked.name, these.join(" ")))
     })?;
     if points.is_empty() {
+        let measured =
+            set.model(&asked.name).zip(set.resolve().ok()).map_or(String::new(), |(model, resolved)| {
+                format!("; it was measured for {}", resolved.validity(model))
+            });
         return Err(Failure::Fault(format!(
-            "`{}` predicts nothing there on {}",
+            "`{}` predicts nothing there on {}{measured}",
             asked.name,
             count(subject.nodes(), "node", "nodes")
         )));
     }
     let screen = Screen { set: &set, subject: &subject, names, points: &points };
-    let scaled = screen.scaled(&asked.set)?;
     let effects = subject.effects(&points);
+    let scaled = screen.scaled(&asked.set, &effects)?;
     if asked.json {
         return print(screen.json(&effects, &scaled));
     }
-    print(screen.text(&effects, &scaled, asked.formulas, width()))
+    print(screen.text(&effects, &scaled, asked.formulas, width()))?;
+    if let Some(doubtful) = screen.doubtful(&effects) {
+        tell!("specc: {doubtful}");
+    }
+    Ok(())
 }
 
 struct Screen<'a> {
@@ -67,13 +76,20 @@ type Scaled = Vec<(Point, Option<Point>)>;
 
 impl Screen<'_> {
     /// The predictions if all of these costs change; none where nothing is asked for.
-    fn scaled(&self, asked: &[Scaling]) -> Result<Scaled, Failure> {
+    fn scaled(&self, asked: &[Scaling], effects: &[Effect]) -> Result<Scaled, Failure> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
         let mut set = self.set.clone();
         for one in asked {
-            set = changed(&set, &self.cause(one)?, one.factor);
+            let cause = self.cause(one)?;
+            // A candidate that is not taken may be, once it costs less.
+            let is_model = self.set.model(self.subject.name()).is_some();
+            if is_model && !effects.iter().any(|effect| effect.cause.is_of(&cause)) {
+                let why = format!("it takes no part in `{}`", self.subject.name());
+                return Err(Failure::Usage(format!("--set {}: {why}", one.cost)));
+            }
+            set = changed(&set, &cause, one.factor);
         }
         let fault = |why: String| Failure::Fault(format!("--set: {why}"));
         let other = Subject::new(&set, self.subject.name(), Some(self.subject.nodes())).map_err(fault)?;
@@ -84,11 +100,19 @@ impl Screen<'_> {
         Ok(self.points.iter().map(again).collect())
     }
 
+    /// Whether this is how a term of the model asked for is told.
+    fn own_term(&self, cost: &str) -> bool {
+        let model = self.set.model(self.subject.name());
+        model.is_some_and(|model| (0..model.terms.len()).any(|index| label(model, index) == cost))
+    }
+
     /// The cost that a change names: `Send` or `Send.bytes`.
     fn cause(&self, one: &Scaling) -> Result<Cause, Failure> {
         let usage = |why: String| Err(Failure::Usage(format!("--set {}: {why}", one.cost)));
         let (name, term) = match one.cost.split_once('.') {
             Some((name, term)) if self.set.model(name).is_some() => (name, Some(term)),
+            // A term of the model itself is told without its name.
+            _ if self.own_term(&one.cost) => (self.subject.name(), Some(one.cost.as_str())),
             _ => (one.cost.as_str(), None),
         };
         let Some(model) = self.set.model(name) else {
@@ -118,9 +142,12 @@ impl Screen<'_> {
                 text += &format!("\n\n{}", self.table([what, changed], &effects[..told], width));
             }
             if let Some(next) = effects.get(told) {
-                let line = match effects.len() - told {
-                    1 => format!("1 more: {:.2} % for 1 %", next.greatest()),
-                    more => format!("{more} more: each at most {:.2} % for 1 %", next.greatest()),
+                let line = match (effects.len() - told, next.greatest() < NOTABLE) {
+                    (_, true) => format!("without effect: {}", self.labels(&effects[told..])),
+                    (1, _) => format!("1 more: {:.2} % for 1 %", next.greatest()),
+                    (more, _) => {
+                        format!("{more} more: each at most {:.2} % for 1 % (--json has all)", next.greatest())
+                    }
                 };
                 text += &format!("\n{}", wrapped(&line, width, "  "));
             }
@@ -184,6 +211,23 @@ impl Screen<'_> {
                 if name == self.subject.name() { term } else { format!("{name}.{term}") }
             }
         }
+    }
+
+    /// The names of causes, in one line.
+    fn labels(&self, effects: &[&Effect]) -> String {
+        effects.iter().map(|effect| self.label(&effect.cause)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The models that take part and are not verified, in a line.
+    fn doubtful(&self, effects: &[Effect]) -> Option<String> {
+        let part = |name: &str| {
+            effects.iter().any(|effect| matches!(&effect.cause, Cause::Term(model, _) if model == name))
+        };
+        let models = self.set.models.iter().filter(|model| model.kind == Kind::Fitted && part(&model.name));
+        let doubtful = models.filter(|model| model.verdict != Verdict::Verified);
+        let all: Vec<String> =
+            doubtful.map(|model| format!("`{}` is {}", model.name, model.verdict)).collect();
+        (!all.is_empty()).then(|| format!("{}; `specc show` says why", all.join(", ")))
     }
 
     /// A row for each effect: at one point what it is now and what a change does, over several the
@@ -259,12 +303,7 @@ impl Screen<'_> {
             0 => String::new(),
             n => format!("; at {n} of {} points another candidate is chosen", scaled.len()),
         };
-        format!(
-            "with the changes {} to {}, half of the points below {}{chosen}",
-            signed(*least),
-            signed(*most),
-            signed(median)
-        )
+        format!("with the changes {} to {}, median {}{chosen}", signed(*least), signed(*most), signed(median))
     }
 
     fn json(&self, effects: &[Effect], scaled: &Scaled) -> Value {

@@ -128,6 +128,8 @@ fn what_is_not_there_is_named() {
         (&["Iterate", "width=8", "height=8", "--set", "Send*=0"], 2, "is not a number above zero"),
         (&["Iterate", "width=8", "--set", "Send"], 2, "is not of the form COST*=FACTOR"),
         (&["Iterate", "depth=8"], 2, "has no input `depth`"),
+        (&["Send", "bytes=8", "--set", "Points*=2"], 2, "it takes no part in `Send`"),
+        (&["Send", "bytes=7"], 1, "measured for bytes in 8..=1000000"),
         (&["way", "width=100", "--nodes", "99"], 1, "predicts nothing there on 99 nodes"),
     ] {
         let (found, out, err) = impact(folder.path(), "1000", arguments);

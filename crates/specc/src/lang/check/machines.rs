@@ -1,7 +1,5 @@
 //! On what the models of each file are measured: `on threads, mpi`.
 
-use strata_model::closest;
-
 use super::names::duplicate;
 use crate::lang::ast::{File, Item, MeasuredOn, Name};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
@@ -46,13 +44,9 @@ pub(super) fn check(files: &mut [SpecFile], trees: &[File]) -> Vec<(usize, Check
 }
 
 fn unknown(word: &Name) -> CheckError {
-    let words = MachineKind::ALL.map(MachineKind::word);
     let message = format!("`{}` is not a machine", word.text);
-    let error = CheckError::new(ErrorCode::Unknown, message, word.span, "not known");
-    error.help(match closest(&word.text, words) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => "say `threads`, `mpi` or `sim`".to_owned(),
-    })
+    CheckError::new(ErrorCode::Unknown, message, word.span, "not known")
+        .help("say `threads`, `mpi` or `sim`; which simulated machine is said by `--on`")
 }
 
 fn nowhere(line: &MeasuredOn, others: &[MachineKind]) -> CheckError {
