@@ -56,8 +56,8 @@ pub use simulation::Simulation;
 /// Copies with the fastest routine for their size.
 pub use strata_copy as copy;
 pub use transport::{
-    Boundary, Doorbell, ExposedWords, LendingDesk, LentVec, Network, Prepared, PreparedPieces, Repeated,
-    RepeatedPieces, SharedWords,
+    Boundary, Doorbell, ExposedWords, LONGEST_PREPARED, LendingDesk, LentVec, Network, Prepared,
+    PreparedPieces, Repeated, RepeatedPieces, SharedWords,
 };
 pub use work::{Computing, Work};
 

@@ -2,7 +2,9 @@
 //! datatypes).
 
 use super::Node;
-use crate::transport::{Action, Call, LONGEST, NUMBERS, Prepared, PreparedPieces, Repeated, RepeatedPieces};
+use crate::transport::{
+    Action, Call, LONGEST_PREPARED, NUMBERS, Prepared, PreparedPieces, Repeated, RepeatedPieces,
+};
 use bytemuck::Pod;
 use std::ops::Range;
 use std::panic::Location;
@@ -129,9 +131,9 @@ impl Node {
         let nodes = self.size();
         assert!(node < nodes, "a prepared message of node {node}: there are {nodes}");
         assert!(number < NUMBERS, "a prepared message of number {number}: they are below {NUMBERS}");
-        let bytes = len.checked_mul(size).filter(|bytes| *bytes <= LONGEST);
+        let bytes = len.checked_mul(size).filter(|bytes| *bytes <= LONGEST_PREPARED);
         bytes.unwrap_or_else(|| {
-            panic!("a prepared message of {len} elements: at most {LONGEST} bytes are sent")
+            panic!("a prepared message of {len} elements: at most {LONGEST_PREPARED} bytes are sent")
         })
     }
 }

@@ -45,7 +45,8 @@ pub use exposed::ExposedWords;
 pub(crate) use exposed::OneSided;
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
-pub(crate) use prepared::{LONGEST, NUMBERS, Repeating, RepeatingPieces};
+pub use prepared::LONGEST_PREPARED;
+pub(crate) use prepared::{NUMBERS, Repeating, RepeatingPieces};
 pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
 pub use threads::{Doorbell, LendingDesk, LentVec, SharedWords};
 

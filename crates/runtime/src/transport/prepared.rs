@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// The most bytes of a prepared message.
-pub(crate) const LONGEST: usize = 1 << 30;
+/// The most bytes of a prepared message: a longer one ends the job.
+pub const LONGEST_PREPARED: usize = 1 << 30;
 
 /// Numbers of prepared messages are less than this.
 pub(crate) const NUMBERS: usize = 1 << 14;

@@ -22,7 +22,7 @@ const UNLIKE: &str = "ranked by iterations of a solver with such halos";
 const NEAREST: &str = "ranked by iterations of a solver with the most similar halos measured";
 
 /// Messages of more bytes are not prepared.
-const LONGEST: u128 = 1 << 30;
+const LONGEST: u128 = strata_runtime::LONGEST_PREPARED as u128;
 
 impl Taken {
     fn packed(reason: &'static str) -> Self {

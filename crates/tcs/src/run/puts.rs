@@ -5,6 +5,7 @@
 //! any case, so the announcement and its answer cost nothing but their time.
 
 use super::mail::Mail;
+use super::ring::NEAR;
 use std::sync::Arc;
 use strata_runtime::{Block, Node};
 
@@ -14,12 +15,9 @@ const FIRST: usize = 3990;
 /// Ports of DMA transfers; one more is for the message that the cell itself receives.
 const MANY: usize = 32;
 
-/// The least bytes of such a message, however little may be under way.
-const LEAST: usize = 4096;
-
 /// True if a message of so many bytes is announced.
 pub(super) fn is_long(bytes: usize, depth: usize) -> bool {
-    bytes > depth.max(LEAST)
+    bytes > depth.max(NEAR)
 }
 
 /// The ports of a node for long messages.

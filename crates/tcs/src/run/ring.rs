@@ -44,8 +44,8 @@ const SHORT: usize = 2 * LINE;
 /// line.
 const PIECE: usize = 8 << 10;
 
-/// Messages of up to so many bytes go through the ring, however short it is.
-const NEAR: usize = 4096;
+/// Messages of up to so many bytes are not long, however little may be under way.
+pub(super) const NEAR: usize = 4096;
 
 /// The bytes of the ring of bytes between processes, which lend each other nothing: so many are
 /// under way while a longer message is received.
