@@ -57,7 +57,8 @@ struct Outcome {
     stopped: Vec<String>,
 }
 
-/// Calibrates all; a library without models is an error, and what stops everything is one at once.
+/// Calibrates all libraries. One that gets no models is an error at the end; wrong usage, Ctrl-C, or
+/// a `specc` that does not compile is an error at once.
 fn calibrate(root: &Path, arguments: &Arguments) -> Result<(), String> {
     let mut outcome = Outcome::default();
     for library in found(&root.join("specs"))? {
@@ -83,7 +84,7 @@ fn calibrate(root: &Path, arguments: &Arguments) -> Result<(), String> {
 fn measure(root: &Path, library: &str, arguments: &Arguments, outcome: &mut Outcome) -> Result<(), String> {
     let specc = ["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"];
     let output = format!("target/calibration/{library}");
-    // What lies there from another day is not counted.
+    // Models of an earlier run do not count.
     let models = root.join(&output).join("models.toml");
     let _absent = std::fs::remove_file(&models);
     let mut command = Command::new(env!("CARGO"));
@@ -92,7 +93,7 @@ fn measure(root: &Path, library: &str, arguments: &Arguments, outcome: &mut Outc
     command.args(arguments.nodes.iter().flat_map(|nodes| ["--nodes".to_owned(), nodes.to_string()]));
     let status = command.args(&arguments.passed_on).status();
     let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
-    // Wrong usage, Ctrl-C, or a specc that does not compile: the others would end alike.
+    // The other libraries would end alike.
     if let Some(2 | 101 | 130) | None = status.code() {
         return Err(format!("stopped at specs/{library}"));
     }
