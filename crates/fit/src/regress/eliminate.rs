@@ -15,8 +15,13 @@ use crate::Elimination;
 const TIE: f64 = 1e-6;
 
 /// The index among the active terms of the term to drop, if one is irrelevant. `leading`: terms that
-/// stay until sets are compared.
-pub(super) fn least_relevant(step: &Step, by: Elimination, leading: &[usize]) -> Option<usize> {
+/// stay until sets are compared; `needed`: the ratio of each term from which it is sure.
+pub(super) fn least_relevant(
+    step: &Step,
+    by: Elimination,
+    leading: &[usize],
+    needed: &dyn Fn(usize) -> f64,
+) -> Option<usize> {
     let ratios = step.ratios();
     let least = ratios.iter().copied().min_by(f64::total_cmp)?;
     let weakest = ratios.iter().rposition(|r| *r <= least * (1.0 + TIE))?;
@@ -27,9 +32,10 @@ pub(super) fn least_relevant(step: &Step, by: Elimination, leading: &[usize]) ->
         Elimination::BestSubset if step.active.len() <= subset::MOST => None,
         Elimination::BestSubset => {
             let follows = |(at, _): &(usize, f64)| !leading.contains(&step.active[*at]);
-            let others = || ratios.iter().copied().enumerate().filter(follows);
-            let least = others().map(|(_, ratio)| ratio).min_by(f64::total_cmp)?;
-            others().rfind(|(_, ratio)| *ratio <= least * (1.0 + TIE)).map(|(at, _)| at)
+            let sureness = |(at, ratio): (usize, f64)| (at, ratio / needed(step.active[at]));
+            let others = || ratios.iter().copied().enumerate().filter(follows).map(sureness);
+            let least = others().map(|(_, sure)| sure).min_by(f64::total_cmp).filter(|sure| *sure < 1.0)?;
+            others().rfind(|(_, sure)| *sure <= least * (1.0 + TIE)).map(|(at, _)| at)
         }
         // A coefficient that is only rounding, or that a dependent term shares.
         _ if least == 0.0 || deficient => {

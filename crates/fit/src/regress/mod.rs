@@ -233,7 +233,8 @@ fn fit_all(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> 
         if !options.keep_all
             && let Some(at) = {
                 let leading = leading.get_or_insert_with(|| subset::leading(&step));
-                eliminate::least_relevant(&step, options.elimination, leading)
+                let needed = |term| subset::needed(&step, options.confidence, data, term);
+                eliminate::least_relevant(&step, options.elimination, leading, &needed)
             }
         {
             kept.retain(|term| *term != step.active[at]);

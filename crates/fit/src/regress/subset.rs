@@ -20,8 +20,9 @@ use super::Data;
 use super::step::Step;
 use crate::stats::t_quantile;
 
-/// The number of sets doubles with each term, so more terms are first dropped one by one, but for
-/// the [`leading`] ones.
+/// The number of sets doubles with each term, so of more terms those that are not sure are first
+/// dropped one by one, but for the [`leading`] ones; if more are sure, the least sure of them are
+/// compared, and the others are in every set.
 pub(super) const MOST: usize = 12;
 /// The number of leading terms. The others among the compared are those that matter beside all.
 const LEADING: usize = MOST / 2;
@@ -69,6 +70,14 @@ pub(super) fn leading(step: &Step) -> Vec<usize> {
     found.into_iter().map(|at| step.active[at]).collect()
 }
 
+/// The ratio of a term's coefficient to its interval's half width from which the term gains more
+/// than its price.
+pub(super) fn needed(step: &Step, confidence: f64, data: Data<'_>, term: usize) -> f64 {
+    let each = 1.0 - (1.0 - confidence) / (data.candidates.max(1) * data.places[term]) as f64;
+    let freedom = (step.samples.round() as usize).saturating_sub(step.active.len());
+    t_quantile(each, freedom).map_or(f64::INFINITY, |t| t / step.t)
+}
+
 /// The indices among the active terms of those that stay, in rising order.
 pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let Some(solution) = &step.solution else { return Vec::new() };
@@ -80,6 +89,7 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let mut sets = Sets {
         columns: groups.iter().map(|group| triangle.column(group[0]).normalize()).collect(),
         least: free,
+        settled: vec![false; groups.len()],
         prices: prices(free, groups.len(), data.candidates, samples, confidence),
         extra: groups
             .iter()
@@ -98,7 +108,8 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
         best: Vec::new(),
         whole: whole.clone(),
     };
-    sets.visit(0, &whole);
+    let rest = sets.begin(&groups, &step.ratios());
+    sets.visit(0, &rest);
     let mut kept: Vec<usize> = sets.best.iter().flat_map(|g| groups[*g].iter().copied()).collect();
     kept.sort_unstable();
     kept
@@ -145,6 +156,8 @@ struct Sets {
     columns: Vec<DVector<f64>>,
     /// The least number of terms of a set.
     least: usize,
+    /// Whether a candidate is in every set.
+    settled: Vec<bool>,
     /// By length.
     prices: Vec<f64>,
     /// The additional cost of each candidate whose place was chosen too.
@@ -190,6 +203,42 @@ impl Sets {
         differ.is_some_and(|(a, b)| a > b)
     }
 
+    /// Puts the surest candidates into every set, so that [`MOST`] are compared; returns the
+    /// residual of Rx by them.
+    fn begin(&mut self, groups: &[Vec<usize>], ratios: &[f64]) -> DVector<f64> {
+        let mut surest: Vec<usize> = (0..groups.len()).collect();
+        surest.sort_by(|a, b| ratios[groups[*b][0]].total_cmp(&ratios[groups[*a][0]]));
+        let mut left = self.whole.clone();
+        for &candidate in &surest[..groups.len().saturating_sub(MOST)] {
+            self.settled[candidate] = true;
+            if let Some(rest) = self.choose(candidate, &left) {
+                left = rest;
+            }
+        }
+        left
+    }
+
+    /// Adds a candidate to the chosen ones; returns the residual of Rx by them from that by those
+    /// before, or `None`, without the candidate, if it depends on them.
+    fn choose(&mut self, candidate: usize, left: &DVector<f64>) -> Option<DVector<f64>> {
+        let mut column = self.columns[candidate].clone();
+        for _ in 0..2 {
+            for other in &self.basis {
+                column.axpy(-other.dot(&column), other, 1.0);
+            }
+        }
+        let length = column.norm();
+        if length <= LEAST_LEFT {
+            return None;
+        }
+        column /= length;
+        let mut rest = left.clone();
+        rest.axpy(-column.dot(left), &column, 1.0);
+        self.chosen.push(candidate);
+        self.basis.push(column);
+        Some(rest)
+    }
+
     /// Visits every set that consists of the chosen candidates and of any from `next` on. `left`:
     /// the residual of Rx by the chosen ones.
     fn visit(&mut self, next: usize, left: &DVector<f64>) {
@@ -207,19 +256,10 @@ impl Sets {
             }
             return;
         }
-        let mut column = self.columns[next].clone();
-        for _ in 0..2 {
-            for other in &self.basis {
-                column.axpy(-other.dot(&column), other, 1.0);
-            }
+        if self.settled[next] {
+            return self.visit(next + 1, left);
         }
-        let length = column.norm();
-        if length > LEAST_LEFT {
-            column /= length;
-            let mut rest = left.clone();
-            rest.axpy(-column.dot(left), &column, 1.0);
-            self.chosen.push(next);
-            self.basis.push(column);
+        if let Some(rest) = self.choose(next, left) {
             self.visit(next + 1, &rest);
             self.chosen.pop();
             self.basis.pop();

@@ -244,6 +244,20 @@ fn more_terms_than_sets_can_be_tried_for_are_thinned_out() {
     assert!(r.relevant[2..].iter().filter(|r| **r).count() <= 2, "{:?}", r.relevant);
 }
 
+#[test]
+fn more_true_terms_than_sets_can_be_tried_for_all_stay() {
+    for (seed, clean) in [(3, 16), (4, 20), (5, 13)] {
+        let mut noise = noise(seed);
+        let wild: Vec<f64> = (0..400 * 24).map(|_| noise().abs()).collect();
+        let f = DMatrix::from_fn(400, 24, |i, j| 1.0 + wild[i * 24 + j]);
+        let y = DVector::from_fn(400, |i, _| {
+            (0..clean).map(|j| (1.0 + j as f64 / 8.0) * f[(i, j)]).sum::<f64>() * (1.0 + 0.01 * noise())
+        });
+        let r = fit(&f, &y, &FitOptions::default()).unwrap();
+        assert_eq!(r.relevant, (0..24).map(|j| j < clean).collect::<Vec<_>>(), "seed {seed}");
+    }
+}
+
 /// How often one of many irrelevant terms stays, and a true one is dropped, in 100 fits of 16
 /// points with four samples each that share their point's error; and how many intervals of the true
 /// term's coefficient hold the truth.

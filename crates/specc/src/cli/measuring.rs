@@ -323,39 +323,38 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 type Measure<'m, 'a> = &'m dyn Fn(&Target, &Path) -> Result<(PathBuf, Campaign<'a>), Failure>;
 
 /// Calls `measure` for each number of nodes; with several, each has its own folder and an equal
-/// part of the budget. Returns the path of all samples together, and the campaign if there was only
-/// one.
+/// part of the budget. Returns the path of all samples together, and the campaign of the most nodes,
+/// on which choices are judged, with its files beside that path.
 pub(super) fn on_each<'a>(
     target: &Target,
     output: &Path,
     measure: Measure<'_, 'a>,
-) -> Result<(PathBuf, Option<Campaign<'a>>), Failure> {
+) -> Result<(PathBuf, Campaign<'a>), Failure> {
     let numbers: BTreeSet<u32> = target.nodes.iter().copied().collect();
-    if numbers.len() < 2 {
-        return measure(target, output).map(|(path, campaign)| (path, Some(campaign)));
-    }
-    let mut all: Option<Samples> = None;
-    for nodes in &numbers {
-        let target = Target {
-            nodes: vec![*nodes],
-            budget: target.budget / numbers.len() as u32,
-            program: Some(output.to_owned()),
-            ..target.clone()
-        };
-        let (path, _) = measure(&target, &output.join(format!("nodes-{nodes}")))?;
+    let part = target.budget / numbers.len().max(1) as u32;
+    let on = |nodes: u32| -> Result<_, Failure> {
+        let (nodes, budget, program) = (vec![nodes], part, Some(output.to_owned()));
+        let at = output.join(format!("nodes-{}", nodes[0]));
+        let (path, campaign) = measure(&Target { nodes, budget, program, ..target.clone() }, &at)?;
         let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
-        let samples =
-            Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
-        match &mut all {
-            None => all = Some(samples),
-            Some(all) => all
-                .join(samples)
-                .map_err(|why| Failure::Fault(format!("{} cannot be joined: {why}", path.display())))?,
-        }
+        let samples = Samples::read(&*bytes, &path.display().to_string());
+        Ok((path, samples.map_err(|e| Failure::Fault(e.to_string()))?, campaign))
+    };
+    let numbers: Vec<u32> = numbers.into_iter().collect();
+    let Some((first, others)) = numbers.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return measure(target, output);
+    };
+    let (_, mut all, mut campaign) = on(*first)?;
+    for nodes in others {
+        let (path, samples, more) = on(*nodes)?;
+        all.join(samples)
+            .map_err(|why| Failure::Fault(format!("{} cannot be joined: {why}", path.display())))?;
+        campaign = more;
     }
     let path = output.join("samples.txt");
-    write(&path, &all.unwrap_or_default().to_text())?;
-    Ok((path, None))
+    write(&path, &all.to_text())?;
+    campaign.options.output.clone_from(&path);
+    Ok((path, campaign))
 }
 
 /// `specc profile` and the first part of `specc calibrate`: returns the path of the samples.
