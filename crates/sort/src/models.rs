@@ -75,8 +75,8 @@ pub mod threads_4 {
 //!
 //! ```text
 //! spec     specs/sort  sha256 5bdcc183436c21f5a2c673a3828967f2ce5a740dddcaf0ecdda3efb6862084cc
-//! samples  sha256 add013c4188dd3f947ced0037e2f9ea8d81438c8fbf956d18d76b47bcc2f19c4
-//! models   sha256 30f07673ef1fbaa08d34c029d5acc3e98d80f5f497dcebe636edb7e647986daa
+//! samples  sha256 42afab2b60a081d6cacd829dd1a5d62f5a566b42dbf839c14041e979a7b306fc
+//! models   sha256 fde5647ca7e0a3fd5b7f37fc6f880e4a3f0a50a29f8e7003b8d4f8074f666b76
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -113,7 +113,7 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (((keys * p) * f64::from(width > 10.0)) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0)])
 }
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9678240977515695, noise: Variance::Relative(0.016440538150315404), own: Variance::Relative(0.006631810858393241),
+    terms: gather, quantile: 1.9678240977515695, noise: Variance::Relative(0.016440538150315404), own: Variance::Relative(0.0),
     coefficients: &[2.969397501379777e-6, 4.718145165436947e-6, 4.5943291499291914e-7,
         4.661006258039085e-8, 2.6278414149192437e-9, 2.3872584804478167e-9, 1.3310139802918398e-6,
         4.542144346337065e-9, 4.027870966558231e-9, 1.2523062320515967e-9],
@@ -151,7 +151,7 @@ fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max((keys * 1.0_f64.max(p / 2.0)) - 374088.0) * (width / bits).ceil()])
 }
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
-    terms: radix, quantile: 1.9617600569412976, noise: Variance::Relative(0.012260641053457751), own: Variance::Relative(0.004282114713967916),
+    terms: radix, quantile: 1.9617600569412976, noise: Variance::Relative(0.012260641053457751), own: Variance::Relative(0.0),
     coefficients: &[1.1456895915917257e-6, 2.2877955100320856e-6, 4.311100434005845e-6,
         5.854875170406656e-7, 3.937763438263127e-6, 1.8301723684260942e-6, 5.295316244156529e-10,
         2.0699501192990352e-7, 7.216740366523254e-10, 2.0486027825730898e-9, 7.705766457400505e-10,
@@ -211,7 +211,7 @@ fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (0.0_f64.max(keys - 512.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * f64::from(width > 10.0)])
 }
 pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sample_sort, quantile: 1.9622215477758853, noise: Variance::Relative(0.015422962714416406), own: Variance::Relative(0.008435946065540488),
+    terms: sample_sort, quantile: 1.9622215477758853, noise: Variance::Relative(0.015422962714416406), own: Variance::Relative(0.0007442870988961247),
     coefficients: &[3.929200005221467e-6, 1.2185152531489856e-5, 2.671476020585988e-7,
         5.078775981399941e-8, 2.512250461313079e-9, 2.6190417493599436e-9, 7.24406321881656e-8,
         1.1597630894820375e-7, 4.363668044492727e-7, 6.118369141896988e-10, 2.2078885125525343e-9,
@@ -257,7 +257,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "30f07673ef1fbaa08d34c029d5acc3e98d80f5f497dcebe636edb7e647986daa",
+    digest: "fde5647ca7e0a3fd5b7f37fc6f880e4a3f0a50a29f8e7003b8d4f8074f666b76",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -280,12 +280,12 @@ pub mod mpi_4 {
 //!
 //! ```text
 //! spec     specs/sort  sha256 5bdcc183436c21f5a2c673a3828967f2ce5a740dddcaf0ecdda3efb6862084cc
-//! samples  sha256 23a57a0aacd3964e66cf6b2257604059034322177d975921c57af14cf147b69d
-//! models   sha256 9ecdc40fdefd7710c9d210348468f55388a820841b62ca0b25f520df1b55552a
+//! samples  sha256 154c8c00351442cf79e9892fa2462b4e11e585a9b0873c6eac3c79cdc0cdf110
+//! models   sha256 62381b02f30acb9aee4ee19602a556ca4ed2faf6f11ff211e13edd8be3a9c812
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
-//! Gather: doubtful, rank 10 of 10, condition 4.4e0; held-out error 9.2 % (180 of 495 samples)
+//! Gather: verified, rank 10 of 10, condition 4.4e0; held-out error 9.2 % (180 of 495 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
@@ -318,7 +318,7 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (((keys * p) * f64::from(width > 10.0)) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0)])
 }
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9677723545562436, noise: Variance::Relative(0.013856315095558595), own: Variance::Relative(0.005645217361375072),
+    terms: gather, quantile: 1.9677723545562436, noise: Variance::Relative(0.013856315095558595), own: Variance::Relative(0.00139119516374998),
     coefficients: &[3.0833857993799542e-6, 1.3927244346668452e-5, 4.032448209697807e-7,
         4.9962452005583263e-8, 2.6391215434389225e-9, 2.3733213309336005e-9, 4.698420692222816e-6,
         2.3034731512150843e-7, 6.218800115622762e-9, 1.168519511147688e-9],
@@ -356,7 +356,7 @@ fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max((keys * 1.0_f64.max(p / 2.0)) - 362177.0) * (width / bits).ceil()])
 }
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
-    terms: radix, quantile: 1.9617559867088068, noise: Variance::Relative(0.013326524622348762), own: Variance::Relative(0.0025869391731084827),
+    terms: radix, quantile: 1.9617559867088068, noise: Variance::Relative(0.013326524622348762), own: Variance::Relative(0.0),
     coefficients: &[1.0468316767414581e-6, 3.7555427979532826e-6, 1.3520093798392741e-5,
         1.5517384005636897e-6, 1.2885354972078166e-5, 8.134931345260383e-6, 5.848276168130034e-10,
         1.6454635562733368e-7, 6.180527026643159e-10, 2.0644205397803423e-9, 1.2445063552636527e-9,
@@ -416,7 +416,7 @@ fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (0.0_f64.max(keys - 188.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * f64::from(width > 10.0)])
 }
 pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sample_sort, quantile: 1.9622215477758853, noise: Variance::Relative(0.015101602899354936), own: Variance::Relative(0.003924162362506767),
+    terms: sample_sort, quantile: 1.9622215477758853, noise: Variance::Relative(0.015101602899354936), own: Variance::Relative(0.0),
     coefficients: &[8.339963656403538e-6, 3.536909704062762e-5, 2.751671591903884e-7,
         4.5165065168038134e-8, 2.557731577553708e-9, 2.511403554801335e-9, 6.848330636393957e-8,
         2.813792804945178e-7, 2.6720121743805423e-9, 5.499028444320107e-9, 2.2327050934240055e-11,
@@ -462,11 +462,11 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "9ecdc40fdefd7710c9d210348468f55388a820841b62ca0b25f520df1b55552a",
+    digest: "62381b02f30acb9aee4ee19602a556ca4ed2faf6f11ff211e13edd8be3a9c812",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
-        Entry::new("gather", Verdict::Doubtful, 1.0, &GATHER_MODEL),
+        Entry::new("gather", Verdict::Verified, 1.0, &GATHER_MODEL),
         Entry::new("radix", Verdict::Verified, 1.0, &SORT_RADIX_MODEL)
             .with(&[Parameter::new("bits", 2, 16)]),
         Entry::new("sample", Verdict::Verified, 1.0, &SAMPLE_SORT_MODEL)

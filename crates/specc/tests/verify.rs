@@ -91,6 +91,14 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     let (status, _, err) =
         specc(&["export", "made/models.toml", "--to", "thresholds", "-o", "src/thresholds.rs"]);
     assert_eq!(status, Some(0), "{err}");
+    // Of several numbers of nodes the most are judged; a fit of the same samples keeps that.
+    let both = ["calibrate", "ways.spec", "--nodes", "1,2", "--budget", "2s", "-o", "both"];
+    let again = ["fit", "both/samples.txt", "--spec", "ways.spec"];
+    for arguments in [&both[..], &again] {
+        let (status, out, err) = specc(arguments);
+        assert!(status == Some(0) && out.contains("ways on 2 nodes"), "{out}\n{err}");
+        assert!(out.contains("choices lose 0 %") && out.contains("at 32 fresh inputs"), "{out}\n{err}");
+    }
     let verify = |more: &[&str]| {
         let fixed = ["verify", "ways.spec", "--budget", "1s", "-o", "checked", "--models"];
         specc(&[&fixed, &["models.toml"][..], more].concat())

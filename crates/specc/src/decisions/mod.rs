@@ -13,7 +13,7 @@ mod ways;
 use std::collections::BTreeMap;
 
 use strata_model::plan::Run;
-use strata_model::set::{Incumbent, Regret};
+use strata_model::set::{Incumbent, Nodes, Regret};
 use strata_model::{ModelSet, Samples};
 use strata_report::Judged;
 
@@ -193,8 +193,11 @@ impl Decisions {
 
     /// Writes into `set` the loss of each library's choices by its models, computed from these
     /// times; `None` for libraries with too few timings. With `adopt`, a library gets an incumbent
-    /// if its choices then lose less. Returns the loss of each choice.
+    /// if its choices then lose less, unless the models hold on several numbers of nodes: the times
+    /// are of one of them. Returns the loss of each choice.
     pub fn judge(&self, set: &mut ModelSet, times: &Samples, adopt: bool) -> Vec<Judged> {
+        let several = |nodes: Nodes| nodes != Nodes::ANY && nodes.fixed().is_none();
+        let adopt = adopt && !set.models.iter().any(|model| several(model.nodes));
         let mut judged = Vec::new();
         for Library { name, inputs, default, at } in &self.libraries {
             let Some(place) = set.libraries.iter().position(|library| library.name == *name) else {
