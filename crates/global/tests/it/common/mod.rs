@@ -5,6 +5,7 @@
 //! node knows the contents after each round, and every read has one correct result.
 
 pub(crate) mod counters;
+pub(crate) mod programs;
 
 use bytemuck::Pod;
 use chacha20::ChaCha8Rng;
