@@ -15,7 +15,7 @@ use strata_runtime::prelude::*;
 const MULTIPLY_ADD: f64 = 33e6 * 4.0 * 2.0 / 23e6;
 
 /// The third matrix is the product of the first two. Each has `side` by `side` blocks of `n` by `n`
-/// elements, block k on node k mod P.
+/// elements, block k on node k mod P; each node has as many.
 pub(crate) fn multiply(space: &mut Space<'_>, [a, b, c]: [&Array<f64>; 3], side: usize, n: usize) {
     let block = |array: &Array<f64>, row, column| array.at((row * side + column) * n * n);
     let [mut left, mut right] = [vec![0.0; n * n], vec![0.0; n * n]];
@@ -29,22 +29,23 @@ pub(crate) fn multiply(space: &mut Space<'_>, [a, b, c]: [&Array<f64>; 3], side:
                 both.get_slice(&mut left, block(a, row, inner));
                 both.get_slice(&mut right, block(b, inner, column));
             });
-            add_product(space, [&left, &right], &mut sum, n);
+            // A node answers while it waits, not while it multiplies.
+            space.barrier();
+            space.compute_always(MULTIPLY_ADD * (n * n * n) as f64, || {
+                add_product([&left, &right], &mut sum, n);
+            });
         }
         space.write_slice(block(c, row, column), &sum);
     }
     space.barrier();
 }
 
-/// Adds the product of two blocks; between rows the node answers those that ask for its blocks.
-fn add_product(space: &mut Space<'_>, [a, b]: [&[f64]; 2], sum: &mut [f64], n: usize) {
+/// Adds the product of two blocks.
+fn add_product([a, b]: [&[f64]; 2], sum: &mut [f64], n: usize) {
     for (sum, a) in sum.chunks_exact_mut(n).zip(a.chunks_exact(n)) {
-        space.compute_always(MULTIPLY_ADD * (n * n) as f64, || {
-            for (a, b) in a.iter().zip(b.chunks_exact(n)) {
-                sum.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
-            }
-        });
-        space.poll();
+        for (a, b) in a.iter().zip(b.chunks_exact(n)) {
+            sum.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
     }
 }
 
