@@ -1,7 +1,8 @@
 //! Brewer's experiments with communication (1994, sections 6.1.3, 6.3 and chapter 7) on simulated
-//! machines, beside his figures.
+//! machines, beside his figures; and Luna's tables of global memory (1994).
 //!
 //!     cargo bench -p strata-benches --bench simulation
+//!     cargo bench -p strata-benches --bench simulation -- --luna
 //!     cargo bench -p strata-benches --bench simulation -- --svg ../docs/pictures
 //!     STRATA_TRACE=../target/flight cargo bench -p strata-benches --bench simulation -- --flight
 //!
@@ -9,6 +10,7 @@
 //! seeds.
 
 mod bulk;
+mod luna;
 mod mechanisms;
 mod models;
 mod pictures;
@@ -188,6 +190,9 @@ struct Arguments {
     /// Shifts among 16 nodes, for a trace of them in STRATA_TRACE, and no more
     #[arg(long, conflicts_with = "svg")]
     flight: bool,
+    /// Luna's tables, and no more
+    #[arg(long, conflicts_with_all = ["svg", "flight"])]
+    luna: bool,
 }
 
 fn main() -> ExitCode {
@@ -202,17 +207,23 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
         return draw(folder);
     }
     head(&["experiment", "thesis", "its figure", "ours", "accepted", "within", "origin"]);
-    figures_4_9_10()?;
-    figures_4_15_16()?;
-    figure_6_6()?;
-    chapters()?;
-    println!();
-    mechanisms::table()?;
+    if !arguments.luna {
+        figures_4_9_10()?;
+        figures_4_15_16()?;
+        figure_6_6()?;
+        chapters()?;
+    }
+    let speedup = luna::rows()?;
+    if !arguments.luna {
+        println!();
+        mechanisms::table()?;
+    }
     let counts = Origin::ALL.map(|origin| {
         let count = |rows: &[AtomicUsize; 3]| rows[origin as usize].load(Relaxed);
         (origin.name().to_owned(), json!({ "inside": count(&INSIDE), "judged": count(&JUDGED) }))
     });
-    strata_benches::summary(&Value::Object(counts.into_iter().collect()));
+    let speedup = ("speedup".to_owned(), speedup);
+    strata_benches::summary(&Value::Object(counts.into_iter().chain([speedup]).collect()));
     Ok(())
 }
 

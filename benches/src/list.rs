@@ -35,7 +35,7 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 }
 
 /// All of them, in the order of the table in `README.md`.
-pub const BENCHES: [Bench; 31] = [
+pub const BENCHES: [Bench; 32] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("trust", "How right choices are, on made-up machines"),
@@ -58,6 +58,7 @@ pub const BENCHES: [Bench; 31] = [
     bench("global", "Global memory on two threads beside plain accesses"),
     bench("global_race", "Global memory beside Lamellar"),
     bench("global_mpi", "Global memory on two processes of MPI").needs("mpi"),
+    bench("global_overhead", "Global memory beside active messages, and its pointers"),
     bench("matmul", "A product of matrices on two nodes beside gemm"),
     bench("tcs", "Connection sets: the thesis's claims, and two threads"),
     bench("tcs_mpi", "Connections between two processes of MPI").needs("mpi"),

@@ -1,5 +1,6 @@
 //! Atomic operations on words, and procedures that run at the owner.
 
+use crate::counter::StoreCounter;
 use crate::pointer::Global;
 use crate::segment::{Segment, WORD};
 use crate::space::Space;
@@ -204,26 +205,44 @@ impl Space<'_> {
     #[track_caller]
     #[inline]
     pub fn store_change<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) {
+        self.store_change_on(StoreCounter::IMPLICIT, p, change, operand);
+    }
+
+    #[track_caller]
+    #[inline]
+    pub(crate) fn store_change_on<T: Integer>(
+        &mut self,
+        counter: StoreCounter,
+        p: Global<T>,
+        change: Change,
+        operand: T,
+    ) {
         // The old value is not used, and the count publishes the new one.
         let write = |word: &AtomicU64| {
             apply(word, change, operand.word());
         };
-        if !self.store_word(p, write) {
-            self.store_change_other(p, change, operand);
+        if !self.store_word(counter, p, write) {
+            self.store_change_other(counter, p, change, operand);
         }
     }
 
     #[track_caller]
     #[inline(never)]
-    fn store_change_other<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) {
+    fn store_change_other<T: Integer>(
+        &mut self,
+        counter: StoreCounter,
+        p: Global<T>,
+        change: Change,
+        operand: T,
+    ) {
         let at = self.check_word("store_change", p);
         if let Some(segment) = self.direct(p.node()) {
             apply(segment.word(at), change, operand.word());
-            self.has_stored(p.node(), WORD as u64);
+            self.has_stored(p.node(), counter, WORD as u64);
         } else {
             self.count_sent(WORD as u64);
             let wire = self.wire;
-            wire.change(self, p.node(), p.offset(), (change, operand.word()), STORED);
+            wire.change(self, p.node(), p.offset(), (change, operand.word()), STORED + counter.index());
         }
     }
 

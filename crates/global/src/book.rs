@@ -1,5 +1,6 @@
 //! A node's pending accesses: phases, and awaited values.
 
+use crate::segment::STORE_COUNTERS;
 use crate::wire::MOST_UNDER_WAY;
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +12,7 @@ struct Value {
     phase: usize,
 }
 
-/// This node's pending accesses, and the count of bytes stored here.
+/// This node's pending accesses, and the counts of bytes stored here.
 #[derive(Default)]
 pub(crate) struct Book {
     /// Number of incomplete accesses of each phase.
@@ -19,10 +20,12 @@ pub(crate) struct Book {
     free_phases: RefCell<Vec<usize>>,
     values: RefCell<Vec<Value>>,
     free_values: RefCell<Vec<usize>>,
+    /// Phases ended by a panic, with the values that had not arrived.
+    abandoned: RefCell<Vec<(usize, Vec<usize>)>>,
     /// Number of incomplete accesses of all phases.
     pending: Cell<usize>,
-    /// Bytes stored here by messages.
-    stored: Cell<u64>,
+    /// Bytes stored here by messages, by counter.
+    stored: [Cell<u64>; STORE_COUNTERS],
 }
 
 impl Book {
@@ -38,8 +41,27 @@ impl Book {
         })
     }
 
+    /// Ends a phase whose accesses may be pending, and gives up its values that have not arrived.
+    pub(crate) fn abandon(&self, phase: usize, values: Vec<usize>) {
+        self.abandoned.borrow_mut().push((phase, values));
+        self.reclaim();
+    }
+
+    /// Frees the numbers of abandoned phases without pending accesses; true if no others are left.
+    pub(crate) fn reclaim(&self) -> bool {
+        let mut abandoned = self.abandoned.borrow_mut();
+        abandoned.retain(|(phase, values)| {
+            let over = self.close_phase(*phase);
+            if over {
+                self.free_values.borrow_mut().extend(values);
+            }
+            !over
+        });
+        abandoned.is_empty()
+    }
+
     /// Closes a phase if none of its accesses is pending; returns true if it did.
-    pub(crate) fn close_phase(&self, phase: usize) -> bool {
+    fn close_phase(&self, phase: usize) -> bool {
         let empty = self.phases.borrow()[phase] == 0;
         if empty {
             self.free_phases.borrow_mut().push(phase);
@@ -57,14 +79,16 @@ impl Book {
         self.pending.get()
     }
 
-    /// All bytes stored here by messages.
-    pub(crate) fn stored(&self) -> u64 {
-        self.stored.get()
+    /// All bytes stored here by messages on a counter.
+    pub(crate) fn stored(&self, counter: usize) -> u64 {
+        self.stored.get(counter).map_or(0, Cell::get)
     }
 
     /// Counts bytes that a message has stored here.
-    pub(crate) fn has_stored(&self, bytes: u64) {
-        self.stored.set(self.stored.get().wrapping_add(bytes));
+    pub(crate) fn has_stored(&self, counter: usize, bytes: u64) {
+        if let Some(stored) = self.stored.get(counter) {
+            stored.set(stored.get().wrapping_add(bytes));
+        }
     }
 
     /// Counts the start of an access of a phase.
@@ -111,11 +135,6 @@ impl Book {
             self.free_values.borrow_mut().push(number);
         }
         complete
-    }
-
-    /// Frees the number of a value that is no longer awaited.
-    pub(crate) fn forget_value(&self, number: usize) {
-        self.free_values.borrow_mut().push(number);
     }
 
     /// Fills a part of value `number`, from byte `at` on.

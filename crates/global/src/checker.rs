@@ -2,8 +2,8 @@
 //! node's write.
 //!
 //! All accesses of other nodes are messages, so the owner sees every write that arrives. It marks
-//! the written bytes: those of a put until the writer's phase has ended, those of a store until
-//! stores have been waited for. The owner's own access to marked bytes ends the job; an atomic
+//! the written bytes: those of a put until the writer's phase or counter is complete, those of a
+//! store until stores on its counter have been waited for. The owner's own access to marked bytes ends the job; an atomic
 //! operation may meet atomic changes. The checker detects only races that occur in a run.
 //!
 //! The result of a collective is another hazard, because nodes do not leave a collective at the
@@ -14,18 +14,20 @@
 //! mean that a barrier is missing.
 
 use crate::segment::WORD;
+use crate::wire::MORE;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How bytes were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Written {
-    /// In a phase that has not ended, or by a blocking write.
-    Put,
-    /// One-way.
-    Store,
-    /// One-way, by an atomic operation.
-    Change,
+    /// In a phase of the writer that has not ended, the phase of blocking writes included; or in
+    /// [`MORE`], until the last part of the write has come.
+    Put(usize),
+    /// One-way, on a counter.
+    Store(usize),
+    /// One-way, by an atomic operation, on a counter.
+    Change(usize),
 }
 
 /// Identifies the writes to a word by their node, kind, and time in the order of stores.
@@ -42,6 +44,8 @@ struct Mark {
 pub(crate) struct Marks {
     /// The bytes of each mark as a bit mask.
     bytes: RefCell<BTreeMap<Mark, u8>>,
+    /// The nodes of whose last write further parts follow.
+    parts: RefCell<BTreeSet<usize>>,
     /// Number of times that waiting for stores has begun.
     time: Cell<u64>,
     /// Bytes of words into which this node has written the result of the collective with this
@@ -69,11 +73,24 @@ impl Marks {
         for (word, bits) in words(at, bytes) {
             *marks.entry(Mark { word, from, written, time: self.time.get() }).or_default() |= bits;
         }
+        match written {
+            Written::Put(MORE) => _ = self.parts.borrow_mut().insert(from),
+            // Messages from one node come in order, so the earlier parts are of the same phase.
+            Written::Put(_) if self.parts.borrow_mut().remove(&from) => {
+                let of_parts = |mark: &&Mark| mark.from == from && mark.written == Written::Put(MORE);
+                let parts: Vec<Mark> = marks.keys().filter(of_parts).copied().collect();
+                for part in parts {
+                    let bits = marks.remove(&part).unwrap_or_default();
+                    *marks.entry(Mark { written, ..part }).or_default() |= bits;
+                }
+            }
+            _ => {}
+        }
     }
 
-    /// Removes the marks of node `from` when its phase, or its blocking write, has ended.
-    pub(crate) fn has_ended(&self, from: usize) {
-        self.bytes.borrow_mut().retain(|mark, _| mark.from != from || mark.written != Written::Put);
+    /// Removes the marks of a phase of node `from`, or of its blocking write, which has ended.
+    pub(crate) fn has_ended(&self, from: usize, phase: usize) {
+        self.bytes.borrow_mut().retain(|mark, _| mark.from != from || mark.written != Written::Put(phase));
     }
 
     /// The time of the stores that have arrived; later stores have a later time.
@@ -83,9 +100,15 @@ impl Marks {
         now
     }
 
-    /// Removes the marks of stores up to `time`, which have been waited for.
-    pub(crate) fn waited_for(&self, time: u64) {
-        self.bytes.borrow_mut().retain(|mark, _| mark.time > time || mark.written == Written::Put);
+    /// Removes the marks of stores up to `time`, on this counter or on all, which have been waited
+    /// for.
+    pub(crate) fn waited_for(&self, time: u64, counter: Option<usize>) {
+        self.bytes.borrow_mut().retain(|mark, _| match mark.written {
+            Written::Put(_) => true,
+            Written::Store(on) | Written::Change(on) => {
+                mark.time > time || counter.is_some_and(|counter| counter != on)
+            }
+        });
     }
 
     /// Records that node `from` has left this many collectives.
@@ -128,20 +151,26 @@ impl Marks {
     /// meet atomic ones.
     pub(crate) fn reason(&self, at: u64, bytes: usize, atomic: bool) -> Option<String> {
         let marks = self.bytes.borrow();
-        let least = |word| Mark { word, from: 0, written: Written::Put, time: 0 };
+        let least = |word| Mark { word, from: 0, written: Written::Put(0), time: 0 };
         let mark = words(at, bytes).find_map(|(word, bits)| {
             let of_word = marks.range(least(word)..least(word + 1));
-            let mut bad = of_word
-                .filter(|(mark, marked)| *marked & bits != 0 && !(atomic && mark.written == Written::Change));
+            let mut bad = of_word.filter(|(mark, marked)| {
+                *marked & bits != 0 && !(atomic && matches!(mark.written, Written::Change(_)))
+            });
             bad.next().map(|(mark, _)| *mark)
         })?;
         let (from, offset) = (mark.from, (mark.word * WORD as u64).max(at));
         Some(match mark.written {
-            Written::Put => format!(
+            Written::Put(_) => format!(
                 "node {from} has a put under way at offset {offset}; end its phase before, and synchronise"
             ),
-            Written::Store | Written::Change => format!(
+            Written::Store(0) | Written::Change(0) => format!(
                 "node {from} has stored at offset {offset}, and no store_sync or all_store_sync has waited for it"
+            ),
+            Written::Store(counter) | Written::Change(counter) => format!(
+                "node {from} has stored at offset {offset} on counter {}, and no sync of that counter or \
+                 all_store_sync has waited for it",
+                counter - 1
             ),
         })
     }
@@ -178,22 +207,44 @@ mod tests {
     #[test]
     fn marks_last_until_they_are_waited_for() {
         let marks = Marks::default();
-        marks.mark(3, Written::Put, 6, 4);
-        marks.mark(2, Written::Store, 24, 8);
+        marks.mark(3, Written::Put(5), 6, 4);
+        marks.mark(2, Written::Store(0), 24, 8);
         let before = marks.tick();
-        marks.mark(2, Written::Change, 40, 8);
+        marks.mark(2, Written::Change(0), 40, 8);
         assert!(marks.reason(0, 6, false).is_none());
         assert!(marks.reason(0, 7, false).is_some_and(|reason| reason.starts_with("node 3 has a put")));
         assert!(marks.reason(9, 1, false).is_some() && marks.reason(10, 14, false).is_none());
-        marks.has_ended(2);
+        marks.has_ended(2, 5);
         assert!(marks.reason(6, 1, false).is_some());
-        marks.has_ended(3);
+        marks.has_ended(3, 4);
+        assert!(marks.reason(6, 1, false).is_some(), "of another phase");
+        marks.has_ended(3, 5);
         assert!(marks.reason(0, 24, false).is_none());
         assert!(marks.reason(0, 25, false).is_some_and(|reason| reason.starts_with("node 2 has stored")));
-        marks.waited_for(before);
+        marks.waited_for(before, Some(0));
         assert!(marks.reason(0, 40, false).is_none());
         assert!(marks.reason(40, 8, false).is_some() && marks.reason(40, 8, true).is_none());
-        marks.waited_for(marks.tick());
+        marks.waited_for(marks.tick(), None);
         assert!(marks.reason(0, 99, false).is_none());
+    }
+
+    #[test]
+    fn marks_of_other_counters_and_phases_stay() {
+        let marks = Marks::default();
+        marks.mark(1, Written::Put(MORE), 0, 8);
+        marks.mark(1, Written::Put(7), 8, 8);
+        marks.mark(1, Written::Put(2), 16, 8);
+        marks.mark(1, Written::Store(0), 24, 8);
+        marks.mark(1, Written::Store(4), 32, 8);
+        marks.has_ended(1, 7);
+        assert!(marks.reason(0, 16, false).is_none(), "both parts of one write");
+        assert!(marks.reason(16, 1, false).is_some());
+        marks.waited_for(marks.tick(), Some(4));
+        assert!(marks.reason(32, 8, false).is_none() && marks.reason(24, 8, false).is_some());
+        marks.mark(1, Written::Store(4), 40, 1);
+        let reason = marks.reason(40, 1, false).unwrap();
+        assert!(reason.contains("at offset 40 on counter 3, and no sync of that counter"), "{reason}");
+        marks.waited_for(marks.tick(), None);
+        assert!(marks.reason(24, 24, false).is_none());
     }
 }

@@ -44,7 +44,7 @@ struct Waiting {
     filled: usize,
     /// The index of the last header.
     last: usize,
-    /// The phase of these puts, or [`STORED`].
+    /// The phase of these puts, or that of stores from [`STORED`] on.
     number: usize,
 }
 
@@ -52,7 +52,7 @@ impl Waiting {
     /// The number in the headers of all writes of a message but the last: only the last one is
     /// answered.
     fn of_others(&self) -> usize {
-        if self.number == STORED { STORED } else { MORE }
+        if self.number >= STORED { self.number } else { MORE }
     }
 
     /// Adds a write if there is room for it.
@@ -121,7 +121,7 @@ impl Space<'_> {
         }
         waiting.number = number;
         waiting.add(at, bytes);
-        if number != STORED {
+        if number < STORED {
             // A message is answered once, however many writes it has.
             self.served.book.begin(number);
         }

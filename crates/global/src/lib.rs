@@ -21,7 +21,7 @@
 //! | access | complete | calls |
 //! |---|---|---|
 //! | blocking | when the call returns | [`read`](Space::read), [`write`](Space::write), [`fetch`](Space::fetch) |
-//! | split-phase | when the [`phase`](Space::phase) ends | [`get`](Phase::get), [`put`](Phase::put) |
+//! | split-phase | when the [`phase`](Space::phase) ends, or a [`Counter`] is completed | [`get`](Phase::get), [`put`](Phase::put) |
 //! | one-way | when the receiver or all say so | [`store`](Space::store), [`store_sync`](Space::store_sync), [`all_store_sync`](Space::all_store_sync) |
 //! | at the owner | when the call returns | [`at_owner`](Space::at_owner) |
 //!
@@ -48,6 +48,7 @@ mod book;
 mod bulk;
 mod bulk_models;
 mod checker;
+mod counter;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/global-memory.md")]
 mod guide {}
@@ -65,7 +66,8 @@ mod wire;
 
 pub use array::Array;
 pub use atomics::{Change, Integer, Procedure};
+pub use counter::{Counter, StoreCounter};
 pub use error::GlobalError;
 pub use phase::Phase;
 pub use pointer::{Global, Spread};
-pub use space::{Space, Way};
+pub use space::{Space, Stores, Way};

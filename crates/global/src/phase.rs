@@ -1,32 +1,25 @@
-//! Phases: split-phase access, complete at the end of a closure.
+//! Split-phase access: complete at the end of a closure, or when a counter is completed.
 
+use crate::counter::Counter;
 use crate::pointer::Global;
 use crate::segment::word_of;
 use crate::space::Space;
 use crate::sync::{Ordering, fence};
 use bytemuck::Pod;
-use std::cell::Cell;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::rc::Rc;
 
-/// A phase: the gets and puts started in it are complete when its closure has returned.
+/// A phase: the gets and puts started in it are complete when its closure has returned, or when its
+/// [`Counter`] is completed.
 ///
 /// The destination of a get is borrowed until then (`'e` outlives the closure), so that it can be
 /// neither read nor written nor dropped before the value has arrived. The phase is also the space,
 /// for blocking accesses, stores and phases within this one.
 pub struct Phase<'s, 'n, 'e> {
     space: &'s mut Space<'n>,
-    /// The number of this phase, once it has a pending access.
-    number: Option<usize>,
-    /// Awaited values and their destinations.
-    gets: Vec<(usize, &'e mut [u8])>,
-    /// True if it has written to shared memory directly.
-    wrote: bool,
-    /// For the checker: the nodes to which it has put.
-    owners: Vec<usize>,
-    /// A destination's lifetime can be neither lengthened nor shortened.
-    invariant: PhantomData<Cell<&'e mut ()>>,
+    /// Behind this reference a destination's lifetime can be neither lengthened nor shortened.
+    counter: &'s mut Counter<'e>,
 }
 
 impl<'n> Deref for Phase<'_, 'n, '_> {
@@ -109,17 +102,34 @@ impl<'n> Space<'n> {
     /// Local.
     #[track_caller]
     pub fn phase<'e, R>(&mut self, f: impl FnOnce(&mut Phase<'_, 'n, 'e>) -> R) -> R {
-        let mut phase = Phase {
-            space: self,
-            number: None,
-            gets: Vec::new(),
-            wrote: false,
-            owners: Vec::new(),
-            invariant: PhantomData,
-        };
+        let mut phase = Phase { space: self, counter: &mut Counter::new() };
         let result = f(&mut phase);
         phase.sync();
         result
+    }
+
+    /// The gets and puts started here are counted by `counter`: they are complete when
+    /// [`complete`](Self::complete) returns.
+    ///
+    /// # Participation
+    /// Local. The counter may not have been used on another space; otherwise the job ends.
+    #[track_caller]
+    #[inline]
+    pub fn on<'s, 'e>(&'s mut self, counter: &'s mut Counter<'e>) -> Phase<'s, 'n, 'e> {
+        counter.used = Some(Location::caller());
+        if counter.open.as_ref().is_some_and(|(_, book)| !Rc::ptr_eq(book, &self.served.book)) {
+            self.node.fail("the counter has been used on another space");
+        }
+        Phase { space: self, counter }
+    }
+
+    /// Waits until everything started on a counter is complete (Split-C's `sync_ctr`).
+    ///
+    /// # Participation
+    /// Local.
+    #[track_caller]
+    pub fn complete(&mut self, mut counter: Counter<'_>) {
+        self.on(&mut counter).sync();
     }
 }
 
@@ -172,7 +182,7 @@ impl<'e> Phase<'_, '_, 'e> {
     pub fn put<T: Pod>(&mut self, p: Global<T>, value: T) {
         if let Some(word) = self.word(p) {
             word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Release);
-            self.wrote = true;
+            self.counter.wrote = true;
             return;
         }
         self.put_other(p, value);
@@ -185,7 +195,7 @@ impl<'e> Phase<'_, '_, 'e> {
         self.check_result("put", p, bytemuck::bytes_of(&value));
         if let Some(segment) = self.direct(p.node()) {
             segment.write(at, &value, Ordering::Release);
-            self.wrote = true;
+            self.counter.wrote = true;
         } else {
             self.put_far(p, bytemuck::bytes_of(&value));
         }
@@ -202,37 +212,38 @@ impl<'e> Phase<'_, '_, 'e> {
         self.check_result("put_slice", p, bytes);
         if let Some(segment) = self.direct(p.node()) {
             segment.write_bytes(at, bytes);
-            self.wrote = true;
+            self.counter.wrote = true;
         } else {
             self.put_far(p, bytes);
         }
     }
 
-    /// True if everything started in this phase is complete (Split-C's `is_sync`). Polls.
+    /// True if everything started in this phase, or on its counter, is complete (Split-C's
+    /// `is_sync`, `is_sync_ctr`). Polls.
     ///
     /// # Participation
     /// Local.
     pub fn is_complete(&mut self) -> bool {
         self.poll();
-        self.number.is_none_or(|number| self.served.book.pending_in(number) == 0)
+        self.counter.open.as_ref().is_none_or(|(number, book)| book.pending_in(*number) == 0)
     }
 
-    /// Waits until everything started in this phase is complete.
+    /// Waits until everything started in this phase, or on its counter, is complete.
     ///
     /// # Participation
     /// Local.
     #[track_caller]
     pub fn sync(&mut self) {
-        if std::mem::take(&mut self.wrote) {
+        self.counter.used = None;
+        if std::mem::take(&mut self.counter.wrote) {
             // All nodes see the writes before this node continues.
             fence(Ordering::SeqCst);
         }
-        if let Some(number) = self.number {
-            let book = Rc::clone(&self.served.book);
+        if let Some((number, book)) = self.counter.open.clone() {
             self.wait_until(|| book.pending_in(number) == 0);
-            self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
+            self.counter.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
             let wire = self.wire;
-            for owner in std::mem::take(&mut self.owners) {
+            for owner in std::mem::take(&mut self.counter.owners) {
                 wire.end(self, &book, owner, number);
             }
             self.wait_until(|| book.pending_in(number) == 0);
@@ -259,7 +270,7 @@ impl<'e> Phase<'_, '_, 'e> {
                 self.space.await_value(phase, length)
             }
         };
-        self.gets.push((number, into));
+        self.counter.gets.push((number, into));
         self.ask(p, length, number);
     }
 
@@ -275,33 +286,22 @@ impl<'e> Phase<'_, '_, 'e> {
         }
         let book = Rc::clone(&self.served.book);
         wire.put(self, &book, p.node(), p.offset(), bytes, phase);
-        if self.served.marks.is_some() && !self.owners.contains(&p.node()) {
-            self.owners.push(p.node());
+        if self.served.marks.is_some() && !self.counter.owners.contains(&p.node()) {
+            self.counter.owners.push(p.node());
         }
     }
 
     #[track_caller]
     fn number(&mut self) -> usize {
-        if let Some(number) = self.number {
-            return number;
+        if let Some((number, _)) = &self.counter.open {
+            return *number;
         }
-        let number = match self.served.book.open_phase() {
+        let book = &self.served.book;
+        let number = match book.open_phase() {
             Some(number) => number,
             None => self.too_many(),
         };
-        self.number = Some(number);
+        self.counter.open = Some((number, Rc::clone(&self.served.book)));
         number
-    }
-}
-
-impl Drop for Phase<'_, '_, '_> {
-    fn drop(&mut self) {
-        let Some(number) = self.number else { return };
-        // Complete unless a panic ended the phase.
-        let book = Rc::clone(&self.served.book);
-        self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
-        let left = self.gets.iter().map(|(value, _)| *value).collect();
-        self.space.abandoned.push((number, left));
-        self.space.reclaim();
     }
 }

@@ -17,9 +17,9 @@ use strata_runtime::SharedWords;
 /// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();
 
-/// Words between two counts: each has its own cache line (two lines, because some processors fetch
-/// lines in pairs).
-const APART: usize = 16;
+/// Counts of bytes that a node has stored, one a counter. Those of a node have a cache line of their
+/// own (two lines, because some processors fetch lines in pairs).
+pub(crate) const STORE_COUNTERS: usize = 16;
 
 /// Words of memory that other nodes access, too, of this process or of a window: both are an
 /// address and a length, so that access needs no branch.
@@ -71,20 +71,20 @@ fn write_words(words: &Words, at: usize, bytes: &[u8]) {
 #[derive(Clone)]
 pub(crate) struct Segment {
     words: Words,
-    /// Bytes stored here directly, by node; empty if the memory is not shared.
+    /// Bytes stored here directly, by node and counter; empty if the memory is not shared.
     stored: Words,
 }
 
 impl Segment {
     /// Memory of `bytes` zero bytes, rounded up to words, into which `nodes` nodes store directly.
     pub(crate) fn new(bytes: usize, nodes: usize) -> Self {
-        Self { words: zeros(bytes.div_ceil(WORD)), stored: zeros(nodes * APART) }
+        Self { words: zeros(bytes.div_ceil(WORD)), stored: zeros(nodes * STORE_COUNTERS) }
     }
 
     /// The length in words of a window for a segment of `bytes` bytes and `nodes` nodes.
     #[cfg(not(all(test, loom)))]
     pub(crate) fn window_words(bytes: usize, nodes: usize) -> usize {
-        bytes.div_ceil(WORD) + nodes * APART
+        bytes.div_ceil(WORD) + nodes * STORE_COUNTERS
     }
 
     /// As [`Segment::new`], in a window of [`window_words`](Self::window_words) zero words.
@@ -101,16 +101,16 @@ impl Segment {
         self.words[words].iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
-    /// The count of bytes that other nodes have stored directly; those bytes are in place.
-    pub(crate) fn stored(&self) -> u64 {
-        let counts = self.stored.iter().step_by(APART);
+    /// The bytes that other nodes have stored directly on a counter; those bytes are in place.
+    pub(crate) fn stored(&self, counter: usize) -> u64 {
+        let counts = self.stored.iter().skip(counter).step_by(STORE_COUNTERS);
         counts.fold(0, |sum, count| sum.wrapping_add(count.load(Ordering::Acquire)))
     }
 
-    /// Publishes that node `from`, the caller, has stored `bytes` bytes here, `total` in all.
+    /// Publishes that node `from`, the caller, has stored `total` bytes here in all on a counter.
     #[inline]
-    pub(crate) fn has_stored(&self, from: usize, total: u64) {
-        if let Some(count) = self.stored.get(from * APART) {
+    pub(crate) fn has_stored(&self, from: usize, counter: usize, total: u64) {
+        if let Some(count) = self.stored.get(from * STORE_COUNTERS + counter) {
             count.store(total, Ordering::Release);
         }
     }
@@ -295,18 +295,42 @@ mod under_loom {
                 let segment = Arc::clone(&segment);
                 thread::spawn(move || {
                     segment.write(0, &7u64, Ordering::Relaxed);
-                    segment.has_stored(1, 8);
+                    segment.has_stored(1, 0, 8);
                     segment.write(9, &[1u8, 2], Ordering::Relaxed);
-                    segment.has_stored(1, 10);
+                    segment.has_stored(1, 0, 10);
                 })
             };
-            let stored = segment.stored();
+            let stored = segment.stored(0);
             if stored >= 8 {
                 seen.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(segment.read::<u64>(0), 7);
             }
             if stored == 10 {
                 assert_eq!(segment.read::<[u8; 2]>(9), [1, 2]);
+            }
+            sender.join().unwrap();
+        });
+    }
+
+    /// Each counter publishes its own stores, in whatever order they are waited for.
+    #[test]
+    fn what_is_counted_apart_has_come() {
+        explore(|seen| {
+            let segment = Arc::new(Segment::new(16, 2));
+            let sender = {
+                let segment = Arc::clone(&segment);
+                thread::spawn(move || {
+                    segment.write(0, &7u64, Ordering::Relaxed);
+                    segment.has_stored(1, 3, 8);
+                    segment.write(8, &8u64, Ordering::Relaxed);
+                    segment.has_stored(1, 0, 8);
+                })
+            };
+            if segment.stored(0) == 8 {
+                seen.fetch_add(1, Ordering::Relaxed);
+                assert_eq!((segment.stored(3), segment.read::<u64>(8)), (8, 8));
+            } else if segment.stored(3) == 8 {
+                assert_eq!(segment.read::<u64>(0), 7);
             }
             sender.join().unwrap();
         });

@@ -18,7 +18,7 @@ use crate::book::Book;
 use crate::checker::{Marks, Written};
 use crate::gather::{WORDS, writes};
 use crate::pointer::OFFSET_BITS;
-use crate::segment::{Segment, WORD};
+use crate::segment::{STORE_COUNTERS, Segment, WORD};
 use std::rc::Rc;
 use strata_runtime::{Handlers, Node, Reply, Request, Requested, WithBytes};
 
@@ -30,12 +30,13 @@ const RANGE: usize = 16 << 10;
 const RANGE_BITS: u32 = RANGE.ilog2() + 1;
 /// Number of numbers for pending values.
 pub(crate) const NUMBERS: usize = 1 << 14;
-/// In place of a number: the bytes belong to a one-way store, and are counted.
-pub(crate) const STORED: usize = NUMBERS - 1;
+/// From here on, in place of a number: the bytes belong to a one-way store, and are counted on the
+/// counter whose index is the rest.
+pub(crate) const STORED: usize = NUMBERS - STORE_COUNTERS;
 /// In place of a number: further parts of the same write follow.
-pub(crate) const MORE: usize = NUMBERS - 2;
+pub(crate) const MORE: usize = STORED - 1;
 /// The most values and phases that may be pending.
-pub(crate) const MOST_UNDER_WAY: usize = NUMBERS - 2;
+pub(crate) const MOST_UNDER_WAY: usize = MORE;
 
 const LENGTH_BITS: u32 = 6;
 
@@ -107,12 +108,13 @@ impl Wire {
             let own = Rc::clone(own);
             move |context: &mut Requested<'_>, header: Header, data: &[u8]| {
                 own.segment.write_bytes(header.at as usize, data);
-                let written = if header.number == STORED { Written::Store } else { Written::Put };
+                let counter = counter_of(header.number);
+                let written = counter.map_or(Written::Put(header.number), Written::Store);
                 own.mark(context, written, header.at, data.len());
-                match header.number {
-                    STORED => own.stored(data.len() as u64),
-                    MORE => {}
-                    phase => context.reply(done, phase as u64),
+                match (counter, header.number) {
+                    (Some(counter), _) => own.book.has_stored(counter, data.len() as u64),
+                    (None, MORE) => {}
+                    (None, phase) => context.reply(done, phase as u64),
                 }
             }
         };
@@ -152,12 +154,12 @@ impl Wire {
             move |context, [header, operand]: [u64; 2]| {
                 let Header { at, length, number } = Header::of(header);
                 let old = apply(own.segment.word(at as usize), Change::of(length), operand);
-                match number {
-                    STORED => {
-                        own.stored(WORD as u64);
-                        own.mark(context, Written::Change, at, WORD);
+                match counter_of(number) {
+                    Some(counter) => {
+                        own.book.has_stored(counter, WORD as u64);
+                        own.mark(context, Written::Change(counter), at, WORD);
                     }
-                    number => reply_word(context, value, number, old),
+                    None => reply_word(context, value, number, old),
                 }
             }
         });
@@ -172,7 +174,7 @@ impl Wire {
         let ended = handlers.request({
             let own = Rc::clone(own);
             move |context, phase: u64| {
-                own.marks.iter().for_each(|marks| marks.has_ended(context.from()));
+                own.marks.iter().for_each(|marks| marks.has_ended(context.from(), phase as usize));
                 context.reply(done, phase);
             }
         });
@@ -188,7 +190,7 @@ impl Wire {
     pub(crate) fn write(&self, node: &mut Node, to: usize, at: u64, bytes: &[u8], number: usize) {
         let last = bytes.len().saturating_sub(1) / RANGE;
         for (part, data) in bytes.chunks(RANGE).enumerate() {
-            let number = if number == STORED || part == last { number } else { MORE };
+            let number = if number >= STORED || part == last { number } else { MORE };
             let header = Header { at: at + (part * RANGE) as u64, length: 1, number };
             node.send_with_bytes(to, self.write, header.word(), data);
         }
@@ -269,6 +271,11 @@ impl Wire {
     }
 }
 
+/// The index of the counter of stores for which this number stands, if it is none of a phase.
+fn counter_of(number: usize) -> Option<usize> {
+    number.checked_sub(STORED)
+}
+
 /// Replies with a word that is the whole value.
 fn reply_word(context: &mut Requested<'_>, value: Reply<WithBytes<u64>>, number: usize, word: u64) {
     context.reply_with_bytes(value, Header { at: 0, length: WORD, number }.word(), &word.to_ne_bytes());
@@ -298,10 +305,6 @@ impl Served {
         if let Err(reason) = marks.read_by(context.from(), at, bytes) {
             panic!("{reason}");
         }
-    }
-
-    pub(crate) fn stored(&self, bytes: u64) {
-        self.book.has_stored(bytes);
     }
 }
 

@@ -10,7 +10,7 @@ mod alike;
 #[path = "it/common/mod.rs"]
 mod common;
 
-use common::{How, check};
+use common::{How, check, counters, programs};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use strata_global::{Global, Space, Way};
@@ -28,8 +28,13 @@ fn checks(node: &mut Node) -> Result<(), Error> {
     windows_are_given_back(node)?;
     exposed_words_change_without_action_of_their_node(node)?;
     bulk_arrives_whole(node)?;
+    programs::check(node)?;
     let ways = [How::Usual, How::By(Way::Messages), How::By(Way::Gathered), How::OneSided];
-    (0..SEEDS).try_for_each(|seed| check(node, seed, ways[(seed / 5 % 4) as usize]))
+    (0..SEEDS).try_for_each(|seed| {
+        let way = ways[(seed / 5 % 4) as usize];
+        check(node, seed, way)?;
+        counters::check(node, seed, way)
+    })
 }
 
 /// The owner of the words calls neither the run-time nor MPI until they have changed (the tests

@@ -7,11 +7,12 @@ use crate::array::Array;
 use crate::book::Book;
 use crate::bulk::Bulk;
 use crate::checker::Marks;
+use crate::counter::StoreCounter;
 use crate::error::GlobalError;
 use crate::gather::{Gather, choose};
 use crate::heap::Heap;
 use crate::pointer::{BEYOND, Global};
-use crate::segment::{Segment, WORD};
+use crate::segment::{STORE_COUNTERS, Segment, WORD};
 use crate::sync::AtomicU64;
 use crate::wire::{MOST_UNDER_WAY, Served, Wire};
 use access::TURNS;
@@ -19,6 +20,7 @@ use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::{Arc, Once};
+pub use stores::Stores;
 use strata_runtime::{Doorbell, Node};
 use strata_select::say;
 
@@ -57,13 +59,11 @@ pub struct Space<'n> {
     pub(crate) gather: Option<Gather>,
     /// The phase of blocking accesses.
     blocking: usize,
-    /// Phases ended by a panic, with the values that had not arrived.
-    pub(crate) abandoned: Vec<(usize, Vec<usize>)>,
     /// Bytes that this node has stored by messages, less those of all stores known to be complete;
-    /// the bytes stored directly are in each peer's total.
+    /// the bytes stored directly are in each peer's totals.
     sent: u64,
-    /// Bytes stored here that have been waited for.
-    consumed: u64,
+    /// Bytes stored here that have been waited for, by counter.
+    consumed: [u64; STORE_COUNTERS],
     /// Rung if a poll may find a message. On transports without doorbells it is always rung.
     doorbell: Doorbell,
     /// The number of blocking accesses that found the doorbell rung; an access polls if
@@ -88,8 +88,20 @@ enum Opening {
 #[repr(align(128))]
 struct Peer {
     segment: Segment,
-    /// Bytes stored there by this node.
-    total: u64,
+    /// Bytes stored there by this node, by counter.
+    totals: [u64; STORE_COUNTERS],
+}
+const _: () = assert!(size_of::<Peer>().is_power_of_two());
+
+impl Peer {
+    /// Counts bytes that node `from`, this one, has written there.
+    #[inline]
+    fn count(&mut self, from: usize, counter: StoreCounter, bytes: u64) {
+        if let Some(total) = self.totals.get_mut(counter.index()) {
+            *total = total.wrapping_add(bytes);
+            self.segment.has_stored(from, counter.index(), *total);
+        }
+    }
 }
 
 impl Deref for Space<'_> {
@@ -232,7 +244,10 @@ impl<'n> Space<'n> {
         };
         let own = own.or_else(|| bulk.own(bytes));
         let own = own.unwrap_or_else(|| Arc::new(Segment::new(bytes, 0)));
-        let peers = shared.into_iter().flatten().map(|all| Peer { segment: Segment::clone(&all), total: 0 });
+        let peers = shared
+            .into_iter()
+            .flatten()
+            .map(|all| Peer { segment: Segment::clone(&all), totals: [0; STORE_COUNTERS] });
         let peers: Vec<Peer> = peers.collect();
         let gathered = match way {
             None if peers.is_empty() => choose(node)? == Way::Gathered,
@@ -259,9 +274,8 @@ impl<'n> Space<'n> {
             // The first phase of a new book.
             blocking: served.book.open_phase().unwrap_or_default(),
             served,
-            abandoned: Vec::new(),
             sent: 0,
-            consumed: 0,
+            consumed: [0; STORE_COUNTERS],
             turns: 0,
             turns_mask: if doorbell.is_some() { 0 } else { TURNS - 1 },
             doorbell: doorbell.unwrap_or_default(),
@@ -375,9 +389,14 @@ impl<'n> Space<'n> {
     }
 
     /// Stores or changes all bytes of the [`word`](Self::word) at `p` with `write`, and counts
-    /// them; false if there is no such word.
+    /// them on `counter`; false if there is no such word.
     #[inline]
-    pub(crate) fn store_word<T>(&mut self, p: Global<T>, write: impl FnOnce(&AtomicU64)) -> bool {
+    pub(crate) fn store_word<T>(
+        &mut self,
+        counter: StoreCounter,
+        p: Global<T>,
+        write: impl FnOnce(&AtomicU64),
+    ) -> bool {
         let at = p.offset() as usize;
         if size_of::<T>() != WORD || !at.is_multiple_of(WORD) {
             return false;
@@ -385,8 +404,7 @@ impl<'n> Space<'n> {
         let Some(peer) = self.peers.get_mut(p.node()) else { return false };
         let Some(word) = peer.segment.words().get(at / WORD) else { return false };
         write(word);
-        peer.total = peer.total.wrapping_add(WORD as u64);
-        peer.segment.has_stored(self.rank, peer.total);
+        peer.count(self.rank, counter, WORD as u64);
         true
     }
 
@@ -487,7 +505,7 @@ impl<'n> Space<'n> {
     #[track_caller]
     pub(crate) fn too_many(&mut self) -> ! {
         self.node.fail(format_args!(
-            "more than {MOST_UNDER_WAY} phases or gets under way in enclosing phases: end a phase earlier"
+            "more than {MOST_UNDER_WAY} phases, counters or gets under way: end a phase or complete a counter earlier"
         ));
     }
 
@@ -496,31 +514,17 @@ impl<'n> Space<'n> {
     fn complete_pending(&mut self) {
         let book = Rc::clone(&self.served.book);
         self.wait_until(|| book.pending() == 0);
-        self.reclaim();
+        book.reclaim();
     }
 
     /// Waits for the pending accesses of phases that a panic ended.
     #[track_caller]
     #[inline]
     pub(crate) fn complete_abandoned(&mut self) {
-        if !self.abandoned.is_empty() {
+        if !self.served.book.reclaim() {
             let book = Rc::clone(&self.served.book);
-            let phases: Vec<usize> = self.abandoned.iter().map(|(phase, _)| *phase).collect();
-            self.wait_until(|| phases.iter().all(|phase| book.pending_in(*phase) == 0));
-            self.reclaim();
+            self.wait_until(|| book.reclaim());
         }
-    }
-
-    /// Frees the numbers of phases that a panic ended, if none of their accesses is pending.
-    pub(crate) fn reclaim(&mut self) {
-        let book = &self.served.book;
-        self.abandoned.retain(|(phase, values)| {
-            let over = book.close_phase(*phase);
-            if over {
-                values.iter().for_each(|value| book.forget_value(*value));
-            }
-            !over
-        });
     }
 
     /// False while this node unwinds: collectives then do nothing.

@@ -4,5 +4,6 @@
 
 mod common;
 mod primitives;
+mod programs;
 mod random;
 mod simulated;

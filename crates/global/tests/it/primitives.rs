@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-use strata_global::{Change, Global, GlobalError, Space, Way};
+use strata_global::{Change, Counter, Global, GlobalError, Space, StoreCounter, Way};
 use strata_runtime::Development;
 use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 
@@ -534,6 +534,58 @@ fn the_checker_reports_what_is_not_synchronised() {
         }
     });
     assert!(message.starts_with("node 1: free of its own heap: node 0 has stored at offset 0"), "{message}");
+    // Another counter's completion is not that of this one.
+    let message = told(|space, p| {
+        if space.rank() == 0 {
+            let (mut one, mut other) = (Counter::new(), Counter::new());
+            space.on(&mut one).put(p, 1);
+            space.on(&mut other).put_slice(p.cast::<u8>() + 8, &[2; 40]);
+            while !space.on(&mut one).is_complete() || !space.on(&mut other).is_complete() {}
+            space.complete(other);
+            space.barrier();
+            space.barrier();
+            space.complete(one);
+        } else {
+            space.barrier();
+            assert_eq!(space.read(p + 1), u64::from_ne_bytes([2; 8]));
+            space.read(p);
+            space.barrier();
+        }
+    });
+    assert!(
+        message.starts_with("node 1: read of its own heap: node 0 has a put under way at offset 0"),
+        "{message}"
+    );
+    let message = told(|space, p| {
+        let (one, other) = (StoreCounter::new(2), StoreCounter::new(3));
+        if space.rank() == 0 {
+            space.stores(one).store(p, 1);
+            space.stores(other).store_change(p + 1, Change::Add, 1);
+        } else {
+            space.stores(one).sync(8);
+            space.read(p);
+            while !space.stores(other).is_sync(0) {}
+            space.stores(one).sync(0);
+        }
+        space.barrier();
+        if space.rank() == 1 {
+            space.stores(one).sync(0);
+            space.store(p + 2, 1);
+        }
+        space.barrier();
+        if space.rank() == 0 {
+            space.stores(other).store(p + 3, 1);
+            space.barrier();
+        } else {
+            space.barrier();
+            space.poll();
+            space.read(p + 3);
+        }
+    });
+    assert!(
+        message.starts_with("node 1: read of its own heap: node 0 has stored at offset 24 on counter 3"),
+        "{message}"
+    );
     // The same, synchronised.
     ends(|space, p| {
         if space.rank() == 0 {
@@ -600,4 +652,75 @@ fn the_checker_reports_results_that_are_read_too_early() {
         );
         assert_eq!(ends(true, reader_is_first).unwrap(), 6);
     }
+}
+
+#[test]
+fn a_counter_ends_with_complete() {
+    let messages = refused(|space| {
+        let p = Global::<u64>::new(1, 0);
+        let mut value = 0;
+        let mut counter = Counter::new();
+        space.on(&mut counter).get(&mut value, p);
+        drop(counter);
+        space.barrier();
+        Ok(())
+    });
+    for message in messages {
+        assert!(message.contains("the counter that was used at ") && message.contains("primitives.rs:"));
+        assert!(message.contains("it ends with Space::complete(counter)"), "{message}");
+    }
+    // One that was not used, and one that a panic ends.
+    everywhere(|space| {
+        drop(Counter::new());
+        let last = space.size() - 1;
+        let p = Global::<u64>::new(last, 0);
+        if space.rank() == last {
+            space.write(p, 5);
+        }
+        space.barrier();
+        let mut value = 0;
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let mut counter = Counter::new();
+            space.on(&mut counter).get(&mut value, p);
+            space.on(&mut counter).put(p + 1, 6);
+            panic!("a counter ends");
+        }));
+        assert!(ended.is_err() && [0, 5].contains(&value));
+        space.phase(|phase| phase.get(&mut value, p));
+        assert_eq!((value, space.read(p + 1)), (5, 6));
+        space.barrier();
+        Ok(())
+    });
+}
+
+/// A counter is one of a space, and may be used again there after it was complete.
+#[test]
+fn counters_are_used_again_and_on_one_space() {
+    everywhere(|space| {
+        let p = Global::<u64>::new((space.rank() + 1) % space.size(), 0);
+        let mut values = [0; 3];
+        let mut counter = Counter::new();
+        for (value, i) in values.iter_mut().zip(0..) {
+            space.on(&mut counter).put(p + i, i as u64);
+            space.on(&mut counter).sync();
+            space.on(&mut counter).get(value, p + i);
+        }
+        space.complete(counter);
+        assert_eq!(values, [0, 1, 2]);
+        space.barrier();
+        Ok(())
+    });
+    let ended = Machine::threads(2).unwrap().run(|node| {
+        let mut counter = Counter::new();
+        let mut space = Space::open_by(node, HEAP, Way::Messages)?;
+        space.on(&mut counter).put(Global::<u64>::new(1, 0), 1);
+        space.barrier();
+        drop(space);
+        let mut space = Space::open_by(node, HEAP, Way::Messages)?;
+        space.on(&mut counter).put(Global::<u64>::new(1, 0), 1);
+        space.complete(counter);
+        Ok(())
+    });
+    let message = ended.unwrap_err().to_string();
+    assert!(message.contains("the counter has been used on another space"), "{message}");
 }

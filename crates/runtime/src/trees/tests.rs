@@ -173,34 +173,37 @@ fn micros(platform: &str, nodes: usize, depth: usize, flow: Flow) -> [f64; 3] {
 
 const NAMES: [&str; 3] = ["broadcast", "reduce_to_first", "inclusive_scan"];
 
+/// Prints what was reached, and fails unless exactly the operation `missed` is outside the range.
+fn judge(name: &str, ours: f64, range: std::ops::RangeInclusive<f64>, missed: &str) {
+    let inside = range.contains(&ours);
+    println!("{name}: {ours:.2}, to reach {range:?}{}", if inside { "" } else { ": missed" });
+    assert_eq!(inside, name != missed, "{name}: {ours}, to reach {range:?}");
+}
+
 /// Luna's Table 10: on 8 nodes of a Paragon data-flow, which pipelines as many operations as the
-/// tree has levels, was 2.0 to 3.5 times as fast as barriers. A scan has two phases, and Luna's had
-/// one more barrier than ours.
+/// tree has levels, was 2.0 to 3.5 times as fast as barriers. **Missed** by the scan, which is 1.6
+/// times as fast: it has two phases, and Luna's had one more barrier than ours.
 #[test]
 fn on_a_paragon_dataflow_is_faster_than_barriers_by_what_was_measured() {
     let (dataflow, barriers) =
         (micros("paragon", 8, 3, Flow::Dataflow), micros("paragon", 8, 3, Flow::Barriers));
     let measured = [(1597.0, 453.0), (951.0, 486.0), (2039.0, 661.0)];
-    for (i, (there, least)) in measured.into_iter().zip([2.0, 2.0, 1.5]).enumerate() {
-        let (ratio, there) = (barriers[i] / dataflow[i], there.0 / there.1);
-        let (name, dataflow, barriers) = (NAMES[i], dataflow[i], barriers[i]);
-        println!(
-            "{name}: {dataflow:.1} µs, with barriers {barriers:.1} µs, ratio {ratio:.2}, there {there:.1}"
-        );
-        assert!((least..=3.5).contains(&ratio), "{name}: {ratio}");
+    for (i, there) in measured.into_iter().enumerate() {
+        let (name, dataflow, barriers, there) = (NAMES[i], dataflow[i], barriers[i], there.0 / there.1);
+        println!("{name}: {dataflow:.1} µs, with barriers {barriers:.1} µs; ratio there {there:.1}");
+        judge(name, barriers / dataflow, 2.0..=3.5, "inclusive_scan");
     }
 }
 
 /// Luna's Tables 8 and 9: the same by active messages of a CM-5, with its barriers; from 4 to 64
-/// nodes, times grew by 2.7 to 2.9.
+/// nodes, times grew by 2.7 to 2.9, and 2.5 to 3.2 were to be reached. **Missed** by the scan, 3.21.
 #[test]
 fn on_a_cm5_collectives_grow_as_was_measured() {
     let [four, all] = [4, 64].map(|nodes| micros("cm5", nodes, 1, Flow::Barriers));
     let measured = [(25.2, 68.3), (22.3, 65.3), (48.1, 134.1)];
     for (i, there) in measured.into_iter().enumerate() {
-        let (name, growth) = (NAMES[i], all[i] / four[i]);
-        println!("{name}: {:.1} and {:.1} µs, there {there:?}; growth {growth:.2}", four[i], all[i]);
-        assert!((2.5..3.25).contains(&growth), "{name}: {growth}");
+        println!("{}: {:.1} and {:.1} µs, there {there:?}", NAMES[i], four[i], all[i]);
+        judge(NAMES[i], all[i] / four[i], 2.5..=3.2, "inclusive_scan");
     }
 }
 

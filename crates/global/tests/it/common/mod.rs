@@ -4,6 +4,9 @@
 //! block of the array is written by one node, in one way, or is read by several nodes. So every
 //! node knows the contents after each round, and every read has one correct result.
 
+pub(crate) mod counters;
+pub(crate) mod programs;
+
 use bytemuck::Pod;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -37,6 +40,24 @@ pub(crate) enum How {
     Checked,
 }
 
+impl How {
+    pub(crate) fn open(self, node: &mut Node) -> Result<Space<'_>, Error> {
+        const HEAP: usize = 40_000;
+        Ok(match self {
+            Self::By(way) => Space::open_by(node, HEAP, way)?,
+            Self::OneSided => {
+                let mut space = Space::open_by(node, HEAP, Way::Messages)?;
+                if space.size() > 1 {
+                    space.one_sided_from(1)?;
+                }
+                space
+            }
+            Self::Usual => Space::open(node, HEAP)?,
+            Self::Checked => Space::open_checked(node, HEAP)?,
+        })
+    }
+}
+
 /// How a node writes.
 #[derive(Clone, Copy)]
 enum Writing {
@@ -65,18 +86,7 @@ struct Program<'s, 'n, T> {
 impl<T: Pod + PartialEq + Debug> Program<'_, '_, T> {
     fn run(node: &mut Node, seed: u64, way: How) -> Result<(), Error> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut space = match way {
-            How::By(way) => Space::open_by(node, 40_000, way)?,
-            How::OneSided => {
-                let mut space = Space::open_by(node, 40_000, Way::Messages)?;
-                if space.size() > 1 {
-                    space.one_sided_from(1)?;
-                }
-                space
-            }
-            How::Usual => Space::open(node, 40_000)?,
-            How::Checked => Space::open_checked(node, 40_000)?,
-        };
+        let mut space = way.open(node)?;
         let swap = space.procedure(|old: T, new: [u8; 24]| (value_of(&new), bytes_of(old)));
         let nodes = space.size();
         // Something that is freed, so that arrays do not begin at 0.
