@@ -56,6 +56,9 @@ const STRATA: [f64; 3] = [0.01, 0.05, f64::INFINITY];
 /// The shares of the problems that each stratum gets.
 const SHARES: [f64; 3] = [0.5, 0.25, 0.25];
 
+/// Digits whose times differ by less are as good.
+const EQUAL: f64 = 1e-3;
+
 /// Most sets of keys for a problem: of few keys, and of many.
 const MOST_SETS: [usize; 2] = [24, 8];
 
@@ -317,6 +320,7 @@ fn report(parts: &[Part], outcomes: &[Outcome]) {
         "problems": library.cells, "right": library.right, "expected_penalty": library.expected,
         "mean_penalty": library.mean, "worst_penalty": library.worst,
         "digits_right_by_short_terms": digits[0].right, "digits_right": digits[1].right,
+        "digits_within_0.1_percent": all[2].1.iter().filter(|cell| cell.ratio <= 1.0 + EQUAL).count(),
         "digit_problems": digits[1].cells, "gain_over_best_single": gains[best], "parts": found,
     }));
 }
@@ -330,7 +334,7 @@ fn print(
     alone: &[[Alone; 2]],
 ) {
     let summary = Summary::of(cells);
-    let right = digits.iter().filter(|cell| cell.ratio == 1.0).count();
+    let within = |share: f64| digits.iter().filter(|cell| cell.ratio <= 1.0 + share).count();
     let mut all = vec![
         names[0].clone(),
         names[1].clone(),
@@ -340,7 +344,10 @@ fn print(
         per_cent(summary.mean),
         format!("{:.4} %", 100.0 * summary.expected),
         per_cent(summary.worst),
-        if digits.is_empty() { "-".to_owned() } else { format!("{right} of {}", digits.len()) },
+        match digits.len() {
+            0 => "-".to_owned(),
+            len => format!("{} of {len}, {} within 0.1 %", within(0.0), within(EQUAL)),
+        },
     ];
     for at in 0..2 {
         let mean = |value: &dyn Fn(&Alone) -> f64| {

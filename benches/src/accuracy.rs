@@ -87,34 +87,25 @@ impl Kept {
             .stderr(errors)
             .status()
             .map_err(|e| format!("cannot start cargo: {e}"))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("specc {} ended with {status}: see {}", words[0], said.display())),
+        if !status.success() {
+            return Err(format!("specc {} ended with {status}: see {}", words[0], said.display()));
         }
+        let text = std::fs::read_to_string(&said).unwrap_or_default();
+        if text.contains("sufficed for") {
+            eprintln!("the budget was too short for all points: see {}", said.display());
+        }
+        Ok(())
     }
 
-    /// The times that were simulated before, by what was simulated.
+    /// The times that were simulated before.
     ///
     /// # Errors
     /// They cannot be read or written.
     pub fn times(&self) -> Result<Times, String> {
         let path = self.folder.join("times.txt");
-        let fault = |e: std::io::Error| format!("{}: {e}", path.display());
-        let mut text = String::new();
-        if self.holds(&path, &[]) {
-            text = std::fs::read_to_string(&path).map_err(fault)?;
-        }
-        // A run that was ended may have left a part of a line.
-        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
-        let known = text.lines().filter_map(|line| {
-            let (seconds, what) = line.split_once(' ')?;
-            Some((what.to_owned(), seconds.parse().ok()?))
-        });
-        let known = known.collect();
-        std::fs::create_dir_all(&self.folder).map_err(fault)?;
-        let file = File::options().create(true).append(true).open(&path).map_err(fault)?;
-        file.set_len(text.len() as u64).map_err(fault)?;
-        Ok(Times { known, file, path })
+        std::fs::create_dir_all(&self.folder).map_err(|e| format!("{}: {e}", self.folder.display()))?;
+        let holds = self.holds(&path, &[]);
+        Times::open(path, holds)
     }
 
     /// Whether a file is newer than all that it depends on: `others`, and what simulates.
@@ -149,6 +140,25 @@ pub struct Times {
 }
 
 impl Times {
+    /// Those in a file, or none where they do not hold any more.
+    fn open(path: PathBuf, hold: bool) -> Result<Self, String> {
+        let fault = |e: std::io::Error| format!("{}: {e}", path.display());
+        let mut text = String::new();
+        if hold {
+            text = std::fs::read_to_string(&path).map_err(fault)?;
+        }
+        // A run that was ended may have left a part of a line.
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        let known = text.lines().filter_map(|line| {
+            let (seconds, what) = line.split_once(' ')?;
+            Some((what.to_owned(), seconds.parse().ok()?))
+        });
+        let known = known.collect();
+        let file = File::options().create(true).append(true).open(&path).map_err(fault)?;
+        file.set_len(text.len() as u64).map_err(fault)?;
+        Ok(Self { known, file, path })
+    }
+
     /// The time of `what`, a line, simulated unless it is there.
     ///
     /// # Errors
@@ -227,7 +237,27 @@ pub fn per_cent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Summary};
+    use super::{Cell, Summary, Times};
+
+    #[test]
+    fn times_are_simulated_once_until_they_do_not_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("times.txt");
+        let get = |hold: bool, what: &str, seconds: f64| {
+            Times::open(path.clone(), hold).unwrap().get(what.to_owned(), || Ok(seconds)).unwrap()
+        };
+        assert_eq!(get(false, "radix:8 100", 0.1 + 0.2), 0.1 + 0.2);
+        assert_eq!(get(true, "radix:8 100", 5.0), 0.1 + 0.2);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        // A run that was killed while it wrote.
+        std::fs::write(&path, format!("{whole}7e-3 radix:8 1")).unwrap();
+        assert_eq!(get(true, "radix:8 1", 6.0), 6.0);
+        assert_eq!(get(true, "radix:8 100", 5.0), 0.1 + 0.2);
+        assert_eq!(get(true, "radix:8 1", 5.0), 6.0);
+        assert_eq!(get(false, "radix:8 100", 4.0), 4.0);
+        let failed = Times::open(path, true).unwrap().get("sample".to_owned(), || Err("no".to_owned()));
+        assert_eq!(failed, Err("no".to_owned()));
+    }
 
     #[test]
     fn cells_count_as_many_problems_as_they_stand_for() {
