@@ -1,130 +1,273 @@
 //! Where one of the thesis's three sorts gives way to the next: its table 4-4.
+//!
+//! They are radix sort by 4 and by 10 bits a digit, and sample sort with 64 samples a node. Which of them is the fastest is simulated at numbers of keys that
+//! double, and between two of these on a line; where two lines cross, lines through close points
+//! tell the place. A choice is wrong at the numbers of keys between a predicted place and that one.
 
-use crate::judge::{Judge, Way, mean};
+use crate::MOST_KEYS;
+use crate::judge::{Judge, Models, Way};
+use strata_benches::accuracy::Cell;
 use strata_benches::{head, row};
 
-/// The number of nodes of the table.
-pub(crate) const NODES: usize = 64;
-
 /// Sets of keys at each number of keys.
-const SETS: usize = 3;
+const SETS: usize = 2;
 
-/// Where a line is fitted to the difference of two times: around the predicted crossover.
+/// Sets of keys where two sorts cross, and where a choice is wrong.
+const SETS_CLOSE: usize = 6;
+
+/// Where a line is fitted to the difference of two times: around the crossover.
 const AROUND: [f64; 5] = [0.8, 0.9, 1.0, 1.1, 1.2];
 
+/// Crossovers that are sought so often are left as they are.
+const ROUNDS: usize = 3;
+
+/// Samples of a node in sample sort; with fewer keys it does not compete, as it would gather all.
+const SAMPLES: usize = 64;
+
+/// Names of the three sorts.
+const NAMES: [&str; 3] = ["radix 4", "radix 10", "sample"];
+
 /// A row of the table: machine, bits of the keys, and up to how many keys a node radix sort with 4
-/// and with 10 bits a digit are the fastest, predicted and actual (0 for never, 10,000 for always).
+/// and with 10 bits a digit are the fastest, predicted and actual; 0 where it never is.
 type Row = (&'static str, i64, [[usize; 2]; 2]);
 
+const ALWAYS: usize = MOST_KEYS;
+
 const TABLE: [Row; 12] = [
-    ("alewife", 16, [[2584, 2604], [10_000, 10_000]]),
+    ("alewife", 16, [[2584, 2604], [ALWAYS, ALWAYS]]),
     ("alewife", 24, [[1295, 1288], [0, 0]]),
     ("alewife", 32, [[817, 819], [0, 0]]),
     ("cm5", 16, [[580, 583], [6597, 6551]]),
     ("cm5", 24, [[386, 391], [1551, 1607]]),
     ("cm5", 32, [[290, 291], [879, 875]]),
-    ("paragon", 8, [[661, 692], [10_000, 10_000]]),
+    ("paragon", 8, [[661, 692], [ALWAYS, ALWAYS]]),
     ("paragon", 16, [[553, 547], [0, 0]]),
     ("paragon", 32, [[215, 215], [0, 0]]),
-    ("atm", 8, [[383, 391], [10_000, 10_000]]),
+    ("atm", 8, [[383, 391], [ALWAYS, ALWAYS]]),
     ("atm", 16, [[312, 318], [0, 0]]),
     ("atm", 32, [[126, 127], [0, 0]]),
 ];
 
-/// A crossover of ours beside the thesis's row.
+/// Which of the three sorts is the fastest, up to how many keys.
+type Regions = Vec<(usize, usize)>;
+
+/// Regions of ours beside the thesis's row.
 pub(crate) struct Line {
     row: Row,
-    /// Which of the three sorts is the fastest up to how many keys, predicted and simulated.
-    runs: Vec<(usize, usize, Option<usize>)>,
+    simulated: Regions,
+    /// By each list of terms, with the outcome of the choices.
+    predicted: Vec<(Regions, Vec<Cell>)>,
+    /// Of sample sort alone, and of radix sort by 8 bits alone.
+    pub(crate) alone: [Alone; 2],
 }
 
-const NAMES: [&str; 3] = ["radix 4", "radix 10", "sample"];
-
-fn ways(width: i64) -> [Way; 3] {
-    [Way::radix(4, width), Way::radix(10, width), Way::new("sample", &[64])]
+/// What comes out if one sort is always taken, as shares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Alone {
+    /// Of the problems on which it is at least as fast as each of the three.
+    pub(crate) right: f64,
+    /// By how much it is slower than the fastest of the three, in the mean.
+    pub(crate) slower: f64,
 }
 
-/// The crossovers on a machine.
-pub(crate) fn lines(judge: &Judge<'_>, platform: &str, most: usize) -> Result<Vec<Line>, String> {
-    let mut lines = Vec::new();
-    for row in TABLE.into_iter().filter(|row| row.0 == platform) {
-        let ways = ways(row.1);
-        let winner = |keys: usize| {
-            let time = |at: &usize| judge.seconds(&ways[*at], keys, row.1).unwrap_or(f64::INFINITY);
-            (0..ways.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0)
-        };
-        let winners: Vec<usize> = (1..=most).map(winner).collect();
-        let mut runs = Vec::new();
-        for run in winners.chunk_by(|a, b| a == b) {
-            let start = runs.last().map_or(0, |(_, end, _)| *end);
-            runs.push((run[0], start + run.len(), None));
-        }
-        for at in 1..runs.len() {
-            let (before, end, _) = runs[at - 1];
-            runs[at - 1].2 = actual(judge, [&ways[before], &ways[runs[at].0]], end, row.1)?;
-        }
-        lines.push(Line { row, runs });
+impl Line {
+    /// The choices by a list of terms.
+    pub(crate) fn cells(&self, list: usize) -> &[Cell] {
+        &self.predicted[list].1
     }
-    Ok(lines)
 }
 
-/// Where the simulated times of two sorts cross, near `keys`: where a line through their
-/// differences does.
-fn actual(judge: &Judge<'_>, ways: [&Way; 2], mut keys: usize, width: i64) -> Result<Option<usize>, String> {
-    for _ in 0..3 {
+/// The mean share of right choices of a machine in the thesis.
+pub(crate) fn of_thesis(platform: &str) -> Option<f64> {
+    let rows: Vec<f64> = TABLE
+        .iter()
+        .filter(|row| row.0 == platform)
+        .map(|row| row.2.iter().map(|[predicted, actual]| predicted.abs_diff(*actual) as f64).sum())
+        .collect();
+    let wrong = rows.iter().sum::<f64>() / (rows.len() * MOST_KEYS) as f64;
+    (!rows.is_empty()).then_some(1.0 - wrong)
+}
+
+/// The rows of a machine.
+pub(crate) fn lines(judge: &Judge, lists: &[&Models<'_>], platform: &str) -> Result<Vec<Line>, String> {
+    TABLE.into_iter().filter(|row| row.0 == platform).map(|row| line(judge, lists, row)).collect()
+}
+
+fn line(judge: &Judge, lists: &[&Models<'_>], row: Row) -> Result<Line, String> {
+    let width = row.1;
+    let ways = [Way::radix(4, width), Way::radix(10, width), Way::new("sample", &[SAMPLES as i64])];
+    let curves = ways.iter().map(|way| Curve::of(judge, way, width)).collect::<Result<Vec<_>, _>>()?;
+    let eight = Curve::of(judge, &Way::radix(8, width), width)?;
+    let fastest = |keys: usize| least(curves.iter().map(|curve| curve.at(keys)));
+    let mut simulated = regions(fastest);
+    for at in 1..simulated.len() {
+        let pair = [simulated[at - 1].0, simulated[at].0];
+        let found = cross(judge, pair.map(|way| &ways[way]), simulated[at - 1].1, width)?;
+        // Not past the regions beside.
+        let first = if at < 2 { 1 } else { simulated[at - 2].1 + 1 };
+        simulated[at - 1].1 = found.clamp(first, simulated[at].1.saturating_sub(1).max(first));
+    }
+    let mut predicted = Vec::new();
+    for models in lists {
+        let time = |way: &Way, keys| {
+            let seconds = models.seconds(way, keys, width).filter(|_| keys >= fewest(way));
+            seconds.unwrap_or(f64::INFINITY)
+        };
+        let regions = regions(|keys| least(ways.iter().map(|way| time(way, keys))));
+        let cells = cells(judge, &ways, [&regions, &simulated], width)?;
+        predicted.push((regions, cells));
+    }
+    let alone = |alone: &Curve| {
+        let mut sum = Alone::default();
+        let all = alone.first()..=MOST_KEYS;
+        let count = all.clone().count() as f64;
+        for keys in all {
+            let best = curves.iter().map(|curve| curve.at(keys)).fold(f64::INFINITY, f64::min);
+            sum.right += f64::from(alone.at(keys) <= best) / count;
+            sum.slower += (alone.at(keys) / best - 1.0).max(0.0) / count;
+        }
+        sum
+    };
+    let alone = [alone(&curves[2]), alone(&eight)];
+    Ok(Line { row, simulated, predicted, alone })
+}
+
+/// From how many keys on a sort competes.
+fn fewest(way: &Way) -> usize {
+    if way.name == "sample" { SAMPLES } else { 1 }
+}
+
+/// Simulated times by the number of keys, with lines between them.
+struct Curve(Vec<(usize, f64)>);
+
+impl Curve {
+    fn of(judge: &Judge, way: &Way, width: i64) -> Result<Self, String> {
+        let doubled = std::iter::successors(Some(fewest(way)), |keys| Some(2 * keys));
+        let all = doubled.take_while(|keys| *keys < MOST_KEYS).chain([MOST_KEYS]);
+        let points = all.map(|keys| Ok((keys, judge.mean(way, keys, width, SETS)?)));
+        points.collect::<Result<_, String>>().map(Self)
+    }
+
+    fn first(&self) -> usize {
+        self.0[0].0
+    }
+
+    /// The time; infinite where the sort does not compete.
+    fn at(&self, keys: usize) -> f64 {
+        if keys < self.first() {
+            return f64::INFINITY;
+        }
+        let last = self.0.partition_point(|point| point.0 < keys).clamp(1, self.0.len() - 1);
+        let ((from, a), (to, b)) = (self.0[last - 1], self.0[last]);
+        a + (b - a) * (keys as f64 - from as f64) / (to as f64 - from as f64)
+    }
+}
+
+/// The place of the least.
+fn least(times: impl Iterator<Item = f64>) -> usize {
+    times.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(at, _)| at)
+}
+
+fn regions(winner: impl Fn(usize) -> usize) -> Regions {
+    let winners: Vec<usize> = (1..=MOST_KEYS).map(winner).collect();
+    let mut end = 0;
+    let ends = winners.chunk_by(|a, b| a == b).map(|run| {
+        end += run.len();
+        (run[0], end)
+    });
+    ends.collect()
+}
+
+fn winner(regions: &Regions, keys: usize) -> usize {
+    regions.iter().find(|(_, end)| keys <= *end).map_or(0, |(way, _)| *way)
+}
+
+/// Where the times of two sorts cross, near `keys`: where a line through their differences does.
+fn cross(judge: &Judge, ways: [&Way; 2], keys: usize, width: i64) -> Result<usize, String> {
+    let mut near = keys;
+    for _ in 0..ROUNDS {
         let mut points = Vec::new();
         for share in AROUND {
-            let at = ((share * keys as f64).round() as usize).max(1);
-            let time = |way| {
-                let times = (0..SETS).map(|set| judge.simulate(way, at, width, set));
-                Ok::<f64, String>(mean(&times.collect::<Result<Vec<f64>, _>>()?))
-            };
-            points.push((at as f64, time(ways[0])? - time(ways[1])?));
+            let at = ((share * near as f64).round() as usize).max(1);
+            let [a, b] = ways.map(|way| judge.mean(way, at, width, SETS_CLOSE));
+            points.push((at as f64, a? - b?));
         }
         let n = points.len() as f64;
         let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / n, y + point.1 / n));
         let slope = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>()
             / points.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>();
         let root = x - y / slope;
+        // With so few keys that times have steps, there may be no such line.
         if !(root >= 1.0 && root < 2.0 * keys as f64) || slope <= 0.0 {
-            return Ok(None);
+            return Ok(keys);
         }
-        if (root / keys as f64 - 1.0).abs() < 0.15 {
-            return Ok(Some(root.floor() as usize));
+        let close = (root / near as f64 - 1.0).abs() < 0.15;
+        near = root.floor() as usize;
+        if close {
+            break;
         }
-        keys = root.round() as usize;
     }
-    Ok(Some(keys))
+    Ok(near)
+}
+
+/// The outcome of choices, each for as many numbers of keys as it stands for: where a choice is
+/// wrong, it is simulated at the ends and in the middle.
+fn cells(
+    judge: &Judge,
+    ways: &[Way],
+    [predicted, simulated]: [&Regions; 2],
+    width: i64,
+) -> Result<Vec<Cell>, String> {
+    let pair = |keys| (winner(predicted, keys), winner(simulated, keys));
+    let pairs: Vec<(usize, usize)> = (1..=MOST_KEYS).map(pair).collect();
+    let (mut cells, mut before) = (Vec::new(), 0);
+    for run in pairs.chunk_by(|a, b| a == b) {
+        let ((chosen, best), len) = (run[0], run.len());
+        if chosen == best {
+            cells.push(Cell { ratio: 1.0, fixed: None, weight: len as f64 });
+        } else {
+            for keys in [before + 1, before + len.div_ceil(2), before + len] {
+                let time = |way: usize| judge.mean(&ways[way], keys, width, SETS_CLOSE);
+                // Wrong also where these sets of keys say otherwise.
+                let ratio = (time(chosen)? / time(best)?).max(1.0 + f64::EPSILON);
+                cells.push(Cell { ratio, fixed: None, weight: len as f64 / 3.0 });
+            }
+        }
+        before += len;
+    }
+    Ok(cells)
 }
 
 /// Prints the table.
-pub(crate) fn report<'l>(lines: impl Iterator<Item = &'l Line>) {
-    let mut lines = lines.peekable();
-    if lines.peek().is_none() {
-        return;
-    }
-    println!(
-        "Fastest of three up to so many keys a node, {NODES} nodes: predicted / simulated (Brewer, table 4-4)\n"
-    );
-    head(&["machine", "bits", "ours", "thesis: radix 4", "radix 10"]);
-    for line in lines {
-        let ours = line.runs.iter().map(|&(winner, end, actual)| match actual {
-            Some(actual) => format!("{} {end} / {actual}", NAMES[winner]),
-            None if end >= 10_000 => format!("{} on", NAMES[winner]),
-            None => format!("{} {end} / -", NAMES[winner]),
+pub(crate) fn report(lines: &[(usize, &Line)]) {
+    println!("\nThe fastest of three by keys a node (table 4-4; the thesis has 64 nodes):\n");
+    head(&["machine", "nodes", "bits", "thesis: predicted", "actual", "its terms", "ours", "simulated"]);
+    for (nodes, line) in lines {
+        let (machine, bits, ends) = line.row;
+        let thesis = [0, 1].map(|at| {
+            let ends = ends.map(|end| end[at]);
+            let first = (0, ends[0]);
+            tell(&match ends[1] {
+                0 => vec![first, (2, MOST_KEYS)],
+                ALWAYS => vec![first, (1, MOST_KEYS)],
+                end => vec![first, (1, end), (2, MOST_KEYS)],
+            })
         });
-        let thesis = line.row.2.map(|[predicted, actual]| match predicted {
-            0 => "-".to_owned(),
-            10_000 => "rest".to_owned(),
-            _ => format!("{predicted} / {actual}"),
-        });
-        row(&[
-            line.row.0.to_owned(),
-            line.row.1.to_string(),
-            ours.collect::<Vec<_>>().join(", "),
-            thesis[0].clone(),
-            thesis[1].clone(),
-        ]);
+        let predicted = line.predicted.iter().map(|(regions, _)| tell(regions));
+        let mut all = vec![machine.to_owned(), nodes.to_string(), bits.to_string()];
+        all.extend(thesis.into_iter().chain(predicted).chain([tell(&line.simulated)]));
+        row(&all);
     }
-    println!();
+}
+
+/// Regions in words.
+fn tell(regions: &Regions) -> String {
+    let mut words = Vec::new();
+    for (way, end) in regions {
+        words.push(match *end {
+            MOST_KEYS.. => NAMES[*way].to_owned(),
+            end => format!("{} to {end}", NAMES[*way]),
+        });
+    }
+    words.join(", ")
 }

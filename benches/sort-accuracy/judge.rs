@@ -1,7 +1,10 @@
 //! Single sorts, what models predict of them, and which of some is the fastest.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
+use strata_benches::accuracy::Times;
 use strata_benches::sorts;
 use strata_model::LibraryModels;
 use strata_model::set::ParameterRange;
@@ -33,43 +36,32 @@ impl Way {
 
     /// Radix sort by digits of `bits` bits, made even as it does itself.
     pub(crate) fn radix(bits: i64, width: i64) -> Self {
-        let passes = |bits: i64| (width + bits - 1) / bits;
-        let passes = passes(bits);
-        Self::new("radix", &[((width + passes - 1) / passes).max(2)])
+        let ceil = |bits: i64, by: i64| (bits + by - 1) / by;
+        Self::new("radix", &[ceil(width, ceil(width, bits)).max(2)])
     }
 }
 
-/// The models of one machine, and the machine.
-pub(crate) struct Judge<'m> {
+/// As in a pin: `radix:8`.
+impl Display for Way {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.parameters.iter().try_for_each(|value| write!(f, ":{value}"))
+    }
+}
+
+/// Models of sorts on a number of nodes.
+pub(crate) struct Models<'m> {
     library: &'m LibraryModels,
-    machine: Simulation,
     nodes: usize,
     /// All candidates with all values of their parameters.
     ways: Vec<(usize, Way)>,
-    /// The first seed of keys.
-    seed: u64,
 }
 
-/// What was predicted for a problem: the times of all ways, the least first.
+/// What was predicted for a problem: the times of some ways, the least first.
 pub(crate) type Predicted = Vec<(Way, f64)>;
 
-/// What a simulation says of a choice.
-#[derive(Clone, Debug)]
-pub(crate) struct Verdict {
-    /// Time of the choice over that of the fastest.
-    pub(crate) ratio: f64,
-    pub(crate) fastest: Way,
-}
-
-impl<'m> Judge<'m> {
-    pub(crate) fn new(
-        library: &'m LibraryModels,
-        platform: &str,
-        nodes: usize,
-        seed: u64,
-    ) -> Result<Self, String> {
-        let platform = SimulatedMachine::find(platform).map_err(|e| e.to_string())?;
-        let machine = Machine::sim(&platform, nodes).map_err(|e| e.to_string())?;
+impl<'m> Models<'m> {
+    pub(crate) fn new(library: &'m LibraryModels, nodes: usize) -> Self {
         let mut ways = Vec::new();
         for (index, candidate) in library.candidates().iter().enumerate() {
             let mut all = vec![Vec::new()];
@@ -82,9 +74,7 @@ impl<'m> Judge<'m> {
             }
             ways.extend(all.iter().map(|parameters| (index, Way::new(&candidate.name, parameters))));
         }
-        // Calibration takes the first seeds.
-        let seed = (1 << 32) + (seed << 16);
-        Ok(Self { library, machine, nodes, ways, seed })
+        Self { library, nodes, ways }
     }
 
     /// The predicted times of all ways that are covered, the least first.
@@ -97,23 +87,67 @@ impl<'m> Judge<'m> {
         all
     }
 
-    /// The predicted time of one way.
+    /// The predicted time of one way. Of parameters that the models do not have, nothing depends.
     pub(crate) fn seconds(&self, way: &Way, keys: usize, width: i64) -> Option<f64> {
         let index = self.library.candidate(&way.name)?;
-        self.library.seconds(index, self.nodes, &[keys as f64, width as f64], &way.parameters)
+        let parameters = &way.parameters[..self.library.parameters(index).len()];
+        self.library.seconds(index, self.nodes, &[keys as f64, width as f64], parameters)
+    }
+}
+
+/// The values of a parameter.
+fn values(range: &ParameterRange) -> Vec<i64> {
+    let next = |value: &i64| match range.step {
+        Step::Add(step) => value.checked_add(step),
+        Step::Multiply(step) => value.checked_mul(step),
+    };
+    std::iter::successors(Some(range.min), next).take_while(|value| *value <= range.max).collect()
+}
+
+/// What a simulation says of a choice.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    /// Time of the choice over that of the fastest.
+    pub(crate) ratio: f64,
+    pub(crate) fastest: Way,
+}
+
+/// A simulated machine.
+pub(crate) struct Judge {
+    machine: Simulation,
+    times: RefCell<Times>,
+    /// The first seed of keys.
+    seed: u64,
+}
+
+impl Judge {
+    pub(crate) fn new(platform: &str, nodes: usize, seed: u64, times: Times) -> Result<Self, String> {
+        let platform = SimulatedMachine::find(platform).map_err(|e| e.to_string())?;
+        let machine = Machine::sim(&platform, nodes).map_err(|e| e.to_string())?;
+        // Calibration takes the first seeds.
+        Ok(Self { machine, times: RefCell::new(times), seed: (1 << 32) + (seed << 16) })
     }
 
     /// The simulated time of a sort of the `number`-th set of keys.
     pub(crate) fn simulate(&self, way: &Way, keys: usize, width: i64, number: usize) -> Result<f64, String> {
-        let first = self.seed + number as u64;
-        let Way { name, parameters } = way;
-        let sort = sorts::named(name, parameters).ok_or_else(|| format!("no `{name}` {parameters:?}"))?;
-        let run = self.machine.run(|node| {
-            Ok(profile::seconds(node, keys, width as u32, first..first + 1, |node, items| {
-                sort.run(node, items);
-            }))
-        });
-        Ok(run.map_err(|e| e.to_string())?.results[0])
+        let seed = self.seed + number as u64;
+        let run = || {
+            let sort = sorts::named(&way.name, &way.parameters).ok_or_else(|| format!("no sort `{way}`"))?;
+            let run = self.machine.run(|node| {
+                Ok(profile::seconds(node, keys, width as u32, seed..seed + 1, |node, items| {
+                    sort.run(node, items);
+                }))
+            });
+            Ok(run.map_err(|e| e.to_string())?.results[0])
+        };
+        self.times.borrow_mut().get(format!("{way} {keys} {width} {seed}"), run)
+    }
+
+    /// The mean of the first `sets` sets of keys.
+    pub(crate) fn mean(&self, way: &Way, keys: usize, width: i64, sets: usize) -> Result<f64, String> {
+        let times: Result<Vec<f64>, String> =
+            (0..sets).map(|set| self.simulate(way, keys, width, set)).collect();
+        Ok(mean(&times?))
     }
 
     /// Compares the first of `rivals`, the choice, with the fastest, over as many sets of keys as
@@ -155,15 +189,6 @@ impl<'m> Judge<'m> {
         let fastest = times.keys().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).unwrap_or(&choice);
         Ok(Verdict { ratio: ratio(fastest).max(1.0), fastest: (*fastest).clone() })
     }
-}
-
-/// The values of a parameter.
-fn values(range: &ParameterRange) -> Vec<i64> {
-    let next = |value: &i64| match range.step {
-        Step::Add(step) => value.checked_add(step),
-        Step::Multiply(step) => value.checked_mul(step),
-    };
-    std::iter::successors(Some(range.min), next).take_while(|value| *value <= range.max).collect()
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {

@@ -1,8 +1,12 @@
 //! Shared parts of the experiments on how often models choose right on simulated machines (Brewer
 //! 1994, §4.4.2 and §4.5.4): options, calibration, and what comes out.
 
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::SystemTime;
 
 use clap::Args;
 use strata_model::{ModelSet, Resolved};
@@ -10,8 +14,8 @@ use strata_model::{ModelSet, Resolved};
 /// The options of an experiment.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Numbers of nodes
-    #[arg(long, value_delimiter = ',', default_value = "16,32,64", value_parser = crate::at_least(1))]
+    /// Numbers of nodes; those of the thesis are 16, 32 and 64, which take hours
+    #[arg(long, value_delimiter = ',', default_value = "16", value_parser = crate::at_least(1))]
     pub nodes: Vec<usize>,
     /// Names of the simulated machines
     #[arg(long, value_delimiter = ',', default_value = "alewife,paragon,atm,cm5")]
@@ -21,49 +25,157 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// The models of the spec in the folder `spec` on a simulated machine: fitted by `specc calibrate`
-/// in `target/NAME`, unless that was done since the spec was changed.
-///
-/// # Errors
-/// Calibration failed, or the models cannot be read.
-pub fn calibrated(
-    name: &str,
-    spec: &str,
-    platform: &str,
+/// What an experiment needs of a simulated machine, kept in `target/NAME/MACHINE-NODES/` until what
+/// it depends on is changed: a run that was ended goes on where it was.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    root: PathBuf,
+    folder: PathBuf,
+    platform: String,
     nodes: usize,
-    environment: &[(&str, &str)],
-) -> Result<Resolved, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let folder = root.join(format!("target/{name}/{platform}-{nodes}"));
-    let models = folder.join("models.toml");
-    if is_newer(&models, &root.join(spec)) {
-        eprintln!("{}: taken as it is", models.display());
-    } else {
-        eprintln!("calibrating on {platform} with {nodes} nodes");
+}
+
+/// What simulated times depend on, from the workspace's folder.
+const SIMULATED: [&str; 4] = ["crates/sim", "crates/runtime/src", "crates/sort/src", "crates/stencil/src"];
+
+impl Kept {
+    /// What the experiment `name` has kept of a machine with a number of nodes.
+    #[must_use]
+    pub fn of(name: &str, platform: &str, nodes: usize) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
+        let folder = root.join(format!("target/{name}/{platform}-{nodes}"));
+        Self { root, folder, platform: platform.to_owned(), nodes }
+    }
+
+    /// The models of the spec in a folder, measured for at most `budget` (as `specc` reads it) and
+    /// fitted, unless they are there.
+    ///
+    /// # Errors
+    /// Measuring failed, or the models cannot be read.
+    pub fn models(&self, spec: &str, budget: &str) -> Result<Resolved, String> {
+        let folder = self.folder.join(spec);
+        let (models, samples) = (folder.join("models.toml"), folder.join("samples.txt"));
+        let begun = ["samples.txt", "samples.txt.partial"].map(|name| folder.join(name));
+        let measured = begun.iter().any(|file| self.holds(file, &[spec]));
+        if !self.holds(&models, &[spec]) {
+            let on = format!("sim:{}", self.platform);
+            let nodes = self.nodes.to_string();
+            let mut profile = vec!["profile", spec, "--on", &on, "--nodes", &nodes, "--budget", budget];
+            if measured {
+                profile.push("--resume");
+            }
+            self.specc(&profile, &folder)?;
+            self.specc(&["fit", &samples.to_string_lossy(), "--spec", spec], &folder)?;
+        }
+        let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
+        ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())
+    }
+
+    /// Runs `specc` with an output folder. What it says goes to a file there.
+    fn specc(&self, words: &[&str], folder: &Path) -> Result<(), String> {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let said = folder.join(format!("{}.log", words[0]));
+        let file = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
+        let errors = file.try_clone().map_err(|e| format!("{}: {e}", said.display()))?;
         let status = Command::new(env!("CARGO"))
-            .current_dir(root)
-            .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate", spec])
-            .args(["--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
-            .args(["--budget", "600s", "-o"])
-            .arg(&folder)
-            .envs(environment.iter().copied())
-            .stdout(Stdio::from(std::io::stderr()))
+            .current_dir(&self.root)
+            .args(["run", "--release", "--quiet", "--package", "specc", "--"])
+            .args(words)
+            .arg("-o")
+            .arg(folder)
+            .stdout(file)
+            .stderr(errors)
             .status()
             .map_err(|e| format!("cannot start cargo: {e}"))?;
         if !status.success() {
-            return Err(format!("specc calibrate ended with {status}"));
+            return Err(format!("specc {} ended with {status}: see {}", words[0], said.display()));
         }
+        let text = std::fs::read_to_string(&said).unwrap_or_default();
+        if text.contains("sufficed for") {
+            eprintln!("the budget was too short for all points: see {}", said.display());
+        }
+        Ok(())
     }
-    let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
-    ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())
+
+    /// The times that were simulated before.
+    ///
+    /// # Errors
+    /// They cannot be read or written.
+    pub fn times(&self) -> Result<Times, String> {
+        let path = self.folder.join("times.txt");
+        std::fs::create_dir_all(&self.folder).map_err(|e| format!("{}: {e}", self.folder.display()))?;
+        let holds = self.holds(&path, &[]);
+        Times::open(path, holds)
+    }
+
+    /// Whether a file is newer than all that it depends on: `others`, and what simulates.
+    fn holds(&self, file: &Path, others: &[&str]) -> bool {
+        let Some(made) = changed(file) else { return false };
+        SIMULATED.iter().chain(others).all(|path| newest(&self.root.join(path)).is_none_or(|at| at <= made))
+    }
 }
 
-/// Whether a file is newer than all files of a folder.
-fn is_newer(file: &Path, folder: &Path) -> bool {
-    let time = |path: PathBuf| path.metadata().and_then(|data| data.modified()).ok();
-    let Some(made) = time(file.to_owned()) else { return false };
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter_map(|entry| time(entry.path())).all(|changed| changed <= made)
+/// When a file was changed.
+fn changed(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|data| data.modified()).ok()
+}
+
+/// When the last of a folder's files was changed.
+fn newest(folder: &Path) -> Option<SystemTime> {
+    let files = std::fs::read_dir(folder).ok()?.flatten();
+    files
+        .filter_map(|entry| match entry.path() {
+            path if path.is_dir() => newest(&path),
+            path => changed(&path),
+        })
+        .max()
+}
+
+/// Simulated times by what was simulated, in a file.
+#[derive(Debug)]
+pub struct Times {
+    known: BTreeMap<String, f64>,
+    file: File,
+    path: PathBuf,
+}
+
+impl Times {
+    /// Those in a file, or none where they do not hold any more.
+    fn open(path: PathBuf, hold: bool) -> Result<Self, String> {
+        let fault = |e: std::io::Error| format!("{}: {e}", path.display());
+        let mut text = String::new();
+        if hold {
+            text = std::fs::read_to_string(&path).map_err(fault)?;
+        }
+        // A run that was ended may have left a part of a line.
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        let known = text.lines().filter_map(|line| {
+            let (seconds, what) = line.split_once(' ')?;
+            Some((what.to_owned(), seconds.parse().ok()?))
+        });
+        let known = known.collect();
+        let file = File::options().create(true).append(true).open(&path).map_err(fault)?;
+        file.set_len(text.len() as u64).map_err(fault)?;
+        Ok(Self { known, file, path })
+    }
+
+    /// The time of `what`, a line, simulated unless it is there.
+    ///
+    /// # Errors
+    /// The simulation's, or the time cannot be written.
+    pub fn get(
+        &mut self,
+        what: String,
+        simulate: impl FnOnce() -> Result<f64, String>,
+    ) -> Result<f64, String> {
+        if let Some(seconds) = self.known.get(&what) {
+            return Ok(*seconds);
+        }
+        let seconds = simulate()?;
+        writeln!(self.file, "{seconds:e} {what}").map_err(|e| format!("{}: {e}", self.path.display()))?;
+        self.known.insert(what, seconds);
+        Ok(seconds)
+    }
 }
 
 /// The outcome of one choice.
@@ -125,7 +237,27 @@ pub fn per_cent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Summary};
+    use super::{Cell, Summary, Times};
+
+    #[test]
+    fn times_are_simulated_once_until_they_do_not_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("times.txt");
+        let get = |hold: bool, what: &str, seconds: f64| {
+            Times::open(path.clone(), hold).unwrap().get(what.to_owned(), || Ok(seconds)).unwrap()
+        };
+        assert_eq!(get(false, "radix:8 100", 0.1 + 0.2), 0.1 + 0.2);
+        assert_eq!(get(true, "radix:8 100", 5.0), 0.1 + 0.2);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        // A run that was killed while it wrote.
+        std::fs::write(&path, format!("{whole}7e-3 radix:8 1")).unwrap();
+        assert_eq!(get(true, "radix:8 1", 6.0), 6.0);
+        assert_eq!(get(true, "radix:8 100", 5.0), 0.1 + 0.2);
+        assert_eq!(get(true, "radix:8 1", 5.0), 6.0);
+        assert_eq!(get(false, "radix:8 100", 4.0), 4.0);
+        let failed = Times::open(path, true).unwrap().get("sample".to_owned(), || Err("no".to_owned()));
+        assert_eq!(failed, Err("no".to_owned()));
+    }
 
     #[test]
     fn cells_count_as_many_problems_as_they_stand_for() {

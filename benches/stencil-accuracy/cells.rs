@@ -2,32 +2,71 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
+use strata_benches::accuracy::{Cell as Judged, Summary};
+use strata_model::Resolved;
 use strata_stencil::Layout;
 
-use crate::target::Target;
+use crate::target::{Target, Timed};
 
-/// The longest side of a grid.
+/// The longest side of a grid for which our models were measured.
 pub(crate) const LONGEST: usize = 2048;
+
+/// The longest side of a grid of the thesis's table 4-3.
+const LONGEST_OF_THESIS: usize = 5000;
 
 /// Of all layouts those predicted to take longer than the best by this factor are not simulated.
 const HOPELESS: f64 = 1.25;
 
 /// Layouts are close if one is predicted to take longer by less than this share.
-const CLOSE: f64 = 0.2;
+const CLOSE: f64 = 0.1;
 
 /// Grids among which one with close layouts is looked for.
-const DRAWN: usize = 1000;
+const DRAWN: usize = 10_000;
+
+/// How grids are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    /// As in the thesis's table 4-3: any side up to 5000.
+    Anywhere,
+    /// All magnitudes of sides alike, up to 2048: thin grids and small ones come up as often.
+    Magnitudes,
+    /// As in its table 4-1: near the boundary between two layouts, that is, where the two best of
+    /// the thesis's layouts are predicted within 10 % of each other. Magnitudes alike.
+    Boundary,
+}
+
+impl Drawn {
+    pub(crate) const ALL: [Self; 3] = [Self::Anywhere, Self::Magnitudes, Self::Boundary];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Anywhere => "anywhere",
+            Self::Magnitudes => "all magnitudes",
+            Self::Boundary => "boundaries",
+        }
+    }
+
+    fn draw(self, random: &mut ChaCha8Rng) -> [usize; 2] {
+        [0; 2].map(|_| match self {
+            Self::Anywhere => random.random_range(1..=LONGEST_OF_THESIS),
+            Self::Magnitudes | Self::Boundary => {
+                let power = random.random_range(0.0..1.0);
+                (LONGEST as f64).powf(power).round().max(2.0) as usize
+            }
+        })
+    }
+}
 
 /// One grid.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell {
     pub(crate) size: [usize; 2],
-    /// Among the thesis's layouts.
-    pub(crate) few: Outcome,
     /// Among the thesis's layouts, by its terms.
     pub(crate) short: Outcome,
+    /// Among the thesis's layouts, by our terms.
+    pub(crate) long: Option<Outcome>,
     /// Among all.
-    pub(crate) all: Outcome,
+    pub(crate) all: Option<Outcome>,
 }
 
 /// A choice on one grid.
@@ -37,100 +76,77 @@ pub(crate) struct Outcome {
     pub(crate) best: Layout,
     /// Time of the choice over that of the fastest.
     pub(crate) ratio: f64,
-    /// Time of squares over that of the fastest, on grids drawn anywhere.
+    /// Time of squares over that of the fastest, where they take the grid.
     square: Option<f64>,
 }
 
 /// Draws grids and simulates their layouts.
-pub(crate) fn judge(target: &Target, cells: usize, seed: u64) -> Result<Vec<Cell>, String> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed + target.nodes as u64);
-    let of_thesis = target.of_thesis();
+pub(crate) fn judge(
+    target: &Target,
+    short: &Resolved,
+    long: Option<&Resolved>,
+    drawn: Drawn,
+    cells: usize,
+    seed: u64,
+) -> Result<Vec<Cell>, String> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed + target.nodes as u64 + 1000 * drawn as u64);
+    let library = long.and_then(|models| models.library("stencil"));
     let mut all = Vec::new();
-    for number in 0..cells {
-        let mut draw = || [0; 2].map(|_| random.random_range(1..=LONGEST));
-        let anywhere = number % 2 == 0;
-        let size = if anywhere {
-            draw()
-        } else {
-            let close = |size: &[usize; 2]| {
-                let few = target.predicted_of_thesis(*size);
-                few.get(1).is_some_and(|second| second.1 / few[0].1 < 1.0 + CLOSE)
-            };
-            (0..DRAWN).map(|_| draw()).find(close).ok_or("no grid has two close layouts")?
+    for _ in 0..cells {
+        let close = |size: &[usize; 2]| {
+            let predicted = target.predicted_by_short(short, *size);
+            predicted.get(1).is_some_and(|second| second.1 / predicted[0].1 < 1.0 + CLOSE)
         };
-        let predicted = target.predicted(size);
-        let least = predicted.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
-        let mut times = Vec::new();
-        for (layout, seconds) in predicted {
-            if of_thesis.contains(&layout) || seconds < HOPELESS * least {
-                times.push(Time { layout, predicted: seconds, simulated: target.simulate(size, layout)? });
+        let size = match drawn {
+            Drawn::Boundary => {
+                let mut grids = (0..DRAWN).map(|_| drawn.draw(&mut random));
+                grids.find(close).ok_or("no grid has two close layouts")?
+            }
+            _ => drawn.draw(&mut random),
+        };
+        let squares = target.squares();
+        let of_thesis = target.of_thesis().into_iter().filter(|layout| target.takes(*layout, size));
+        let times = of_thesis.map(|layout| Ok((layout, target.simulate(size, layout)?)));
+        let times: Vec<Timed> = times.collect::<Result<_, String>>()?;
+        let chosen = target.predicted_by_short(short, size).first().map(|(layout, _)| *layout);
+        let outcome_of = |times: &[Timed], chosen: Option<Layout>| outcome(times, chosen?, squares);
+        let short = outcome_of(&times, chosen).ok_or_else(|| format!("{size:?}: nothing is predicted"))?;
+        let ours = library.filter(|_| size.into_iter().all(|side| side <= LONGEST));
+        let predicted = ours.map_or(Vec::new(), |library| target.predicted(library, size));
+        let among = predicted.iter().find(|(layout, _)| times.iter().any(|(other, _)| other == layout));
+        let long = outcome_of(&times, among.map(|(layout, _)| *layout));
+        let mut every = times;
+        if let Some((_, least)) = predicted.first() {
+            for (layout, seconds) in &predicted {
+                if *seconds < HOPELESS * least && every.iter().all(|(other, _)| other != layout) {
+                    every.push((*layout, target.simulate(size, *layout)?));
+                }
             }
         }
-        let few: Vec<Time> = times.iter().copied().filter(|time| of_thesis.contains(&time.layout)).collect();
-        let squares = target.squares();
-        let least = |times: &[Time]| {
-            times.iter().min_by(|a, b| a.predicted.total_cmp(&b.predicted)).map(|time| time.layout)
-        };
-        let of = |times: &[Time], chosen: Option<Layout>| {
-            outcome(times, chosen?, squares, anywhere).filter(|outcome| outcome.ratio.is_finite())
-        };
-        let (short, long) = (of(&few, target.chosen_by_short(size)), of(&few, least(&few)));
-        let outcomes = long.zip(short).zip(of(&times, least(&times)));
-        let ((few, short), every) = outcomes.ok_or("nothing is predicted")?;
-        all.push(Cell { size, few, short, all: every });
+        let family = outcome_of(&every, predicted.first().map(|(layout, _)| *layout));
+        all.push(Cell { size, short, long, all: family });
     }
     Ok(all)
 }
 
-#[derive(Clone, Copy)]
-struct Time {
-    layout: Layout,
-    predicted: f64,
-    simulated: f64,
+fn outcome(times: &[Timed], chosen: Layout, squares: Layout) -> Option<Outcome> {
+    let of = |layout: Layout| times.iter().find(|(other, _)| *other == layout).map(|(_, seconds)| *seconds);
+    let valid = times.iter().filter(|(_, seconds)| !seconds.is_nan());
+    let (best, least) = *valid.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let ratio = of(chosen)? / least;
+    let square = of(squares).filter(|seconds| !seconds.is_nan()).map(|seconds| seconds / least);
+    ratio.is_finite().then_some(Outcome { chosen, best, ratio, square })
 }
 
-fn outcome(times: &[Time], chosen: Layout, squares: Layout, anywhere: bool) -> Option<Outcome> {
-    let chosen = times.iter().find(|time| time.layout == chosen)?;
-    let best = times.iter().min_by(|a, b| a.simulated.total_cmp(&b.simulated))?;
-    let square = times.iter().find(|time| time.layout == squares).filter(|_| anywhere);
-    Some(Outcome {
-        chosen: chosen.layout,
-        best: best.layout,
-        ratio: chosen.simulated / best.simulated,
-        square: square.map(|square| square.simulated / best.simulated),
-    })
+/// The share of grids on which squares are the fastest, of those that they take.
+pub(crate) fn squares_right(cells: &[Outcome]) -> Option<f64> {
+    let squares: Vec<f64> = cells.iter().filter_map(|cell| cell.square).collect();
+    let right = squares.iter().filter(|ratio| **ratio <= 1.0).count();
+    (!squares.is_empty()).then(|| right as f64 / squares.len() as f64)
 }
 
-/// What comes out over some grids, as shares.
-pub(crate) struct Summary {
-    pub(crate) grids: usize,
-    pub(crate) right: f64,
-    pub(crate) expected: f64,
-    /// Of the wrong choices.
-    pub(crate) mean: f64,
-    pub(crate) worst: f64,
-    /// By how much always taking squares is slower, on the grids drawn anywhere.
-    pub(crate) square: f64,
-    /// On what share of those squares are the fastest.
-    pub(crate) square_right: f64,
-}
-
-impl Summary {
-    pub(crate) fn of(cells: &[Outcome]) -> Self {
-        let penalties = cells.iter().map(|cell| cell.ratio - 1.0);
-        let wrong: Vec<f64> = penalties.filter(|penalty| *penalty > 0.0).collect();
-        let share = |sum: f64, of: usize| if of == 0 { 0.0 } else { sum / of as f64 };
-        let total = wrong.iter().fold(0.0, |sum, penalty| sum + penalty);
-        let squares: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.square? / cell.ratio)).collect();
-        let fastest = cells.iter().filter(|cell| cell.square == Some(1.0)).count();
-        Self {
-            grids: cells.len(),
-            right: 1.0 - share(wrong.len() as f64, cells.len()),
-            expected: share(total, cells.len()),
-            mean: share(total, wrong.len()),
-            worst: wrong.iter().copied().fold(0.0, f64::max),
-            square: share(squares.iter().map(|ratio| ratio - 1.0).sum(), squares.len()),
-            square_right: share(fastest as f64, squares.len()),
-        }
-    }
+/// What comes out over some grids; the fixed rival is squares.
+pub(crate) fn summary(cells: &[Outcome]) -> Summary {
+    let judged = |cell: &Outcome| Judged { ratio: cell.ratio, fixed: cell.square, weight: 1.0 };
+    Summary::of(&cells.iter().map(judged).collect::<Vec<_>>())
 }

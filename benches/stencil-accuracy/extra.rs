@@ -29,38 +29,41 @@ pub(crate) struct Tried {
     best: [usize; 2],
     /// Time with what was predicted over the least.
     ratio: f64,
-    /// By how much the time without is longer, as predicted (eq. 41) and as simulated.
+    /// By how much the time without is longer, as predicted and as simulated.
     benefit: [f64; 2],
 }
 
 /// Draws grids and tries all extra rows and columns of squares.
 pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Tried>, String> {
+    let models = target.models("edges")?;
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x52);
     let squares = target.squares();
     let mut all = Vec::new();
     for _ in 0..grids {
         let size = [0; 2].map(|_| random.random_range(SIDES[0]..=SIDES[1]));
         let time = |extra| target.simulate_mean(size, Layout { extra, ..squares });
-        let predicted = predict(target, size);
+        let (predicted, with) = target.extra(&models, size)?;
         let chosen = time(predicted)?;
         let (mut best, mut least) = (predicted, chosen);
+        let mut others = Vec::new();
         for extra in (0..=MOST).flat_map(|x| (0..=MOST).map(move |y| [x, y])) {
+            let layout = Layout { extra, ..squares };
+            if let Some(block) = largest(target, size, layout) {
+                others.push((target.simulate(block, Layout::ONE)?, extra));
+            }
+        }
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // An iteration takes no less than its largest block on a node alone: no others can be best.
+        for (_, extra) in others.into_iter().take_while(|(alone, _)| *alone < chosen) {
             let seconds = time(extra)?;
-            // NaN where no points are left for the inner blocks.
             if seconds < least {
                 (best, least) = (extra, seconds);
             }
         }
-        let blocks = |[width, height]: [usize; 2]| {
-            block_seconds(
-                target,
-                [width as f64 / squares.columns as f64, height as f64 / squares.rows as f64],
-            )
-        };
-        let less = [size[0] - 2 * predicted[0], size[1] - 2 * predicted[1]];
-        let foretold = blocks(size).zip(blocks(less)).map_or(0.0, |(without, with)| without / with - 1.0);
-        let actual = time([0; 2])? / chosen - 1.0;
-        let benefit = [foretold, actual];
+        let block = [size[0] as f64 / squares.columns as f64, size[1] as f64 / squares.rows as f64];
+        let without = models.seconds("Block", target.nodes, &block);
+        let foretold = without.map_or(0.0, |without| without / with - 1.0);
+        let benefit = [foretold, time([0; 2])? / chosen - 1.0];
         all.push(Tried {
             machine: target.name.clone(),
             size,
@@ -73,26 +76,12 @@ pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Trie
     Ok(all)
 }
 
-/// The extra columns and rows with which an iteration is predicted to be fastest.
-fn predict(target: &Target, size: [usize; 2]) -> [usize; 2] {
-    let spare = |[width, height]: [f64; 2], edge: [bool; 2]| {
-        let of = |name, inputs: &[f64]| {
-            // A prediction below zero is none.
-            target.set.seconds(name, target.nodes, inputs).unwrap_or(0.0)
-        };
-        Some(match edge {
-            // Corners and inner nodes are no neighbours.
-            [true, true] => [1.0, 0.5].map(|part| part * of("Corner", &[width, height])),
-            [true, false] => ["Spare", "Once"].map(|name| of(name, &[height, width, 1.0])),
-            _ => ["Spare", "Once"].map(|name| of(name, &[width, height, 0.0])),
-        })
-    };
-    target.squares().balanced(size, MOST, spare, |block| block_seconds(target, block)).extra
-}
-
-/// The predicted time of an iteration with blocks of this size.
-fn block_seconds(target: &Target, block: [f64; 2]) -> Option<f64> {
-    target.set.seconds("Block", target.nodes, &block)
+/// The largest block of a layout; `None` if an inner one has no points.
+fn largest(target: &Target, size: [usize; 2], layout: Layout) -> Option<[usize; 2]> {
+    let blocks = (0..target.nodes).map(|node| layout.block(size, node).map(|side| side.len()));
+    let blocks: Vec<[usize; 2]> = blocks.collect();
+    let is_full = blocks.iter().flatten().all(|side| *side > 0);
+    blocks.into_iter().max_by_key(|[width, height]| width * height).filter(|_| is_full)
 }
 
 /// Prints a table; returns the share of right predictions.

@@ -28,6 +28,7 @@ pub(crate) struct Tried {
 /// Draws grids and tries all widths with squares.
 pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Tried>, String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x4A);
+    let models = target.models("halos")?;
     let squares = target.squares();
     let blocks = [squares.columns, squares.rows];
     let mut all = Vec::new();
@@ -41,7 +42,7 @@ pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Trie
         let [width, height] = [0, 1].map(|way| size[way].div_ceil(blocks[way]) as f64);
         let mut times = Vec::new();
         for halo in WIDTHS {
-            let predicted = target.set.seconds("Halo", target.nodes, &[width, height, halo as f64]);
+            let predicted = models.seconds("Halo", target.nodes, &[width, height, halo as f64]);
             let seconds = target.simulate(size, Layout { halo, ..squares })?;
             times.push((halo, predicted.ok_or("a grid is outside what was measured")?, seconds));
         }

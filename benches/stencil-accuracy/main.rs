@@ -3,12 +3,16 @@
 //!
 //!     cargo bench -p strata-benches --bench stencil_accuracy
 //!
-//! `specc calibrate` fits the models of `specs/stencil/simulated` on each machine. Then, for grids
+//! `specc` fits two sets of models on each machine: `specs/stencil/thesis`, one short list of terms
+//! and `specc`'s defaults (equation 33), and `specs/stencil/simulated`, long lists. Then, for grids
 //! that it has not seen, an iteration of the layouts is simulated as a skeleton, and the choice is
-//! compared with the fastest: first among the thesis's layouts (one node, vertical strips, squares,
-//! with halos of one), then among all shapes of blocks with halos of 1, 2, 4 and 8. Half of the
-//! grids are drawn anywhere, half where the two best of the thesis's layouts are predicted to be
-//! close, all by the seed.
+//! compared with the fastest: among the thesis's layouts (one node, vertical strips, squares, with
+//! halos of one, each where the thesis's implementation takes the grid), and by the long lists also
+//! among all shapes of blocks with halos of 1, 2, 4 and 8. Grids are drawn in three ways
+//! ([`cells::Drawn`]), all by the seed.
+//!
+//! Models and simulated times are kept under `target/stencil-accuracy`, so a run that was ended goes
+//! on where it was. The default takes some minutes; `--whole` is the whole experiment, in hours.
 //!
 //! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
 //! machine, with models of `specs/stencil/edges` ([`extra`]), and `--halos 25` widths of halos with
@@ -22,39 +26,49 @@ mod halos;
 mod map;
 mod target;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use serde_json::json;
-use strata_benches::accuracy::Options;
+use serde_json::{Value, json};
+use strata_benches::accuracy::{Options, per_cent};
 use strata_benches::{head, row};
 
-use cells::Summary;
+use cells::{Cell, Drawn, Outcome};
 use target::Target;
 
-/// Machines, with right choices, mean penalty when wrong and worst penalty of the thesis's table
-/// 4-1 and text, all in per cent.
-const PLATFORMS: [(&str, [f64; 3]); 4] = [
-    ("alewife", [99.50, 2.88, 16.25]),
-    ("paragon", [99.39, 3.09, 13.63]),
-    ("atm", [99.13, 1.43, 7.86]),
-    ("cm5", [99.72, 1.10, 5.45]),
+/// Machines, with right choices, mean penalty when wrong, worst penalty and expected penalty of the
+/// thesis's tables 4-1 and 4-2, and the gain over squares of table 4-3, all in per cent.
+const PLATFORMS: [(&str, [f64; 5]); 5] = [
+    ("alewife", [99.50, 2.88, 16.25, 0.0141, 8.0]),
+    ("paragon", [99.39, 3.09, 13.63, 0.0170, 21.0]),
+    ("atm", [99.13, 1.43, 7.86, 0.0113, 90.0]),
+    ("cm5", [99.72, 1.10, 5.45, 0.0032, 11.0]),
+    (ALL, [99.42, 2.12, 16.25, 0.0114, f64::NAN]),
 ];
+
+/// What stands for all machines together.
+const ALL: &str = "all";
 
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
     shared: Options,
-    /// Grids on each machine and number of nodes
+    /// Grids on each machine and number of nodes, drawn in each of three ways
     #[arg(long, default_value_t = 60)]
     cells: usize,
+    /// Chooses only by the thesis's terms: ours take much longer to measure on many nodes
+    #[arg(long)]
+    short: bool,
     /// Grids of each machine on which extra rows and columns are tried
     #[arg(long, value_name = "GRIDS", default_value_t = 0)]
     extra: usize,
     /// Grids of each machine on which widths of halos are tried
     #[arg(long, value_name = "GRIDS", default_value_t = 0)]
     halos: usize,
+    /// All of it: 16, 32 and 64 nodes, 500 grids in each way, 25 with extra rows, 25 halos
+    #[arg(long)]
+    whole: bool,
     /// Where maps of the fastest layouts and of the errors go, as JSON and SVG
     #[arg(long, value_name = "FOLDER")]
     map: Option<PathBuf>,
@@ -64,18 +78,61 @@ fn main() -> ExitCode {
     strata_benches::run(run)
 }
 
+/// Who chose.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Among the thesis's layouts, by its terms.
+    Short,
+    /// Among them by our terms.
+    Long,
+    /// Among all layouts.
+    All,
+}
+
+impl By {
+    const ALL: [Self; 3] = [Self::Short, Self::Long, Self::All];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Short => "the thesis's, its terms",
+            Self::Long => "the thesis's, ours",
+            Self::All => "all, ours",
+        }
+    }
+
+    fn of(self, cell: &Cell) -> Option<Outcome> {
+        match self {
+            Self::Short => Some(cell.short),
+            Self::Long => cell.long,
+            Self::All => cell.all,
+        }
+    }
+}
+
+/// The outcomes on one machine, with a number of nodes.
+struct Part {
+    machine: String,
+    nodes: usize,
+    drawn: Drawn,
+    by: By,
+    outcomes: Vec<Outcome>,
+}
+
 fn run(options: &Arguments) -> Result<(), String> {
-    let Options { nodes: all_nodes, platforms, seed } = &options.shared;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let (mut few, mut short, mut family) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut extras, mut halos) = (Vec::new(), Vec::new());
-    let mut parts = Vec::new();
-    if options.cells > 0 {
+    let Options { nodes, platforms, seed } = &options.shared;
+    let (nodes, cells, extra_grids, halo_grids) = match options.whole {
+        true => (vec![16, 32, 64], 500, 25, 25),
+        false => (nodes.clone(), options.cells, options.extra, options.halos),
+    };
+    let (mut parts, mut extras, mut halos) = (Vec::new(), Vec::new(), Vec::new());
+    let most = nodes.iter().copied().max().unwrap_or(1);
+    if cells > 0 {
         head(&[
             "machine",
             "nodes",
-            "layouts",
             "grids",
+            "layouts, terms",
+            "number",
             "right",
             "thesis",
             "mean penalty",
@@ -83,91 +140,118 @@ fn run(options: &Arguments) -> Result<(), String> {
             "worst",
             "thesis",
             "expected",
-            "over always square",
-            "square right",
+            "thesis",
+            "squares right",
+            "gain over squares",
+            "thesis",
         ]);
     }
     for platform in platforms {
-        let thesis = PLATFORMS.iter().find(|(name, _)| name == platform).map(|(_, all)| *all);
-        for &nodes in all_nodes {
-            if options.extra > 0 && Some(&nodes) == all_nodes.iter().max() {
-                let target = Target::of(root, "stencil/edges", platform, nodes)?;
-                extras.extend(extra::judge(&target, options.extra, *seed)?);
+        for &nodes in &nodes {
+            let target = Target::open(platform, nodes)?;
+            if extra_grids > 0 && nodes == most {
+                extras.extend(extra::judge(&target, extra_grids, *seed)?);
             }
-            if options.halos > 0 && Some(&nodes) == all_nodes.iter().max() {
-                let target = Target::of(root, "stencil/halos", platform, nodes)?;
-                halos.extend(halos::judge(&target, options.halos, *seed)?);
+            if halo_grids > 0 && nodes == most {
+                halos.extend(halos::judge(&target, halo_grids, *seed)?);
             }
-            if options.cells == 0 {
+            if cells == 0 {
                 continue;
             }
-            let target = Target::open(root, platform, nodes)?;
-            let cells = cells::judge(&target, options.cells, *seed)?;
-            if let Some(folder) = &options.map {
-                map::write(folder, &target, &cells)?;
+            let short = target.models("thesis")?;
+            let long = if options.short { None } else { Some(target.models("simulated")?) };
+            let mut wrong = Vec::new();
+            for drawn in Drawn::ALL {
+                let all = cells::judge(&target, &short, long.as_ref(), drawn, cells, *seed)?;
+                for by in By::ALL {
+                    let outcomes: Vec<Outcome> = all.iter().filter_map(|cell| by.of(cell)).collect();
+                    if !outcomes.is_empty() {
+                        let part = Part { machine: platform.clone(), nodes, drawn, by, outcomes };
+                        report(&part.machine, &nodes.to_string(), drawn.name(), by, &part.outcomes);
+                        parts.push(part);
+                    }
+                }
+                wrong.extend(all);
             }
-            for (layouts, thesis, all, outcomes) in [
-                ("the thesis's", thesis, &mut few, cells.iter().map(|cell| cell.few).collect::<Vec<_>>()),
-                (
-                    "the thesis's, its terms",
-                    thesis,
-                    &mut short,
-                    cells.iter().map(|cell| cell.short).collect(),
-                ),
-                ("all", None, &mut family, cells.iter().map(|cell| cell.all).collect()),
-            ] {
-                let summary = Summary::of(&outcomes);
-                report(&[platform, &nodes.to_string(), layouts], thesis, &summary);
-                parts.push(json!({
-                    "machine": platform, "nodes": nodes, "layouts": layouts, "grids": summary.grids,
-                    "right": summary.right, "expected_penalty": summary.expected,
-                    "worst_penalty": summary.worst,
-                }));
-                all.extend(outcomes);
+            if let Some(folder) = &options.map {
+                map::write(folder, &target, &short, &wrong)?;
             }
         }
     }
-    let (few, short, family) = (Summary::of(&few), Summary::of(&short), Summary::of(&family));
-    if options.cells > 0 {
-        report(&["all", "", "the thesis's"], Some([99.42, 2.12, 16.25]), &few);
-        report(&["all", "", "the thesis's, its terms"], Some([99.42, 2.12, 16.25]), &short);
-        report(&["all", "", "all"], None, &family);
-        println!("\nExpected by the thesis: 0.0114 %.");
+    let of = |drawn: Option<Drawn>, by: By| -> Vec<Outcome> {
+        let these =
+            parts.iter().filter(|part| part.by == by && drawn.is_none_or(|drawn| part.drawn == drawn));
+        these.flat_map(|part| part.outcomes.iter().copied()).collect()
+    };
+    let mut totals = serde_json::Map::new();
+    for by in By::ALL {
+        let all = of(None, by);
+        if all.is_empty() {
+            continue;
+        }
+        for drawn in Drawn::ALL {
+            report(ALL, "", drawn.name(), by, &of(Some(drawn), by));
+        }
+        report(ALL, "", "all", by, &all);
+        totals.insert(by.name().to_owned(), figures(&all));
     }
     let extra_right = extra::report(&extras);
     let halos_right = halos::report(&halos);
-    // Of no grids nothing is right.
-    let of_grids = |share: f64| (options.cells > 0).then_some(share);
+    let one = |part: &Part| {
+        let mut all = figures(&part.outcomes);
+        all["machine"] = json!(part.machine);
+        all["nodes"] = json!(part.nodes);
+        all["drawn"] = json!(part.drawn.name());
+        all["by"] = json!(part.by.name());
+        all
+    };
     strata_benches::summary(&json!({
-        "bench": "stencil_accuracy", "grids": few.grids, "seed": seed,
-        "right": of_grids(few.right), "expected_penalty": of_grids(few.expected),
-        "mean_penalty": of_grids(few.mean), "worst_penalty": of_grids(few.worst),
-        "gain_over_square": of_grids(few.square), "square_right": of_grids(few.square_right),
-        "right_by_short_terms": of_grids(short.right), "expected_penalty_by_short_terms": of_grids(short.expected), "extra_rows": extras.len(), "extra_rows_right": extra_right,
+        "bench": "stencil_accuracy", "seed": seed, "nodes": nodes, "totals": totals,
+        "extra_rows": extras.len(), "extra_rows_right": extra_right,
         "halos": halos.len(), "halos_right": halos_right,
-        "family_right": of_grids(family.right), "family_expected_penalty": of_grids(family.expected),
-        "family_mean_penalty": of_grids(family.mean), "family_worst_penalty": of_grids(family.worst), "parts": parts,
+        "parts": parts.iter().map(one).collect::<Vec<_>>(),
     }));
     Ok(())
 }
 
-/// Prints a row; `thesis` has its figures in per cent.
-fn report(names: &[&str], thesis: Option<[f64; 3]>, summary: &Summary) {
-    let per_cent = |share: f64| format!("{:.2} %", 100.0 * share);
-    let [right, mean, worst] =
-        [0, 1, 2].map(|at| thesis.map_or("-".to_owned(), |all| format!("{} %", all[at])));
-    let mut cells: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    cells.extend([
-        summary.grids.to_string(),
+/// What came out, as shares.
+fn figures(outcomes: &[Outcome]) -> Value {
+    let summary = cells::summary(outcomes);
+    json!({
+        "grids": summary.cells, "right": summary.right, "expected_penalty": summary.expected,
+        "mean_penalty": summary.mean, "worst_penalty": summary.worst,
+        "squares_right": cells::squares_right(outcomes), "gain_over_squares": summary.gain,
+    })
+}
+
+/// Prints a row, with the thesis's figures where its layouts compete; its gain is that on grids
+/// drawn anywhere.
+fn report(machine: &str, nodes: &str, drawn: &str, by: By, outcomes: &[Outcome]) {
+    let summary = cells::summary(outcomes);
+    let thesis = PLATFORMS.iter().find(|(name, _)| *name == machine && by != By::All).map(|(_, all)| *all);
+    let figure = |at: usize| {
+        let value = thesis.map(|all| all[at]).filter(|value| value.is_finite());
+        value.map_or("-".to_owned(), |value| format!("{value} %"))
+    };
+    let expected = format!("{:.4} %", 100.0 * summary.expected);
+    let squares = cells::squares_right(outcomes).map_or("-".to_owned(), per_cent);
+    let gain = if drawn == Drawn::Anywhere.name() { figure(4) } else { "-".to_owned() };
+    row(&[
+        machine.to_owned(),
+        nodes.to_owned(),
+        drawn.to_owned(),
+        by.name().to_owned(),
+        summary.cells.to_string(),
         per_cent(summary.right),
-        right,
+        figure(0),
         per_cent(summary.mean),
-        mean,
+        figure(1),
         per_cent(summary.worst),
-        worst,
-        format!("{:.4} %", 100.0 * summary.expected),
-        per_cent(summary.square),
-        per_cent(summary.square_right),
+        figure(2),
+        expected,
+        figure(3),
+        squares,
+        per_cent(summary.gain),
+        gain,
     ]);
-    row(&cells);
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 use serde_json::json;
+use strata_model::Resolved;
 use strata_stencil::Layout;
 
 use crate::cells::{Cell, LONGEST};
@@ -18,23 +19,23 @@ const COLOURS: [RGBColor; 3] = [RGBColor(230, 159, 0), RGBColor(86, 180, 233), R
 const NAMES: [&str; 3] = ["one node", "vertical strips", "squares"];
 
 /// Writes `MACHINE-NODES.json` and `.svg` into a folder.
-pub(crate) fn write(folder: &Path, target: &Target, cells: &[Cell]) -> Result<(), String> {
+pub(crate) fn write(folder: &Path, target: &Target, models: &Resolved, cells: &[Cell]) -> Result<(), String> {
     std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let side = |number: usize| 1 + number * (LONGEST - 1) / (SQUARES - 1);
     let winner = |x: usize, y: usize| {
-        let all = target.predicted_of_thesis([side(x), side(y)]);
+        let all = target.predicted_by_short(models, [side(x), side(y)]);
         all.first().and_then(|(layout, _)| place(target, *layout))
     };
     let winners: Vec<Vec<Option<usize>>> =
         (0..SQUARES).map(|y| (0..SQUARES).map(|x| winner(x, y)).collect()).collect();
     let errors: Vec<_> = cells
         .iter()
-        .filter(|cell| cell.few.ratio > 1.0)
+        .filter(|cell| cell.short.ratio > 1.0)
         .map(|cell| {
             json!({
                 "width": cell.size[0], "height": cell.size[1],
-                "chosen": place(target, cell.few.chosen), "best": place(target, cell.few.best),
-                "penalty": cell.few.ratio - 1.0,
+                "chosen": place(target, cell.short.chosen), "best": place(target, cell.short.best),
+                "penalty": cell.short.ratio - 1.0,
             })
         })
         .collect();
@@ -95,10 +96,10 @@ fn draw(name: &str, winners: &[Vec<Option<usize>>], cells: &[Cell]) -> Result<St
                 .label(NAMES[kind])
                 .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], filled));
         }
-        let wrong = cells.iter().filter(|cell| cell.few.ratio > 1.0);
+        let wrong = cells.iter().filter(|cell| cell.short.ratio > 1.0);
         let circles = wrong.map(|cell| {
             let at = (cell.size[0] as f64, cell.size[1] as f64);
-            let radius = 3.0 + 100.0 * (cell.few.ratio - 1.0);
+            let radius = 3.0 + 100.0 * (cell.short.ratio - 1.0);
             Circle::new(at, radius.min(20.0), BLACK.stroke_width(1))
         });
         chart

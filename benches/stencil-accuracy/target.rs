@@ -1,50 +1,43 @@
 //! One simulated machine with a number of nodes: its models, and times of layouts.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::cell::RefCell;
 
-use strata_model::{LibraryModels, ModelSet, Resolved};
+use strata_benches::accuracy::{Kept, Times};
+use strata_model::{LibraryModels, Resolved};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Computing, Machine, Node};
-use strata_select::Source as _;
-use strata_stencil::{Grid, Layout, profile};
+use strata_select::{Models, Question, Source as _};
+use strata_stencil::{Grid, Layout, StencilEdges, profile};
 
-/// A machine and its models.
+/// A machine with a number of nodes; models are fitted, and times simulated, when they are asked
+/// for.
 pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) nodes: usize,
-    pub(crate) set: Resolved,
-    /// The models with the thesis's terms.
-    short: Option<Resolved>,
+    kept: Kept,
+    times: RefCell<Times>,
     platform: SimulatedMachine,
 }
 
+/// A layout that competes, with a time.
+pub(crate) type Timed = (Layout, f64);
+
 impl Target {
-    /// Fits the models of a machine, unless that was done.
-    pub(crate) fn open(root: &Path, name: &str, nodes: usize) -> Result<Self, String> {
-        let this = Self::of(root, "stencil/simulated", name, nodes)?;
-        this.set.library("stencil").ok_or("the models have no library `stencil`")?;
-        let short = Self::of(root, "stencil/thesis", name, nodes)?.set;
-        Ok(Self { short: Some(short), ..this })
-    }
-
-    /// As [`open`](Self::open), with the models of any spec.
-    pub(crate) fn of(root: &Path, spec: &str, name: &str, nodes: usize) -> Result<Self, String> {
-        let models = calibrate(root, spec, name, nodes)?;
-        let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
-        let set = ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())?;
+    pub(crate) fn open(name: &str, nodes: usize) -> Result<Self, String> {
+        let kept = Kept::of("stencil-accuracy", &format!("{name},computing=skeleton"), nodes);
+        let times = RefCell::new(kept.times()?);
         let platform = SimulatedMachine::find(name).map_err(|e| e.to_string())?;
-        Ok(Self { name: name.to_owned(), nodes, set, short: None, platform })
+        Ok(Self { name: name.to_owned(), nodes, kept, times, platform })
     }
 
-    fn library(&self) -> Option<&LibraryModels> {
-        self.set.library("stencil")
+    /// The models of `specs/stencil/SPEC` on this machine.
+    pub(crate) fn models(&self, spec: &str) -> Result<Resolved, String> {
+        eprintln!("{} with {} nodes: models of {spec}", self.name, self.nodes);
+        self.kept.models(&format!("specs/stencil/{spec}"), "1800s")
     }
 
-    /// Blocks in as many columns as rows, or twice as many.
     pub(crate) fn squares(&self) -> Layout {
-        let columns = 1 << self.nodes.ilog2().div_ceil(2);
-        Layout::new(columns, self.nodes / columns, 1)
+        Layout::squares(self.nodes)
     }
 
     /// The thesis's layouts: one node, vertical strips, squares.
@@ -52,11 +45,26 @@ impl Target {
         [Layout::ONE, Layout::new(self.nodes, 1, 1), self.squares()]
     }
 
-    /// All layouts that compete, with their predicted times.
-    pub(crate) fn predicted(&self, [width, height]: [usize; 2]) -> Vec<(Layout, f64)> {
+    /// Whether the thesis's implementation of one of its layouts takes a grid: two points a node in
+    /// each direction that is divided (figures 4-9 and 4-10).
+    pub(crate) fn takes(&self, layout: Layout, size: [usize; 2]) -> bool {
+        let blocks = [layout.columns, layout.rows];
+        [0, 1].into_iter().all(|way| blocks[way] == 1 || size[way] >= 2 * blocks[way])
+    }
+
+    /// The thesis's layouts that take a grid with the times that its own terms predict, the least
+    /// first.
+    pub(crate) fn predicted_by_short(&self, models: &Resolved, size: [usize; 2]) -> Vec<Timed> {
+        let names = ["One", "Strips", "Squares"].into_iter().zip(self.of_thesis());
+        let inputs = size.map(|points| points as f64);
+        let all = names.filter(|(_, layout)| self.takes(*layout, size));
+        sorted(all.filter_map(|(name, layout)| Some((layout, models.seconds(name, self.nodes, &inputs)?))))
+    }
+
+    /// All layouts that compete, with their predicted times, the least first.
+    pub(crate) fn predicted(&self, library: &LibraryModels, [width, height]: [usize; 2]) -> Vec<Timed> {
         let inputs = [width as f64, height as f64, 1.0];
         let mut all = Vec::new();
-        let Some(library) = self.library() else { return all };
         for (index, candidate) in library.candidates().iter().enumerate() {
             let mut offer = |layout, parameters: &[i64]| {
                 let seconds = library.seconds(index, self.nodes, &inputs, parameters);
@@ -76,37 +84,35 @@ impl Target {
                 _ => offer(Layout::ONE, &[]),
             }
         }
-        all
+        sorted(all.into_iter())
     }
 
-    /// The layout of the thesis that its own terms predict to be the fastest.
-    pub(crate) fn chosen_by_short(&self, [width, height]: [usize; 2]) -> Option<Layout> {
-        let names = ["One", "Strips", "Squares"].into_iter().zip(self.of_thesis());
-        let inputs = [width as f64, height as f64];
-        let time = |name| self.short.as_ref()?.seconds(name, self.nodes, &inputs);
-        let all = names.filter_map(|(name, layout)| Some((layout, time(name)?)));
-        Some(all.min_by(|a, b| a.1.total_cmp(&b.1))?.0)
-    }
-
-    /// The predictions for the thesis's layouts, the least time first.
-    pub(crate) fn predicted_of_thesis(&self, size: [usize; 2]) -> Vec<(Layout, f64)> {
-        let few = self.of_thesis();
-        let mut all = self.predicted(size);
-        all.retain(|(layout, _)| few.contains(layout));
-        all.sort_by(|a, b| a.1.total_cmp(&b.1));
-        all
+    /// The columns and rows that squares are to have more at the edges, as `solve` chooses them; with
+    /// their predicted time.
+    pub(crate) fn extra(&self, models: &Resolved, size: [usize; 2]) -> Result<([usize; 2], f64), String> {
+        let library = models.library("stencil_edges").ok_or("there is no library `stencil_edges`")?;
+        let models = Models { source: library, file: None, note: None };
+        let inputs = size.map(|points| points as f64);
+        let question = Question::new(self.nodes, &inputs);
+        let chosen = models.choose::<StencilEdges>(question, &|_| true);
+        let (StencilEdges::More { columns, rows }, choice) = chosen.map_err(|e| e.to_string())?;
+        let predicted = choice.expected.ok_or_else(|| format!("{size:?} is outside what was measured"))?;
+        Ok(([columns, rows].map(|number| number as usize), predicted.get()))
     }
 
     /// The simulated time of an iteration; NaN where the layout does not suit.
-    pub(crate) fn simulate(&self, [width, height]: [usize; 2], layout: Layout) -> Result<f64, String> {
+    pub(crate) fn simulate(&self, size: [usize; 2], layout: Layout) -> Result<f64, String> {
+        let [width, height] = size;
         let grid = move || Grid::new(width, height);
-        self.run(move |node| profile::seconds_on(node, &grid(), layout, 1))
+        let program = move |node: &mut Node| profile::seconds_on(node, &grid(), layout, 1);
+        self.kept(&format!("iteration {}", line(size, layout)), program)
     }
 
     /// As [`simulate`](Self::simulate). Where two means of four iterations differ, as packets meet
     /// by chance, it is the mean of 40.
-    pub(crate) fn simulate_mean(&self, [width, height]: [usize; 2], layout: Layout) -> Result<f64, String> {
-        self.run(move |node| {
+    pub(crate) fn simulate_mean(&self, size: [usize; 2], layout: Layout) -> Result<f64, String> {
+        self.kept(&format!("mean {}", line(size, layout)), move |node| {
+            let [width, height] = size;
             let grid = |iterations| Grid::<f64>::new(width, height).threshold(0.0).iterations(iterations);
             let mut time = |iterations| {
                 node.barrier();
@@ -124,31 +130,24 @@ impl Target {
         })
     }
 
-    /// What node 0 of a skeleton computes.
-    fn run(&self, program: impl Fn(&mut Node) -> f64 + Sync) -> Result<f64, String> {
-        let machine = Machine::sim(&self.platform, self.nodes).map_err(|e| e.to_string())?;
-        let run = machine.computing(Computing::Skeleton).run(|node| Ok(program(node)));
-        Ok(run.map_err(|e| e.to_string())?.results[0])
+    /// What node 0 of a skeleton computes, unless it was simulated before.
+    fn kept(&self, what: &str, program: impl Fn(&mut Node) -> f64 + Sync) -> Result<f64, String> {
+        self.times.borrow_mut().get(what.to_owned(), || {
+            let machine = Machine::sim(&self.platform, self.nodes).map_err(|e| e.to_string())?;
+            let run = machine.computing(Computing::Skeleton).run(|node| Ok(program(node)));
+            Ok(run.map_err(|e| e.to_string())?.results[0])
+        })
     }
 }
 
-fn calibrate(root: &Path, spec: &str, platform: &str, nodes: usize) -> Result<PathBuf, String> {
-    let folder = root.join(format!("target/stencil-accuracy/{spec}-{platform}-{nodes}"));
-    let models = folder.join("models.toml");
-    if models.exists() {
-        eprintln!("{}: taken as it is", models.display());
-        return Ok(models);
-    }
-    eprintln!("calibrating on {platform} with {nodes} nodes");
-    let status = Command::new(env!("CARGO"))
-        .current_dir(root)
-        .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"])
-        .arg(format!("specs/{spec}"))
-        .args(["--on", &format!("sim:{platform},computing=skeleton"), "--nodes", &nodes.to_string()])
-        .args(["--budget", "1800s", "-o"])
-        .arg(&folder)
-        .stdout(Stdio::from(std::io::stderr()))
-        .status()
-        .map_err(|e| format!("cannot start cargo: {e}"))?;
-    if status.success() { Ok(models) } else { Err(format!("specc calibrate ended with {status}")) }
+fn sorted(all: impl Iterator<Item = Timed>) -> Vec<Timed> {
+    let mut all: Vec<Timed> = all.collect();
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    all
+}
+
+/// A grid and a layout by which a time is kept.
+fn line([width, height]: [usize; 2], layout: Layout) -> String {
+    let Layout { columns, rows, halo, extra: [x, y], .. } = layout;
+    format!("{width} {height} {columns} {rows} {halo} {x} {y}")
 }

@@ -30,6 +30,9 @@ use strata_select::{Library, Models, Note, Outcome, Parameter, Parameters, Quest
 /// Number of problems drawn for each table.
 const PROBLEMS: u64 = 200;
 
+/// The ends of an input that no model limits by itself, only together with parameters.
+const UNLIMITED: (f64, f64) = (8.0, 400.0);
+
 /// Where the answers are kept.
 const SNAP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/choices.snap");
 
@@ -71,6 +74,7 @@ shipped! {
     sort_local "../../../crates/sort/src/local/models.rs": LocalSort;
     sort_rdst "../../../crates/sort/src/local/tuner/models.rs": RdstStep;
     stencil "../../../crates/stencil/src/models.rs": Stencil;
+    stencil_edges "../../../crates/stencil/src/edge_models.rs": StencilEdges;
     stencil_exchange "../../../crates/stencil/src/exchange_models.rs": StencilWave, StencilExchange;
     tcs "../../../crates/tcs/src/patterns/models.rs":
         PatternScatter, PatternGather, PatternReduce, PatternExchange, PatternHalo, PatternTranspose,
@@ -168,8 +172,9 @@ impl Problem {
         };
         let outside = random.within(0, domain.inputs.len() as u64 - 1) as usize;
         let mut inputs: Vec<f64> = Vec::new();
-        for (index, (name, &(least, greatest))) in shipped.table.inputs.iter().zip(domain.inputs).enumerate()
-        {
+        for (index, (name, ends)) in shipped.table.inputs.iter().zip(domain.inputs).enumerate() {
+            let finite = |end: f64, instead| if end.is_finite() { end } else { instead };
+            let (least, greatest) = (finite(ends.0, UNLIMITED.0), finite(ends.1, UNLIMITED.1));
             // No more of these than of what stands first: else few models would apply.
             let greatest = match inputs.first() {
                 Some(keys) if ["run", "distinct"].contains(name) => greatest.min(*keys).max(least),

@@ -4,8 +4,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use strata_select::optimise::integer_root;
-
 use crate::exchange_models::StencilExchange;
 
 /// The division of a grid among nodes.
@@ -66,9 +64,6 @@ impl Way {
     }
 }
 
-/// Predictions that differ by less count as equal: the models' errors are larger.
-const EQUAL: f64 = 1e-3;
-
 impl Layout {
     /// Everything on node 0.
     pub const ONE: Self = Self::new(1, 1, 1);
@@ -79,79 +74,14 @@ impl Layout {
         Self { columns, rows, halo, extra: [0; 2], way: Way::Packed, overlap: false, wave: 0 }
     }
 
-    /// This layout of blocks with the extra columns and rows at the edges of a grid of `size` for
-    /// which the predicted time of an iteration is least; at most `most` of each. Of equal
-    /// predictions the one with the fewest is taken.
-    ///
-    /// `seconds` predicts an iteration in which all blocks have this many columns and rows. They
-    /// need not be whole numbers: for blocks that differ by one, the mean is passed. `spare`
-    /// predicts the time that a node with such a block has to spare at the western or eastern edge
-    /// (if the first flag is true), at the northern or southern edge (the second), or in a corner
-    /// (both), as [`spare_seconds`](crate::profile::spare_seconds) measures it. It returns two
-    /// times: if other nodes wait for this one in both exchanges of an iteration, and if they wait
-    /// in one. If either returns `None`, no points are moved.
-    ///
-    /// The number of columns worth that time is the root of the time less the cost of the columns
-    /// (Brewer 1994, eqs 38 to 40). All numbers up to that root, and one beyond, are tried. The
-    /// best one minimises the time of the slowest of inner nodes, nodes at edges and nodes in
-    /// corners. The remainder of a division makes a few blocks larger by one. This costs less than
-    /// if all were that large, so the mean is used, as in the thesis's models of the whole grid
-    /// (eq. 41).
+    /// Blocks in as many columns as rows, or twice as many, with halos of one.
     #[must_use]
-    pub fn balanced(
-        self,
-        size: [usize; 2],
-        most: usize,
-        spare: impl Fn([f64; 2], [bool; 2]) -> Option<[f64; 2]>,
-        seconds: impl Fn([f64; 2]) -> Option<f64>,
-    ) -> Self {
-        let blocks = [self.columns, self.rows];
-        let even = [0, 1].map(|way| size[way] as f64 / blocks[way] as f64);
-        let worth = |way: usize| -> Option<usize> {
-            let (without, [both, one]) = (seconds(even)?, spare(even, [way == 0, way == 1])?);
-            let gap = both.min(2.0 * one);
-            let left = |extra: i64| {
-                let mut larger = even;
-                larger[way] += extra as f64;
-                gap - seconds(larger).map_or(f64::INFINITY, |with| with - without)
-            };
-            usize::try_from(integer_root(0, i64::try_from(most).ok()?, left)).ok()
-        };
-        // Larger blocks at the edges make the others smaller, so the best number is a little beyond
-        // the root.
-        let range = [0, 1].map(|way| {
-            let tried = if blocks[way] > 2 { worth(way).map_or(0, |worth| worth + 1) } else { 0 };
-            0..=tried.min(most)
-        });
-        let time = |extra: [usize; 2]| -> Option<f64> {
-            let layout = Self { extra, ..self };
-            let with = [0, 1].map(|way| means(size[way], blocks[way], extra[way]));
-            let inner = seconds([with[0][0], with[1][0]])?;
-            let mut slowest = inner;
-            let edges = blocks.map(|blocks| if blocks > 2 { &[false, true][..] } else { &[false] });
-            for &x in edges[0] {
-                for &y in edges[1] {
-                    // Without extra points in one direction, corners are no slower than the other
-                    // nodes at an edge.
-                    if !x && !y || x && y && extra.contains(&0) {
-                        continue;
-                    }
-                    let block = [with[0][usize::from(x)], with[1][usize::from(y)]];
-                    let (whole, [both, one]) = (seconds(block)?, spare(block, [x, y])?);
-                    slowest = slowest.max(whole - both).max(0.5 * (inner + whole) - one);
-                }
-            }
-            layout.fits(size, [false; 2]).then_some(slowest)
-        };
-        let mut tried = Vec::new();
-        for x in range[0].clone() {
-            tried.extend(range[1].clone().filter_map(|y| Some(([x, y], time([x, y])?))));
+    pub const fn squares(nodes: usize) -> Self {
+        if nodes == 0 {
+            return Self::ONE;
         }
-        let least = tried.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
-        tried.retain(|(_, time)| *time <= (1.0 + EQUAL) * least);
-        // The first of equal layouts has the fewest extra points.
-        let extra = tried.iter().map(|(extra, _)| *extra).min_by_key(|[x, y]| x + y);
-        Self { extra: extra.unwrap_or_default(), ..self }
+        let columns = 1 << nodes.ilog2().div_ceil(2);
+        Self::new(columns, nodes / columns, 1)
     }
 
     /// The number of nodes with points.
@@ -260,15 +190,6 @@ fn span(points: usize, parts: usize, extra: usize, index: usize) -> Range<usize>
     before(index)..before(index + 1)
 }
 
-/// The mean size of the inner parts, and of the outer two.
-fn means(points: usize, parts: usize, extra: usize) -> [f64; 2] {
-    if parts < 3 {
-        return [points as f64 / parts as f64; 2];
-    }
-    let outer = [0, parts - 1].map(|index| span(points, parts, extra, index).len()).iter().sum::<usize>();
-    [(points - outer) as f64 / (parts - 2) as f64, outer as f64 / 2.0]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,31 +230,6 @@ mod tests {
         assert!(layout.to_string().ends_with("at edges 0 columns and 4 rows more"));
         let run = Layout { way: Way::Stored, overlap: true, wave: 4, ..layout };
         assert!(run.to_string().ends_with("rows more, stored, overlapped, waves of 4"));
-    }
-
-    #[test]
-    fn nodes_at_edges_get_what_makes_inner_blocks_smaller() {
-        // A point costs 1, and a node with a neighbour less has the time of four times its points
-        // to spare.
-        let seconds = |[width, height]: [f64; 2]| Some(width * height);
-        let of = |[width, height]: [f64; 2], edge: [bool; 2]| {
-            let at = |edge: bool, points: f64| if edge { points } else { 0.0 };
-            at(edge[0], height) + at(edge[1], width)
-        };
-        let spare = |block, edge| Some([4.0, 2.0].map(|times| times * of(block, edge)));
-        let extra = |size, most| Layout::new(4, 4, 1).balanced(size, most, spare, seconds).extra;
-        assert_eq!(extra([40, 40], 20), [4, 4], "blocks of 8, and 12 at the edges");
-        assert_eq!(extra([42, 42], 20), [5, 5], "8, and 13 for the time of 9");
-        assert_eq!(extra([40, 40], 1), [0, 0], "with one more all would be as before");
-        assert_eq!(extra([8, 8], 20), [2, 2], "inner blocks keep a point");
-        // If other nodes wait for them in both exchanges, moving points gains nothing.
-        let waiting = |block, edge| Some([4.0 * of(block, edge), 0.0]);
-        assert_eq!(Layout::new(4, 4, 1).balanced([40, 40], 20, waiting, seconds).extra, [0, 0]);
-        let none = |_, _| Some([0.0; 2]);
-        assert_eq!(Layout::new(4, 4, 1).balanced([40, 41], 20, none, seconds).extra, [0, 0]);
-        assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, spare, |_| None).extra, [0, 0]);
-        assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, |_, _| None, seconds).extra, [0, 0]);
-        assert_eq!(Layout::new(2, 8, 1).balanced([40, 80], 9, spare, seconds).extra[0], 0);
     }
 
     #[test]

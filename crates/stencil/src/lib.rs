@@ -30,13 +30,16 @@
 //!
 //! The variant of the halo exchange ([`Way`]), including its overlap with the sweep of inner
 //! points, is a separate choice, `stencil_exchange`: each layout is rated with the exchange that it
-//! would use. The number of sweeps in one pass through the rows is a third choice, `stencil_wave`.
+//! would use. The number of sweeps in one pass through the rows is a third choice, `stencil_wave`,
+//! and how many columns and rows more the nodes at the edges of the grid take a fourth,
+//! `stencil_edges`.
 //!
 //! A [`Halo`] is that exchange for arrays of a program's own.
 
 #![forbid(unsafe_code)]
 
 mod edge;
+mod edge_models;
 mod error;
 mod exchange;
 mod exchange_models;
@@ -62,6 +65,7 @@ mod value;
 mod volume;
 
 pub use edge::{Edge, Face, Side};
+pub use edge_models::StencilEdges;
 pub use error::StencilError;
 pub use exchange_models::{StencilExchange, StencilWave};
 pub use grid::Grid;

@@ -6,6 +6,7 @@ use strata_runtime::Node;
 use strata_runtime::select::{Options, Selector};
 use strata_select::{Contrast, Domain, Incumbent, Library as _, Note, Prediction, Source, Verdict};
 
+use crate::edge_models::StencilEdges;
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
 use crate::part::Part;
@@ -87,23 +88,24 @@ pub(crate) fn solve_with<'a, T: Value>(
     options: &Options,
 ) -> Result<Solution<T>, StencilError> {
     let inner = options.clone().inner();
-    let ([selector, ways, waves], alike) = loop {
+    let ([selector, ways, waves, edges], alike) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selectors = [
             node.selector::<Stencil>(options),
             node.selector::<StencilExchange>(&inner),
             node.selector::<StencilWave>(&inner),
+            node.selector::<StencilEdges>(&inner),
         ];
-        let [a, b, c] =
+        let [a, b, c, d] =
             selectors.each_ref().map(|selector| selector.as_ref().map_or(0, |selector| selector.word()));
-        let word = [a, b, c, problem.word()];
+        let word = [a, b, c, d, problem.word()];
         let words = node.all_gather(&word);
-        let alike = words.as_chunks::<4>().0.windows(2).all(|pair| pair[0] == pair[1]);
+        let alike = words.as_chunks::<5>().0.windows(2).all(|pair| pair[0] == pair[1]);
         if !node.must_compare_again(alike) {
             break (selectors, alike);
         }
     };
-    let (selector, ways, waves) = (selector?, ways?, waves?);
+    let (selector, ways, waves, edges) = (selector?, ways?, waves?, edges?);
     if !alike {
         return Err(StencilError::Unlike);
     }
@@ -120,6 +122,9 @@ pub(crate) fn solve_with<'a, T: Value>(
     // With a narrow halo a wave ends after one or two sweeps.
     if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
         layout = waved(node, &waves, layout, &block)?;
+    }
+    if problem.settings().extra.is_none() && edges.decides(problem.measured()) {
+        layout = edged(problem, node, &edges, layout)?;
     }
     let mut solution = solve_on(problem, node, layout)?;
     (solution.choice, solution.exchange) = (Some(choice), exchange);
@@ -205,7 +210,7 @@ fn choose<'a, T: Value>(
     // Models of other sizes or numbers of nodes only rank layouts; the nearest suitable layout is
     // taken.
     let layout = if exact { layout } else { layout.suited(nodes, cells, periodic) };
-    let more = Layout { extra: settings.extra, ..layout };
+    let more = Layout { extra: settings.extra.unwrap_or_default(), ..layout };
     let layout = if layout != Layout::ONE && more.fits(cells, periodic) { more } else { layout };
     Ok((layout, chosen.choice))
 }
@@ -341,6 +346,28 @@ fn waved(
     let chosen = node.choose_by::<StencilWave>(selector, block, &|_| true, None)?;
     let StencilWave::Waves { sweeps } = chosen.candidate;
     Ok(Layout { wave: usize::try_from(sweeps).unwrap_or(0), ..layout })
+}
+
+/// `layout` with as many columns and rows more at the edges as are predicted to be fastest, if it is
+/// one that was measured: squares with narrow, packed halos, and sides without neighbours.
+fn edged<'a, T: Value>(
+    problem: &impl Problem<'a, T>,
+    node: &mut Node,
+    selector: &Selector,
+    layout: Layout,
+) -> Result<Layout, StencilError> {
+    let (cells, periodic) = (problem.cells(), problem.periodic());
+    let measured = Layout { wave: layout.wave, ..Layout::squares(node.size()) };
+    if layout != measured || periodic != [false; 2] {
+        return Ok(layout);
+    }
+    let inputs = cells.map(|points| points as f64);
+    let chosen = node.choose_by::<StencilEdges>(selector, &inputs, &|_| true, None)?;
+    let StencilEdges::More { columns, rows } = chosen.candidate;
+    let extra = [columns, rows].map(|number| usize::try_from(number).unwrap_or(0));
+    let more = Layout { extra, ..layout };
+    let known = chosen.choice.pinned || chosen.choice.predicted.is_some();
+    Ok(if known && more.fits(cells, periodic) { more } else { layout })
 }
 
 const UNLIKE: &str = "the models were measured with red-black sweeps of f64: they only rank others";

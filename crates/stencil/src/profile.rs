@@ -75,7 +75,7 @@ pub fn block_seconds(node: &mut Node, width: usize, height: usize) -> f64 {
 /// # Participation
 /// Collective, with equal arguments.
 pub fn halo_seconds(node: &mut Node, width: usize, height: usize, halo: usize) -> f64 {
-    let squares = squares(node);
+    let squares = Layout::squares(node.size());
     let layout = Layout { halo, ..squares };
     seconds_on(node, &Grid::new(squares.columns * width, squares.rows * height), layout, 1)
 }
@@ -106,60 +106,26 @@ pub fn wave_seconds(node: &mut Node, width: usize, height: usize, sweeps: usize)
     seconds_on(node, &Grid::new(width, height), Layout { wave: sweeps, ..Layout::ONE }, 16)
 }
 
-/// The time in seconds that nodes at the edge of a grid have to spare because they have a neighbour
-/// less (Brewer 1994, §5.2). It is the difference between an iteration with equal blocks of `width`
-/// by `height` points and one whose inner nodes have smaller blocks, so that the nodes at the edges
-/// are the slowest. The edges are the western and eastern (`columns`), the northern and southern
+/// The time of one iteration, in seconds, whose slowest nodes are those at edges of the grid, with
+/// blocks of `width` by `height` points, and have a neighbour less (Brewer 1994, §5.2): inner nodes
+/// have smaller blocks. The edges are the western and eastern (`columns`), the northern and southern
 /// (`rows`), or all of them with the corners. NaN if there are no nodes between them.
-///
-/// With `both`, edges are so much slower that a smaller block waits for a larger one in both
-/// exchanges of an iteration. Otherwise edges are only just slower, and it waits in one exchange.
-/// The result is then the difference to the mean of two times: those with large and with small
-/// blocks on all nodes.
 ///
 /// # Participation
 /// Collective, with equal arguments.
-pub fn spare_seconds(
-    node: &mut Node,
-    width: usize,
-    height: usize,
-    columns: bool,
-    rows: bool,
-    both: bool,
-) -> f64 {
-    let block = [width, height];
-    let edge = [columns, rows];
+pub fn edge_seconds(node: &mut Node, width: usize, height: usize, columns: bool, rows: bool) -> f64 {
+    let (block, edge) = ([width, height], [columns, rows]);
     // The inner blocks keep a quarter of their points, and points of both colours.
-    let most = [0, 1].map(|way| match edge[way] {
+    let extra = [0, 1].map(|way| match edge[way] {
         true => block[way].saturating_sub(block[way].div_ceil(4).max(2)),
         false => 0,
     });
-    let times = |node: &mut Node, extra: [usize; 2]| {
-        let inner = [width - extra[0], height - extra[1]];
-        [block_seconds_with(node, inner, extra), block_seconds_with(node, inner, [0; 2])]
-    };
-    let whole = block_seconds_with(node, block, [0; 2]);
-    let [with, inner] = times(node, most);
-    let spare = whole - with;
-    if both {
-        return spare.max(0.0);
-    }
-    // The share of the extra columns or rows that is worth that time.
-    let share = (spare / (whole - inner)).clamp(0.0, 1.0);
-    let near = most.map(|most| ((most as f64 * share).round() as usize).max(most.min(1)));
-    let [with, inner] = times(node, near);
-    (0.5 * (whole + inner) - with).max(0.0)
-}
-
-/// As many columns of blocks as rows, or twice as many.
-fn squares(node: &Node) -> Layout {
-    let columns = 1 << node.size().ilog2().div_ceil(2);
-    Layout::new(columns, node.size() / columns, 1)
+    block_seconds_with(node, [width - extra[0], height - extra[1]], extra)
 }
 
 /// The time of one iteration with squares of `block` points, and `extra` columns and rows at edges.
 fn block_seconds_with(node: &mut Node, block: [usize; 2], extra: [usize; 2]) -> f64 {
-    let layout = Layout { extra, ..squares(node) };
+    let layout = Layout { extra, ..Layout::squares(node.size()) };
     let blocks = [layout.columns, layout.rows];
     if [0, 1].into_iter().any(|way| extra[way] > 0 && blocks[way] < 3) {
         return f64::NAN;

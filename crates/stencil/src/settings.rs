@@ -33,7 +33,8 @@ type Callback<'a> = RefCell<Box<dyn FnMut(Progress) + 'a>>;
 /// Settings that do not depend on the number of dimensions.
 pub(crate) struct Settings<'a> {
     pub(crate) method: Method,
-    pub(crate) extra: [usize; 2],
+    /// The columns and rows that nodes at edges have more; `None`: as models say.
+    pub(crate) extra: Option<[usize; 2]>,
     pub(crate) omega: Option<f64>,
     pub(crate) threshold: Option<f64>,
     pub(crate) iterations: u64,
@@ -45,7 +46,7 @@ impl Default for Settings<'_> {
     fn default() -> Self {
         Self {
             method: Method::default(),
-            extra: [0; 2],
+            extra: None,
             omega: None,
             threshold: Some(1e-6),
             iterations: 10_000,
@@ -91,14 +92,16 @@ impl Settings<'_> {
     /// A fingerprint that is equal on all nodes with equal settings and `parts`.
     pub(crate) fn word<T: Value>(&self, parts: impl IntoIterator<Item = u64>) -> u64 {
         let threshold = self.threshold.map_or(1, f64::to_bits);
+        let [columns, rows] = self.extra.unwrap_or_default();
         let own = [
             self.method as u64,
             threshold,
             self.iterations,
             self.every,
             size_of::<T>() as u64,
-            self.extra[0] as u64,
-            self.extra[1] as u64,
+            u64::from(self.extra.is_some()),
+            columns as u64,
+            rows as u64,
         ];
         own.into_iter().chain(parts).fold(0xCBF2_9CE4_8422_2325, |hash: u64, part| {
             (hash ^ part).wrapping_mul(0x100_0000_01B3).rotate_left(23)

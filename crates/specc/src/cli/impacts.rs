@@ -6,16 +6,20 @@ use serde_json::{Value, json};
 use strata_model::set::Model;
 use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, count, did_you_mean, number_text, percent};
-use strata_screen::{Failure, columns_of, print, shortened, tell, width, wrapped, wrapped_formula};
+use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{ImpactOf, Scaling};
 use super::choosing::{known, no_such, read};
 use crate::impact::{Cause, Effect, Moved, Point, Subject, changed};
+use crate::lang::wrapped_to;
 
 /// Causes that move the time by less for 1 % are counted, not listed, ...
 const NOTABLE: f64 = 0.005;
 /// ... as are those after so many.
 const LISTED: usize = 12;
+
+/// A column of a table is no narrower.
+const LEAST_NAME: usize = 8;
 
 /// `specc impact`.
 pub(super) fn impact(path: &Path, asked: &ImpactOf) -> Result<(), Failure> {
@@ -159,7 +163,7 @@ impl Screen<'_> {
             text.push('\n');
             for (name, slope) in self.subject.formulas(point) {
                 let line = format!("d time / d {name} = {slope}");
-                text += &format!("\n{}", wrapped_formula(&line, width, "    "));
+                text += &format!("\n{}", wrapped_to(width, &line, 0, 4));
             }
         }
         text
@@ -257,19 +261,30 @@ impl Screen<'_> {
         }
         let column = |place: usize| rows.iter().map(|row| columns_of(&row[place])).max().unwrap_or(0);
         let (second, third) = (column(1), column(2));
+        let fixed = second + third + 6;
         let last = if one { column(3) } else { column(3).min(width / 3) };
-        let names = column(0).min(width.saturating_sub(second + third + last + 6).max(8));
-        let line = |[name, second_text, third_text, fourth]: &[String; 4]| {
-            let name = shortened(name, names);
-            let fourth = if one {
-                format!("{fourth:>last$}")
-            } else {
-                shortened(fourth, width - names - second - third - 6)
-            };
-            let line = format!("{name:names$}  {second_text:>second$}  {third_text:>third$}  {fourth}");
-            line.trim_end().to_owned()
+        let names = column(0).min(width.saturating_sub(fixed + last).max(LEAST_NAME));
+        let room = width.saturating_sub(fixed + names).max(LEAST_NAME);
+        let row = |[name, second_text, third_text, fourth]: &[String; 4]| {
+            let fourth = if one { format!("{fourth:>last$}") } else { wrapped(fourth, room, "") };
+            let (name, mut there) = (wrapped_to(names, name, 0, 2), fourth.lines());
+            let mut name = name.lines();
+            let [name_text, there_text] = [name.next(), there.next()].map(Option::unwrap_or_default);
+            let first =
+                format!("{name_text:names$}  {second_text:>second$}  {third_text:>third$}  {there_text}");
+            let mut lines = vec![first];
+            // What takes more lines goes on in its own column.
+            loop {
+                let (name, there) = (name.next(), there.next());
+                if name.is_none() && there.is_none() {
+                    break;
+                }
+                let [name, there] = [name, there].map(Option::unwrap_or_default);
+                lines.push(format!("{name:names$}{:fixed$}{there}", ""));
+            }
+            lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
         };
-        rows.iter().map(line).collect::<Vec<_>>().join("\n")
+        rows.iter().map(row).collect::<Vec<_>>().join("\n")
     }
 
     /// What all changes asked for do together.

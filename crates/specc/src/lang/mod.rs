@@ -40,3 +40,4 @@ pub use parse::{Parsed, parse};
 pub use plan::CheckedSpec;
 pub use points::{MAX_POINTS, Nest, TooManyPoints};
 pub use print::format;
+pub(crate) use wrap::wrapped_to;

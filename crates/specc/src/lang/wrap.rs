@@ -5,9 +5,14 @@ use super::print::{INDENT, SPACED, WIDTH, token};
 /// `text`, which begins in `column`, broken into lines that are not too long, if there are places
 /// for it. All but the first begin `indent` blanks from the left.
 pub(super) fn wrapped(text: &str, column: usize, indent: usize) -> String {
+    wrapped_to(WIDTH, text, column, indent)
+}
+
+/// As [`wrapped`], to lines of so many columns.
+pub(crate) fn wrapped_to(width: usize, text: &str, column: usize, indent: usize) -> String {
     let (mut out, mut rest, mut column) = (String::new(), text, column);
-    while rest.chars().nth(WIDTH.saturating_sub(column)).is_some() {
-        let Some(at) = place(rest, WIDTH.saturating_sub(column)) else { break };
+    while rest.chars().nth(width.saturating_sub(column)).is_some() {
+        let Some(at) = place(rest, width.saturating_sub(column)) else { break };
         out.push_str(rest[..at].trim_end());
         out.push('\n');
         out.push_str(&" ".repeat(indent));

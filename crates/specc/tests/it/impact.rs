@@ -118,6 +118,31 @@ fn over_ranges_the_greatest_effect_has_its_place_and_a_library_chooses_anew() {
 }
 
 #[test]
+fn long_places_and_terms_take_more_lines_and_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = |name: &str, most: &str| format!("{{ name = \"{name}\", min = 1.0, max = {most} }}");
+    let names = ["elements_a_node", "bytes_an_element", "neighbours", "iterations"];
+    let inputs: Vec<String> = names.map(|name| input(name, "1000000.0")).to_vec();
+    let term = "max(0, elements_a_node*bytes_an_element-32768)+neighbours*iterations*bytes_an_element";
+    let head = SET.split("[[models]]").next().unwrap();
+    let set = format!(
+        "{head}[[models]]\nname = \"Long\"\ninputs = [{}]\nterms = [{{ term = \"{term}\", coefficient = 1e-9, \
+         relevant = true }}, {{ term = \"iterations\", coefficient = 1e-6, relevant = true }}]\n\
+         mean_time = 1e-5\nnodes = [1, 16]\n",
+        inputs.join(", ")
+    );
+    fs::write(folder.path().join("models.toml"), set).unwrap();
+    let (status, out, err) = impact(folder.path(), "80", &["Long", "--formulas"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80) && !out.contains('…'), "{out}");
+    for line in out.lines().filter(|line| line.starts_with("    ")) {
+        assert!(line.trim_start().starts_with(['+', '-', '*']) || !line.starts_with("    d"), "{out}");
+    }
+    let there = |name: &str| out.matches(&format!("{name}=")).count();
+    assert!(names.iter().all(|name| there(name) > 0), "{out}");
+}
+
+#[test]
 fn what_is_not_there_is_named() {
     let folder = folder();
     for (arguments, status, told) in [

@@ -134,6 +134,15 @@ impl Reader<'_> {
     }
 }
 
+/// Where `on` and a machine stand behind a block that does not end: in it.
+pub(super) fn misplaced_on(text: &str, end: usize) -> Option<Span> {
+    let rest = text.get(end..)?;
+    let at = end + rest.len() - rest.trim_start().len();
+    let machine = text[at..].strip_prefix("on")?.strip_prefix([' ', '\t'])?.trim_start();
+    let is_one = ["threads", "mpi", "sim"].iter().any(|word| machine.starts_with(word));
+    is_one.then_some(Span { start: at, end: at + "on".len() })
+}
+
 /// How to write what other languages write as this text begins.
 fn way_out(rest: &str) -> Option<&'static str> {
     let step = |rest: &str| rest.trim_start().starts_with(|c: char| c.is_ascii_digit());

@@ -8,6 +8,7 @@ use pest::Parser;
 use pest::iterators::Pair;
 use strata_model::expr::{self, Expr, Span};
 
+use self::errors::misplaced_on;
 use super::ast::*;
 use super::diagnostic::{CheckError, ErrorCode};
 use super::scan::{Scan, scan};
@@ -195,7 +196,12 @@ impl Reader<'_> {
         let inside = self.scan.faults.iter().any(|fault| (open..=span(body).end).contains(&fault.start()));
         if child(body, Rule::unclosed).is_some() {
             self.complete = false;
-            if !inside {
+            let end = span(body).end;
+            if let Some(at) = misplaced_on(self.text, end) {
+                let message = "`on` is not a statement of a model".to_owned();
+                let error = CheckError::new(ErrorCode::Unknown, message, at, "not here");
+                self.errors.push(error.help("it stands at the file's head, and holds for all of its models"));
+            } else if !inside {
                 let brace = Span { start: open, end: open + 1 };
                 let message = format!("the block of `{}` never ends", name.text);
                 let error = CheckError::new(ErrorCode::Unclosed, message, brace, "no `}` closes this brace");
