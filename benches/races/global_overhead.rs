@@ -105,7 +105,8 @@ fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
         pointers.insert((*name).to_owned(), (1e9 * here.median()).into());
     }
     strata_benches::summary(&json!({
-        "bench": "global_overhead", "below_claim": inside, "judged": judged, "ratios": rows, "pointers_ns": pointers,
+        "bench": "global_overhead", "below_claim": inside, "judged": judged,
+        "ratios": rows, "pointers_ns": pointers,
     }));
     Ok(())
 }

@@ -3,8 +3,9 @@
 //!
 //! All accesses of other nodes are messages, so the owner sees every write that arrives. It marks
 //! the written bytes: those of a put until the writer's phase or counter is complete, those of a
-//! store until stores on its counter have been waited for. The owner's own access to marked bytes ends the job; an atomic
-//! operation may meet atomic changes. The checker detects only races that occur in a run.
+//! store until stores on its counter have been waited for. The owner's own access to marked bytes
+//! ends the job; an atomic operation may meet atomic changes. The checker detects only races that
+//! occur in a run.
 //!
 //! The result of a collective is another hazard, because nodes do not leave a collective at the
 //! same time. A node that reads `x` of another node after `x = scan(x)` may read before the other
