@@ -18,7 +18,7 @@
 //! 3. Digits: on problems drawn anywhere the number of passes of radix sort, by both lists.
 //!
 //! Models and simulated times are kept in `target/sort-accuracy`: a run that was ended goes on
-//! there. Without options it takes some ten minutes on two cores; `--nodes 16,32,64` are the
+//! there. Without options it takes five to ten minutes on two cores; `--nodes 16,32,64` are the
 //! thesis's machines, which take hours.
 
 mod crossovers;
