@@ -12,7 +12,7 @@
 //! ([`cells::Drawn`]), all by the seed.
 //!
 //! Models and simulated times are kept under `target/stencil-accuracy`, so a run that was ended goes
-//! on where it was. The default takes some minutes; `--whole` is the whole experiment, in hours.
+//! on where it was. The default is 16 nodes; `--whole` is the whole experiment, in hours.
 //!
 //! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
 //! machine, with models of `specs/stencil/edges` ([`extra`]), and `--halos 25` widths of halos with
