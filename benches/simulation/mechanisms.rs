@@ -5,10 +5,11 @@ use super::bulk::{Rounds, Way};
 use super::{DELAY, NODES, UNEVEN, mean};
 use strata_benches::{head, row};
 use strata_runtime::simulation::SimulatedMachine;
+use strata_sim::platform::Topology;
 
 type Change = fn(&mut SimulatedMachine);
 
-const CHANGES: [(&str, Change); 9] = [
+const CHANGES: [(&str, Change); 13] = [
     ("as its file says", |_| ()),
     ("one network for all packets", |cm5| cm5.link.networks = 1),
     ("packets of four words", |cm5| cm5.interface.header = 0),
@@ -18,6 +19,18 @@ const CHANGES: [(&str, Change); 9] = [
     ("one network, packets of four words", |cm5| {
         cm5.link.networks = 1;
         cm5.interface.header = 0;
+    }),
+    ("links ten times as fast", |cm5| {
+        cm5.link.bandwidth *= 10.0;
+        if let Topology::FatTree { bandwidths, .. } = &mut cm5.topology {
+            bandwidths.iter_mut().for_each(|bandwidth| *bandwidth *= 10.0);
+        }
+    }),
+    ("two packets behind each link", |cm5| cm5.link.buffer = 2),
+    ("four places to receive into on each network", |cm5| cm5.interface.receive_queue = 4),
+    ("one place to receive into, three packets behind each link", |cm5| {
+        cm5.interface.receive_queue = 1;
+        cm5.link.buffer = 3;
     }),
     ("as its file says, with time slices", |_| ()),
     ("a place free when read, interrupts by phase, time slices", |cm5| {
@@ -43,6 +56,7 @@ pub(crate) fn table() -> Result<(), String> {
         "poll once",
         "free, 32 shifts",
         "100 shifts",
+        "not matched",
         "random targets",
         "8 in turn",
         "packets a node, matched",
@@ -70,6 +84,7 @@ pub(crate) fn table() -> Result<(), String> {
         Rounds { way: Way::PollOnce(35.0), ..kept },
         Rounds { rounds: 32, ..free },
         Rounds { rounds: 100, ..free },
+        Rounds { rounds: 100, way: Way::PollAll, ..free },
         random,
         Rounds { way: Way::Interleaved(8, DELAY), ..random },
     ];
