@@ -2,6 +2,7 @@
 //! machines, beside his figures.
 //!
 //!     cargo bench -p strata-benches --bench simulation
+//!     cargo bench -p strata-benches --bench simulation -- --mechanisms
 //!     cargo bench -p strata-benches --bench simulation -- --svg ../docs/pictures
 //!     STRATA_TRACE=../target/flight cargo bench -p strata-benches --bench simulation -- --flight
 //!
@@ -125,6 +126,7 @@ fn draw(folder: &str) -> Result<(), String> {
         barrier_every: 0,
         way: Way::Paced(DELAY),
         uneven: UNEVEN,
+        apart: 0.0,
         disturbed: false,
         target: &by_four,
     };
@@ -174,6 +176,7 @@ fn flight() -> Result<(), String> {
         barrier_every: 0,
         way: Way::Paced(DELAY),
         uneven: UNEVEN,
+        apart: 0.0,
         disturbed: true,
         target: &step,
     };
@@ -190,6 +193,9 @@ struct Arguments {
     /// Shifts among 16 nodes, for a trace of them in STRATA_TRACE, and no more
     #[arg(long, conflicts_with = "svg")]
     flight: bool,
+    /// The tables of the CM-5's mechanisms, and no more
+    #[arg(long, conflicts_with_all = ["svg", "flight"])]
+    mechanisms: bool,
 }
 
 fn main() -> ExitCode {
@@ -203,6 +209,11 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
     if let Some(folder) = &arguments.svg {
         return draw(folder);
     }
+    if arguments.mechanisms {
+        mechanisms::table()?;
+        println!();
+        return mechanisms::apart();
+    }
     head(&["experiment", "thesis", "its figure", "ours", "accepted", "within", "origin"]);
     figures_4_9_10()?;
     figures_4_15_16()?;
@@ -211,6 +222,8 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
     chapters()?;
     println!();
     mechanisms::table()?;
+    println!();
+    mechanisms::apart()?;
     let counts = Origin::ALL.map(|origin| {
         let count = |rows: &[AtomicUsize; 3]| rows[origin as usize].load(Relaxed);
         (origin.name().to_owned(), json!({ "inside": count(&INSIDE), "judged": count(&JUDGED) }))
@@ -420,6 +433,7 @@ fn chapters() -> Result<(), String> {
         barrier_every: 0,
         way: Way::PollOnce(0.0),
         uneven: 0.0,
+        apart: 0.0,
         disturbed: false,
         target: &other,
     };

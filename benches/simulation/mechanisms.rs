@@ -39,6 +39,9 @@ const CHANGES: [(&str, Change); 13] = [
     }),
 ];
 
+/// Seeds over which a figure of the first table is a mean.
+const SEEDS: u64 = 4;
+
 fn interrupted_apart(cm5: &mut SimulatedMachine) {
     if let Some(interrupts) = &mut cm5.interrupts {
         interrupts.together = false;
@@ -71,6 +74,7 @@ pub(crate) fn table() -> Result<(), String> {
         barrier_every: 1,
         way: Way::Paced(DELAY),
         uneven: UNEVEN,
+        apart: 0.0,
         disturbed: true,
         target: &step,
     };
@@ -95,7 +99,7 @@ pub(crate) fn table() -> Result<(), String> {
         let mut cells = vec![name.to_owned()];
         let (mut standing, mut bandwidths) = (Vec::new(), Vec::new());
         for experiment in experiments {
-            let runs = (1..=4).map(|seed| experiment.run(&platform, seed)).collect::<Result<Vec<_>, _>>();
+            let runs = (1..=SEEDS).map(|seed| experiment.run(&platform, seed)).collect::<Result<Vec<_>, _>>();
             let runs = runs.map_err(|error| error.to_string())?;
             let of = |run: &super::bulk::Run| run.bandwidth / if dilated { run.dilation } else { 1.0 };
             bandwidths.push(mean(&runs.iter().map(of).collect::<Vec<_>>()).0);
@@ -103,6 +107,39 @@ pub(crate) fn table() -> Result<(), String> {
         }
         cells.extend(bandwidths.iter().map(|bandwidth| format!("{bandwidth:.2}")));
         cells.extend([standing[1], standing[4]].map(|standing| format!("{standing:.1}")));
+        row(&cells);
+    }
+    Ok(())
+}
+
+/// Prints what becomes of shifts of 1600 bytes without barriers if nodes begin their first block at
+/// the same time, or up to so many cycles apart: megabytes a second by the number of shifts, matched
+/// and not.
+pub(crate) fn apart() -> Result<(), String> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
+    head(&["begun apart by, cycles", "way", "32 shifts", "100 shifts", "400 shifts"]);
+    for (apart, (name, way)) in [0.0, 1000.0, 5000.0]
+        .into_iter()
+        .flat_map(|apart| [("matched", Way::Paced(DELAY)), ("not", Way::PollAll)].map(|way| (apart, way)))
+    {
+        let mut cells = vec![format!("{apart}"), name.to_owned()];
+        for rounds in [32, 100, 400] {
+            let shifts = Rounds {
+                nodes: NODES,
+                senders: NODES,
+                rounds,
+                bytes: 1600,
+                barrier_every: 0,
+                way,
+                uneven: UNEVEN,
+                apart,
+                disturbed: true,
+                target: &step,
+            };
+            let runs = (1..=2).map(|seed| shifts.bandwidth(&cm5, seed)).collect::<Result<Vec<_>, _>>();
+            cells.push(format!("{:.2}", mean(&runs.map_err(|error| error.to_string())?).0));
+        }
         row(&cells);
     }
     Ok(())
