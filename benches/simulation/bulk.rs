@@ -41,6 +41,8 @@ pub(crate) struct Rounds<'a> {
     pub(crate) way: Way,
     /// The most cycles by which a node begins a block late; random.
     pub(crate) uneven: f64,
+    /// The most cycles by which a node begins its first block late; random.
+    pub(crate) apart: f64,
     /// Whether the machine's operating system interrupts the nodes.
     pub(crate) disturbed: bool,
     /// The target of a node in a round.
@@ -117,12 +119,19 @@ impl Rounds<'_> {
             }
             return;
         }
+        let random = |node: &mut Node, most: f64| {
+            let late = (node.random() >> 11) as f64 * 2f64.powi(-53) * most;
+            node.compute(late, || ());
+        };
+        // A draw more would change what nodes that begin together do.
+        if self.apart > 0.0 {
+            random(node, self.apart);
+        }
         for round in 0..self.rounds {
             if self.barrier_every > 0 && round > 0 && round % self.barrier_every == 0 {
                 node.barrier();
             }
-            let late = (node.random() >> 11) as f64 * 2f64.powi(-53) * self.uneven;
-            node.compute(late, || ());
+            random(node, self.uneven);
             let to = target(node, round);
             let packets = block.chunks(PACKET).enumerate();
             match self.way {

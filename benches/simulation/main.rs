@@ -3,6 +3,7 @@
 //!
 //!     cargo bench -p strata-benches --bench simulation
 //!     cargo bench -p strata-benches --bench simulation -- --luna
+//!     cargo bench -p strata-benches --bench simulation -- --mechanisms
 //!     cargo bench -p strata-benches --bench simulation -- --svg ../docs/pictures
 //!     STRATA_TRACE=../target/flight cargo bench -p strata-benches --bench simulation -- --flight
 //!
@@ -25,7 +26,9 @@ use models::Stencil;
 use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
+use strata_benches::solver::{Sending, System, solve};
 use strata_benches::{head, row};
+use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sort::Sort;
 
@@ -125,6 +128,7 @@ fn draw(folder: &str) -> Result<(), String> {
         barrier_every: 0,
         way: Way::Paced(DELAY),
         uneven: UNEVEN,
+        apart: 0.0,
         disturbed: false,
         target: &by_four,
     };
@@ -174,6 +178,7 @@ fn flight() -> Result<(), String> {
         barrier_every: 0,
         way: Way::Paced(DELAY),
         uneven: UNEVEN,
+        apart: 0.0,
         disturbed: true,
         target: &step,
     };
@@ -191,8 +196,11 @@ struct Arguments {
     #[arg(long, conflicts_with = "svg")]
     flight: bool,
     /// Luna's tables, and no more
-    #[arg(long, conflicts_with_all = ["svg", "flight"])]
+    #[arg(long, conflicts_with_all = ["svg", "flight", "mechanisms"])]
     luna: bool,
+    /// The tables of the CM-5's mechanisms, and no more
+    #[arg(long, conflicts_with_all = ["svg", "flight"])]
+    mechanisms: bool,
 }
 
 fn main() -> ExitCode {
@@ -206,17 +214,25 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
     if let Some(folder) = &arguments.svg {
         return draw(folder);
     }
+    if arguments.mechanisms {
+        mechanisms::table()?;
+        println!();
+        return mechanisms::apart();
+    }
     head(&["experiment", "thesis", "its figure", "ours", "accepted", "within", "origin"]);
     if !arguments.luna {
         figures_4_9_10()?;
         figures_4_15_16()?;
         figure_6_6()?;
+        figure_6_3()?;
         chapters()?;
     }
     let speedup = luna::rows()?;
     if !arguments.luna {
         println!();
         mechanisms::table()?;
+        println!();
+        mechanisms::apart()?;
     }
     let counts = Origin::ALL.map(|origin| {
         let count = |rows: &[AtomicUsize; 3]| rows[origin as usize].load(Relaxed);
@@ -283,6 +299,39 @@ fn figure_6_6() -> Result<(), String> {
             near_as(origin, &format!("`{name}` {model}, cycles"), "Fig 6-6", thesis, ours, 1);
         }
     }
+    Ok(())
+}
+
+/// Rows of the solver's system: "a matrix with only 5300 rows" (Chong, Sharma, Brewer and Saltz, the
+/// study of figure 6-3).
+const ROWS: usize = 5300;
+
+/// The solver by handlers: Strata's messages beside those of CMMD's two kinds.
+fn figure_6_3() -> Result<(), String> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let seconds = |sending| -> Result<f64, String> {
+        let mut all = Vec::new();
+        for seed in 1..=5 {
+            let system = System::random(ROWS, NODES, seed);
+            let run = Machine::sim(&cm5, NODES)
+                .and_then(|simulation| simulation.run(|node| Ok(solve(node, &system, sending).0)));
+            all.push(run.map_err(|error| error.to_string())?.results[0]);
+        }
+        Ok(mean(&all).0)
+    };
+    let strata = seconds(Sending::Either)?;
+    let (few, one) = (seconds(Sending::FewPolls)?, seconds(Sending::OneNetwork)?);
+    // "Speedups of 1.5 to 2 times for a realistic sparse-matrix application" (section 6.4), of which
+    // `CMAML_request` "performs the worst" (figure 6-3).
+    let range = Some((1.5 * 0.9, 2.0 * 1.1));
+    let what = "sparse solver, 64 nodes: faster than on one network at CMMD's costs by";
+    print(what, "Fig 6-3", "1.5 to 2", one / strata, 2, range);
+    let what = "sparse solver: faster than with few polls at CMMD's costs by";
+    print(what, "Fig 6-3", "1.5 to 2", few / strata, 2, range);
+    let what = "sparse solver: one network slower than few polls by";
+    print(what, "Fig 6-3", "more than 1", one / few, 2, Some((1.0, f64::INFINITY)));
+    let blocking = seconds(Sending::Blocking)? / strata;
+    print("sparse solver: faster than rows in a fixed order by", "-", "-", blocking, 2, None);
     Ok(())
 }
 
@@ -395,6 +444,7 @@ fn chapters() -> Result<(), String> {
         barrier_every: 0,
         way: Way::PollOnce(0.0),
         uneven: 0.0,
+        apart: 0.0,
         disturbed: false,
         target: &other,
     };
@@ -434,6 +484,21 @@ fn chapters() -> Result<(), String> {
         1,
         Some(UNTIL_EMPTY),
     );
+
+    // "For the poll once case, there is no second poll and the extra delay has no effect."
+    let idle = all(Rounds { way: Way::PollOnce(DELAY), ..pair }, 1)?.0;
+    let what = "both ways, poll once: a delay of 28 cycles, %";
+    print(what, "6.1.3", "no effect", gain(idle, two_way), 1, Some((-1.0, 1.0)));
+    // Polling until empty "is more robust since it can recover from temporary congestion", which
+    // "would lead to a stable queue" if nodes poll once: here one node begins up to 1000 cycles late.
+    let standing = |way| -> Result<f64, String> {
+        let rounds = Rounds { way, uneven: 1000.0, bytes: 1 << 14, ..pair };
+        let runs = (1..=10).map(|seed| rounds.run(&cm5, seed).map(|run| run.standing));
+        Ok(mean(&runs.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?).0)
+    };
+    let queue = standing(Way::PollOnce(DELAY))? / standing(Way::Paced(DELAY))?;
+    let what = "begun apart: packets in the network, poll once against until empty";
+    print(what, "6.1.3", "more than 1", queue, 2, Some((1.1, f64::INFINITY)));
 
     let by_four = |rank: usize, _| (rank + 4) % NODES;
     let block = Rounds {
@@ -539,6 +604,29 @@ fn chapters() -> Result<(), String> {
         2,
         Some((1.0, f64::INFINITY)),
     );
+    // Equation 52: "the choice of 512 is relatively unimportant".
+    for (bytes, limit) in [(64, 256), (64, 1024)] {
+        let of = |limit: usize| every(limit / bytes, bytes);
+        let what = format!("transpose of {bytes} B: a barrier every {limit} B, not every 512, faster by");
+        print(&what, "7.3.2", "about 1", of(limit)?.0 / of(512)?.0, 2, Some((0.9, 1.1)));
+    }
+    // "The versions with barriers perform worse for small blocks because of the overhead."
+    let small = every(1, 16)?.0 / every(1, 1600)?.0;
+    let what = "a barrier every block: blocks of 16 B against 1600 B, faster by";
+    print(what, "7.3.2", "below 1", small, 2, Some((0.0, 1.0)));
+    // "We can just sum up the times for the individual phases and add in the fixed overhead for the
+    // barriers": 140 cycles each.
+    let bytes = 1600;
+    let mut sum = (NODES - 2) as f64 * 140.0 / cm5.cpu.frequency;
+    for by in 1..NODES {
+        let target = |rank: usize, _| (rank + by) % NODES;
+        let phase = Rounds { rounds: 1, bytes, target: &target, ..transpose };
+        sum += bytes as f64 / (all(phase, 2)?.0 * 1e6);
+    }
+    let together = Rounds { bytes, barrier_every: 1, ..transpose };
+    let whole_time = ((NODES - 1) * bytes) as f64 / (all(together, 5)?.0 * 1e6);
+    let what = "transpose of 1600 B with barriers, against the sum of its shifts and barriers";
+    print(what, "7.3", "1", whole_time / sum, 2, Some((0.9, 1.1)));
     let free = |rounds| all(Rounds { rounds, bytes: 1600, ..transpose }, 10);
     let (few, many) = (free(32)?.0, free(100)?.0);
     print("32 shifts of 1600 B without barriers, matched, MB/s", "7.3.2", "2.22", few, 2, None);
@@ -574,6 +662,18 @@ fn chapters() -> Result<(), String> {
         let what = format!("{name}: poll once, a delay of 35 against 28 cycles, %");
         let with_28 = of(Way::PollOnce(DELAY))?.0;
         print(&what, "7.3.3", "slightly above 0", gain(once.0, with_28), 1, Some((0.0, 5.0)));
+    }
+    // Matching "is much better" as it keeps "the network empty" (section 6.1.3), and if it polls once
+    // "the network remains uncongested even though less polling occurs" (section 7.3.3).
+    let standing = |way| -> Result<f64, String> {
+        let rounds = Rounds { bytes: 1600, barrier_every: 1, way, ..transpose };
+        let runs = (1..=5).map(|seed| rounds.run(&cm5, seed).map(|run| run.standing));
+        Ok(mean(&runs.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?).0)
+    };
+    let full = standing(Way::PollAll)?;
+    for (name, way) in [("matched", Way::Paced(DELAY)), ("poll once", Way::PollOnce(35.0))] {
+        let what = format!("transpose of 1600 B with barriers: packets in the network, {name} against not");
+        print(&what, "7.3.3", "below 1", standing(way)? / full, 2, Some((0.0, 1.0)));
     }
     // The effect of the tree: nodes of a switch that send to those of one other switch, or of two.
     for by in [16, 20] {
@@ -617,6 +717,16 @@ fn chapters() -> Result<(), String> {
             }
         }
     }
+    // Figure 7-9: "the dip at 128-byte transfers".
+    let of = |bytes| {
+        let way = Way::Interleaved(8, DELAY);
+        all(Rounds { bytes, way, target: &drawn, ..transpose }, 5).map(|found| found.0)
+    };
+    let dip = of(128)?;
+    for bytes in [64, 1024] {
+        let what = format!("random targets, 8 transfers in turn: 128 B against {bytes} B, faster by");
+        print(&what, "Fig 7-9", "below 1", dip / of(bytes)?, 2, Some((0.0, 1.0)));
+    }
     // How many transfers at a time, and against the other patterns.
     let large = Rounds { bytes: 1024, rounds: NODES, ..transpose };
     let of = |together| all(Rounds { way: Way::Interleaved(together, DELAY), ..large }, 10);
@@ -634,6 +744,18 @@ fn chapters() -> Result<(), String> {
     let kept = all(Rounds { barrier_every: 1, ..large }, 5)?.0;
     let what = "transpose of 1024 B: barriers against 8 transfers in turn, faster by";
     print(what, "7.4.2", "more than 1", kept / eight, 2, above);
+    // "The net improvement over CMMD without barriers is about 390%", where CMMD is another 1.67 / 1.43
+    // slower than Strata without barriers.
+    let best = Rounds { bytes: 1600, barrier_every: 1, way: Way::PollOnce(35.0), ..transpose };
+    let what = "transpose of 1600 B, all together against 100 shifts, faster by";
+    print(
+        what,
+        "7.3.3",
+        "5.33 / 1.67",
+        all(best, 5)?.0 / many,
+        2,
+        Some((5.33 / 1.67 * 0.9, 5.33 / 1.67 * 1.1)),
+    );
     let unknown = all(Rounds { target: &drawn, bytes: 1600, ..transpose }, 5)?.0;
     print("random targets of 1600 B against 100 shifts", "7.4", "1", unknown / many, 2, Some((0.9, 1.1)));
     Ok(())

@@ -12,6 +12,7 @@ mod harness;
 mod list;
 pub mod peer;
 mod record;
+pub mod solver;
 pub mod sorts;
 pub mod trust;
 
