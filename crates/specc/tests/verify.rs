@@ -97,7 +97,7 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     for arguments in [&both[..], &again] {
         let (status, out, err) = specc(arguments);
         assert!(status == Some(0) && out.contains("ways on 2 nodes"), "{out}\n{err}");
-        assert!(out.contains("choices lose 0 %") && out.contains("at 32 fresh inputs"), "{out}\n{err}");
+        assert!(out.contains("choices lose 0 %") && out.contains("fresh inputs"), "{out}\n{err}");
     }
     let verify = |more: &[&str]| {
         let fixed = ["verify", "ways.spec", "--budget", "1s", "-o", "checked", "--models"];
