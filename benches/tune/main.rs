@@ -1,24 +1,30 @@
 //! What tuning costs, finds and gains: the price of a visit (Borg 2006, §6.3.2), searches on
-//! made-up landscapes, programs like NAS MG and CG (§6.4), and messages between two threads (§6.1).
+//! made-up landscapes and on measured times, NAS MG and CG, which are not changed for it (§6.4),
+//! programs that copy like them, and messages between two threads (§6.1).
 //!
 //!     cargo bench -p strata-benches --features tune --bench tune
 //!
-//! All but the policies need a quiet machine with two cores.
+//! With `--features mpi,tune` the NAS kernels run on MPI, too. All but the policies need a quiet
+//! machine with two cores.
 
 #![forbid(unsafe_code)]
 
 #[path = "../../crates/tune/tests/it/common/landscape.rs"]
 mod landscape;
+mod measured;
+mod nas;
 mod overhead;
 mod ping;
 mod policies;
 mod programs;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
+use strata_benches::nas::{Class, Kernel};
 use strata_runtime::Error;
 use strata_tune::{Mode, Options};
 
@@ -27,15 +33,30 @@ struct Arguments {
     /// Searches on made-up landscapes; all parts where none is named
     #[arg(long)]
     policies: bool,
+    /// Searches on measured times
+    #[arg(long)]
+    measured: bool,
+    /// Measures those times anew, into this file, and nothing else
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The price of a visit
     #[arg(long)]
     overhead: bool,
-    /// Programs like NAS MG and CG
+    /// NAS MG and CG, whose calls are tuned
+    #[arg(long)]
+    nas: bool,
+    /// Programs that copy like NAS MG and CG
     #[arg(long)]
     programs: bool,
     /// Messages between two threads
     #[arg(long)]
     ping: bool,
+    /// The size of the NAS kernels
+    #[arg(long, default_value = "a")]
+    class: Class,
+    /// Runs this NAS kernel only, here and now
+    #[arg(long)]
+    kernel: Option<Kernel>,
     #[command(flatten)]
     run: Run,
 }
@@ -56,15 +77,27 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<(), Error> {
-    let &Arguments { policies, overhead, programs, ping, run } = arguments;
-    let all = ![policies, overhead, programs, ping].contains(&true);
+    let &Arguments { policies, measured, overhead, nas, programs, ping, class, kernel, run, .. } = arguments;
+    if let Some(kernel) = kernel {
+        return nas::kernel(kernel, class);
+    }
+    if let Some(file) = &arguments.record {
+        return measured::record(file);
+    }
+    let all = ![policies, measured, overhead, nas, programs, ping].contains(&true);
     let mut summary = Map::new();
     println!("{}\n", machine());
     if all || policies {
         summary.insert("policies".into(), policies::measure(run));
     }
+    if all || measured {
+        summary.insert("measured".into(), measured::measure(run)?);
+    }
     if all || overhead {
         summary.insert("overhead".into(), overhead::measure(run)?);
+    }
+    if all || nas {
+        summary.insert("nas".into(), nas::measure(run, class)?);
     }
     if all || programs {
         summary.insert("programs".into(), programs::measure(run)?);

@@ -5,3 +5,4 @@
 mod bad_input;
 mod choices;
 mod fuzz;
+mod nas;

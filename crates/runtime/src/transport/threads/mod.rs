@@ -55,6 +55,8 @@ use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, ExposedWords, Failure, Network, Networks,
     Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Scan, Shelf, Simulated,
 };
+#[cfg(feature = "tune")]
+use crate::transport::{Action, Named, Tuned, Way};
 use job::{Job, Peers, RING, Unwinds};
 use pending::PendingCollective;
 use ports::Refusal;
@@ -69,6 +71,11 @@ pub(crate) const MOST: usize = 1024;
 
 /// The most bytes that a put accepts at once.
 const PUT: usize = 16 << 10;
+
+/// Lengths of the pieces of a long put, each of which its receiver sees when it has arrived.
+#[cfg(feature = "tune")]
+const PIECES: [Named; 2] =
+    [("pieces of 4 KiB", Way::Pieces(4 << 10)), ("pieces of 16 KiB", Way::Pieces(16 << 10))];
 
 /// Number of pauses after which a wait for memory is long.
 const LONG: u32 = 200;
@@ -173,7 +180,7 @@ impl Threads {
             Operation::Barrier => self.rendezvous(&call, Boundary::None, &[], std::ptr::null_mut()),
             Operation::Reduce(kind, op) => self.reduce(call, kind, op, values),
             Operation::Scan(scan) => self.scan(call, scan, values),
-            Operation::Broadcast(root) => self.broadcast(call, root, values),
+            Operation::Broadcast(root) => self.broadcast(call, root, values, receiving),
         }
     }
 
@@ -189,6 +196,22 @@ impl Threads {
         self.end_loan(&call);
     }
 
+    /// A reduction in which this node combines all vectors for itself.
+    #[cfg(feature = "tune")]
+    fn reduce_whole(&mut self, call: Call, kind: NumberType, op: Op, values: &mut [u8]) {
+        let bytes = values.len();
+        if bytes <= SHORT {
+            return self.reduce(call, kind, op, values);
+        }
+        // Before the rendezvous: between the two no code may fail.
+        let mut result = vec![0u64; bytes.div_ceil(8)];
+        let result = &mut bytemuck::cast_slice_mut(&mut result)[..bytes];
+        self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
+        self.reduce_all(kind, op, result);
+        self.end_loan(&call);
+        values.copy_from_slice(result);
+    }
+
     fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
         let bytes = values.len();
         let boundary = scan.boundary.unwrap_or_default();
@@ -202,7 +225,7 @@ impl Threads {
         self.end_loan(&call);
     }
 
-    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
+    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8], copy: impl Fn(&mut [u8], &[u8])) {
         let bytes = values.len();
         if bytes <= SHORT {
             let mine = if self.rank == root { &*values } else { &[] };
@@ -217,12 +240,12 @@ impl Threads {
             // SAFETY: the root lends this many bytes (the calls agree) until the next rendezvous,
             // and no node writes them.
             let roots = unsafe { std::slice::from_raw_parts(self.lent(root), bytes) };
-            copy_hinted(Hint::RECEIVE, values, roots);
+            copy(values, roots);
         }
         self.end_loan(&call);
     }
 
-    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
+    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8], copy: impl Fn(&mut [u8], &[u8])) {
         let bytes = mine.len();
         if bytes == 0 {
             self.rendezvous_alike(&call, Boundary::None, &[], std::ptr::null_mut());
@@ -237,7 +260,7 @@ impl Threads {
                 // SAFETY: node `rank` lends this many bytes (the calls agree) until the next
                 // rendezvous; no node writes them.
                 let from = unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) };
-                copy_hinted(Hint::RECEIVE, to, from);
+                copy(to, from);
             }
             self.end_loan(&call);
         }
@@ -254,6 +277,24 @@ impl Threads {
         for from in (0..rank).rev().chain((rank + 1..size).rev()) {
             // SAFETY: this is node `rank`.
             blocks[from] = unsafe { self.job.receive(from, rank, &call) };
+        }
+    }
+
+    #[inline]
+    fn put_copying(
+        &self,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        bytes: &[u8],
+        copy: impl Fn(&mut [u8], &[u8]),
+    ) {
+        self.job.unwind_if_failed();
+        let told = || self.job.tell(self.rank, to);
+        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told, copy) {
+            let end = format!("{} bytes at offset {offset}", bytes.len());
+            self.refused(call, to, port, end, &refusal);
         }
     }
 
@@ -290,7 +331,7 @@ impl Endpoint for Threads {
     fn collective(&mut self, call: Call, collective: Collective<'_>) {
         match collective {
             Collective::InPlace(operation, values) => self.in_place(call, operation, values),
-            Collective::AllGather { mine, all } => self.all_gather(call, mine, all),
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, receiving),
             Collective::Exchange(blocks) => self.exchange(call, blocks),
         }
     }
@@ -361,13 +402,9 @@ impl Endpoint for Threads {
     }
 
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
-        let bytes = contents.bytes;
-        self.job.unwind_if_failed();
-        let told = || self.job.tell(self.rank, to);
-        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told) {
-            let end = format!("{} bytes at offset {offset}", bytes.len());
-            self.refused(call, to, port, end, &refusal);
-        }
+        self.put_copying(call, to, port, offset, contents.bytes, |to, from| {
+            copy_hinted(Hint::SEND, to, from);
+        });
     }
 
     #[inline]
@@ -501,4 +538,56 @@ impl Endpoint for Threads {
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
         None
     }
+
+    #[cfg(feature = "tune")]
+    fn ways(&self, action: Action) -> Vec<Named> {
+        match action {
+            Action::Put => {
+                let mut all = Way::copying();
+                all.extend(PIECES);
+                all
+            }
+            Action::Broadcast | Action::AllGather => Way::copying(),
+            Action::Reduce => vec![("whole vectors", Way::Whole)],
+            _ => Vec::new(),
+        }
+    }
+
+    #[cfg(feature = "tune")]
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) {
+        self.put_copying(call, to, port, offset, contents.bytes, |to, from| way.copy(Hint::SEND, to, from));
+    }
+
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
+        let copy = |to: &mut [u8], from: &[u8]| way.copy(Hint::RECEIVE, to, from);
+        match collective {
+            Collective::InPlace(Operation::Broadcast(root), values) => {
+                self.broadcast(call, root, values, copy)
+            }
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, copy),
+            Collective::InPlace(Operation::Reduce(kind, op), values) if way == Way::Whole => {
+                self.reduce_whole(call, kind, op, values);
+            }
+            other => self.collective(call, other),
+        }
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
+        None
+    }
+}
+
+/// The copy of memory that another node has written.
+fn receiving(to: &mut [u8], from: &[u8]) {
+    copy_hinted(Hint::RECEIVE, to, from);
 }
