@@ -112,10 +112,10 @@ impl Side<'_> {
 
 /// What is measured.
 #[derive(Clone, Copy)]
-pub(crate) struct Cell {
-    pub(crate) bytes: usize,
-    pub(crate) pong: bool,
-    pub(crate) touch: bool,
+struct Cell {
+    bytes: usize,
+    pong: bool,
+    touch: bool,
 }
 
 /// Runs `program` with a function that sends one message there, and back with ping-pong; it returns
@@ -178,17 +178,12 @@ fn median(times: &[f64]) -> f64 {
 }
 
 /// The routines of this processor.
-pub(crate) fn all() -> Vec<How> {
+fn all() -> Vec<How> {
     routines().iter().map(|routine| Some(*routine)).collect()
 }
 
 /// Several timings of each pair of routines: of sender `number / all().len()` and of receiver
 /// `number % all().len()`. Each pass goes through all in another order.
-pub(crate) fn pairs(cell: Cell, passes: usize) -> Result<Vec<Vec<f64>>, Error> {
-    let (found, _) = with_peer(cell, untuned()?, |send| times_of_pairs(send, passes))?;
-    Ok(found)
-}
-
 fn times_of_pairs(send: &mut dyn FnMut(Ways), passes: usize) -> Vec<Vec<f64>> {
     let all = all();
     let count = messages(send);

@@ -49,7 +49,7 @@ pub use lending::{LendingDesk, LentVec};
 pub use words::SharedWords;
 
 use crate::block::{Contents, RawBlock};
-use crate::copy::{Hint, copy_hinted};
+use crate::copy::Hint;
 use crate::number::{NumberType, Op};
 use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, ExposedWords, Failure, Network, Networks,
@@ -103,11 +103,25 @@ pub(crate) struct Threads {
     /// True if the programs of all other nodes were seen to have ended, so that their shared memory
     /// no longer changes.
     alone: bool,
+    /// How long vectors are combined and copied.
+    #[cfg(feature = "tune")]
+    way: Way,
 }
 
 impl Threads {
     fn new(job: Arc<Job>, rank: usize) -> Self {
-        Self { job, rank, epoch: 0, busy: false, pending: None, taken: 0, bit: true, alone: false }
+        Self {
+            job,
+            rank,
+            epoch: 0,
+            busy: false,
+            pending: None,
+            taken: 0,
+            bit: true,
+            alone: false,
+            #[cfg(feature = "tune")]
+            way: Way::Usual,
+        }
     }
 
     /// Arrives at the next rendezvous, with `bytes` on the slot and the memory at `lent` lent until
@@ -180,7 +194,7 @@ impl Threads {
             Operation::Barrier => self.rendezvous(&call, Boundary::None, &[], std::ptr::null_mut()),
             Operation::Reduce(kind, op) => self.reduce(call, kind, op, values),
             Operation::Scan(scan) => self.scan(call, scan, values),
-            Operation::Broadcast(root) => self.broadcast(call, root, values, receiving),
+            Operation::Broadcast(root) => self.broadcast(call, root, values),
         }
     }
 
@@ -191,18 +205,21 @@ impl Threads {
             self.reduce_short(kind, op, values);
             return;
         }
+        #[cfg(feature = "tune")]
+        if self.way == Way::Whole {
+            return self.reduce_whole(call, kind, op, values);
+        }
         self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
         self.reduce_share(kind, op, self.share(bytes));
         self.end_loan(&call);
     }
 
-    /// A reduction in which this node combines all vectors for itself.
+    /// A reduction of a long vector in which this node combines all vectors for itself.
     #[cfg(feature = "tune")]
+    #[cold]
+    #[inline(never)]
     fn reduce_whole(&mut self, call: Call, kind: NumberType, op: Op, values: &mut [u8]) {
         let bytes = values.len();
-        if bytes <= SHORT {
-            return self.reduce(call, kind, op, values);
-        }
         // Before the rendezvous: between the two no code may fail.
         let mut result = vec![0u64; bytes.div_ceil(8)];
         let result = &mut bytemuck::cast_slice_mut(&mut result)[..bytes];
@@ -210,6 +227,14 @@ impl Threads {
         self.reduce_all(kind, op, result);
         self.end_loan(&call);
         values.copy_from_slice(result);
+    }
+
+    /// Copies memory that another node has written.
+    fn copy_received(&self, to: &mut [u8], from: &[u8]) {
+        #[cfg(feature = "tune")]
+        self.way.copy(Hint::RECEIVE, to, from);
+        #[cfg(not(feature = "tune"))]
+        crate::copy::copy_hinted(Hint::RECEIVE, to, from);
     }
 
     fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
@@ -225,7 +250,7 @@ impl Threads {
         self.end_loan(&call);
     }
 
-    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8], copy: impl Fn(&mut [u8], &[u8])) {
+    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
         let bytes = values.len();
         if bytes <= SHORT {
             let mine = if self.rank == root { &*values } else { &[] };
@@ -240,12 +265,12 @@ impl Threads {
             // SAFETY: the root lends this many bytes (the calls agree) until the next rendezvous,
             // and no node writes them.
             let roots = unsafe { std::slice::from_raw_parts(self.lent(root), bytes) };
-            copy(values, roots);
+            self.copy_received(values, roots);
         }
         self.end_loan(&call);
     }
 
-    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8], copy: impl Fn(&mut [u8], &[u8])) {
+    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
         let bytes = mine.len();
         if bytes == 0 {
             self.rendezvous_alike(&call, Boundary::None, &[], std::ptr::null_mut());
@@ -260,7 +285,7 @@ impl Threads {
                 // SAFETY: node `rank` lends this many bytes (the calls agree) until the next
                 // rendezvous; no node writes them.
                 let from = unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) };
-                copy(to, from);
+                self.copy_received(to, from);
             }
             self.end_loan(&call);
         }
@@ -277,24 +302,6 @@ impl Threads {
         for from in (0..rank).rev().chain((rank + 1..size).rev()) {
             // SAFETY: this is node `rank`.
             blocks[from] = unsafe { self.job.receive(from, rank, &call) };
-        }
-    }
-
-    #[inline]
-    fn put_copying(
-        &self,
-        call: &Call,
-        to: usize,
-        port: usize,
-        offset: usize,
-        bytes: &[u8],
-        copy: impl Fn(&mut [u8], &[u8]),
-    ) {
-        self.job.unwind_if_failed();
-        let told = || self.job.tell(self.rank, to);
-        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told, copy) {
-            let end = format!("{} bytes at offset {offset}", bytes.len());
-            self.refused(call, to, port, end, &refusal);
         }
     }
 
@@ -328,10 +335,12 @@ impl Endpoint for Threads {
         self.job.size()
     }
 
+    // Never a part of `collective_by`: that would change what is inlined here.
+    #[inline(never)]
     fn collective(&mut self, call: Call, collective: Collective<'_>) {
         match collective {
             Collective::InPlace(operation, values) => self.in_place(call, operation, values),
-            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, receiving),
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all),
             Collective::Exchange(blocks) => self.exchange(call, blocks),
         }
     }
@@ -401,10 +410,20 @@ impl Endpoint for Threads {
         true
     }
 
+    // As above, for `put_by`.
+    #[inline(never)]
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
-        self.put_copying(call, to, port, offset, contents.bytes, |to, from| {
-            copy_hinted(Hint::SEND, to, from);
-        });
+        let bytes = contents.bytes;
+        self.job.unwind_if_failed();
+        let told = || self.job.tell(self.rank, to);
+        #[cfg(feature = "tune")]
+        let copy = |to: &mut [u8], from: &[u8]| self.way.copy(Hint::SEND, to, from);
+        #[cfg(not(feature = "tune"))]
+        let copy = |to: &mut [u8], from: &[u8]| crate::copy::copy_hinted(Hint::SEND, to, from);
+        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told, copy) {
+            let end = format!("{} bytes at offset {offset}", bytes.len());
+            self.refused(call, to, port, end, &refusal);
+        }
     }
 
     #[inline]
@@ -563,31 +582,20 @@ impl Endpoint for Threads {
         offset: usize,
         contents: Contents<'_>,
     ) {
-        self.put_copying(call, to, port, offset, contents.bytes, |to, from| way.copy(Hint::SEND, to, from));
+        self.way = way;
+        self.put(call, to, port, offset, contents);
+        self.way = Way::Usual;
     }
 
     #[cfg(feature = "tune")]
     fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
-        let copy = |to: &mut [u8], from: &[u8]| way.copy(Hint::RECEIVE, to, from);
-        match collective {
-            Collective::InPlace(Operation::Broadcast(root), values) => {
-                self.broadcast(call, root, values, copy)
-            }
-            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, copy),
-            Collective::InPlace(Operation::Reduce(kind, op), values) if way == Way::Whole => {
-                self.reduce_whole(call, kind, op, values);
-            }
-            other => self.collective(call, other),
-        }
+        self.way = way;
+        self.collective(call, collective);
+        self.way = Way::Usual;
     }
 
     #[cfg(feature = "tune")]
     fn tuned(&mut self) -> Option<&mut dyn Tuned> {
         None
     }
-}
-
-/// The copy of memory that another node has written.
-fn receiving(to: &mut [u8], from: &[u8]) {
-    copy_hinted(Hint::RECEIVE, to, from);
 }
