@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use strata_benches::nas::{Class, Kernel};
-use strata_benches::{MPI_ENVIRONMENT, Timings, head, row, turns};
+use strata_benches::{Timings, head, row, turns};
 use strata_runtime::{Error, launch};
 
 /// The program that is timed: one kernel, on the nodes of the command that started it.
@@ -56,7 +56,7 @@ impl Transport {
             Self::Mpi => {
                 let mut command = Command::new("mpirun");
                 command.args(["-n", &nodes.to_string()]).arg(program);
-                command.envs(MPI_ENVIRONMENT.iter().copied());
+                command.envs(strata_benches::MPI_ENVIRONMENT.iter().copied());
                 command
             }
         })
