@@ -10,6 +10,7 @@
 pub mod accuracy;
 mod harness;
 mod list;
+pub mod nas;
 pub mod peer;
 mod record;
 pub mod solver;

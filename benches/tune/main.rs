@@ -1,14 +1,17 @@
 //! What tuning costs, finds and gains: the price of a visit (Borg 2006, §6.3.2), searches on
-//! made-up landscapes, programs like NAS MG and CG (§6.4), and messages between two threads (§6.1).
+//! made-up landscapes, NAS MG and CG, which are not changed for it (§6.4),
+//! programs that copy like them, and messages between two threads (§6.1).
 //!
 //!     cargo bench -p strata-benches --features tune --bench tune
 //!
-//! All but the policies need a quiet machine with two cores.
+//! With `--features mpi,tune` the NAS kernels run on MPI, too. All but the policies need a quiet
+//! machine with two cores.
 
 #![forbid(unsafe_code)]
 
 #[path = "../../crates/tune/tests/it/common/landscape.rs"]
 mod landscape;
+mod nas;
 mod overhead;
 mod ping;
 mod policies;
@@ -19,6 +22,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
+use strata_benches::nas::{Class, Kernel};
 use strata_runtime::Error;
 use strata_tune::{Mode, Options};
 
@@ -30,12 +34,21 @@ struct Arguments {
     /// The price of a visit
     #[arg(long)]
     overhead: bool,
-    /// Programs like NAS MG and CG
+    /// NAS MG and CG, whose calls are tuned
+    #[arg(long)]
+    nas: bool,
+    /// Programs that copy like NAS MG and CG
     #[arg(long)]
     programs: bool,
     /// Messages between two threads
     #[arg(long)]
     ping: bool,
+    /// The size of the NAS kernels
+    #[arg(long, default_value = "a")]
+    class: Class,
+    /// Runs this NAS kernel only, here and now
+    #[arg(long)]
+    kernel: Option<Kernel>,
     #[command(flatten)]
     run: Run,
 }
@@ -56,8 +69,11 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<(), Error> {
-    let &Arguments { policies, overhead, programs, ping, run } = arguments;
-    let all = ![policies, overhead, programs, ping].contains(&true);
+    let &Arguments { policies, overhead, nas, programs, ping, class, kernel, run } = arguments;
+    if let Some(kernel) = kernel {
+        return nas::kernel(kernel, class);
+    }
+    let all = ![policies, overhead, nas, programs, ping].contains(&true);
     let mut summary = Map::new();
     println!("{}\n", machine());
     if all || policies {
@@ -65,6 +81,9 @@ fn measure(arguments: &Arguments) -> Result<(), Error> {
     }
     if all || overhead {
         summary.insert("overhead".into(), overhead::measure(run)?);
+    }
+    if all || nas {
+        summary.insert("nas".into(), nas::measure(run, class)?);
     }
     if all || programs {
         summary.insert("programs".into(), programs::measure(run)?);

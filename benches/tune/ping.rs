@@ -1,6 +1,7 @@
 //! Messages between two threads through a slot: the sender copies to it, the receiver out of it
-//! (Borg 2006, §6.1). The best pair of routines by trying all, the best with the same routine on
-//! both sides, `memcpy`, what models choose, and what the tuner adopts; all on fresh timings.
+//! (Borg 2006, §6.1). The best pair of routines, the best with the same routine on both sides,
+//! `memcpy`, what models choose, and what is adopted by the tuners of the two threads, each of which
+//! calls [`strata_runtime::tune::copy`] as any program would; all on fresh timings.
 
 use crate::{Run, tune};
 use serde_json::{Value, json};
@@ -8,18 +9,34 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Instant;
-use strata_benches::{head, row, turns};
+use strata_benches::{Timings, head, row, turns};
 use strata_runtime::Error;
-use strata_runtime::copy::{Routine, copy, routines};
-use strata_tune::{Knob, Tuner};
+use strata_runtime::copy::{Hint, Routine, copy_hinted, routines};
+use strata_tune::{Report, Tuner};
 
 /// How a copy goes; `None` as models choose.
 type How = Option<&'static Routine>;
 
+/// A copy as said, or as the tuner of its thread chooses.
+#[derive(Clone, Copy)]
+enum Way {
+    By(How),
+    Tuned,
+}
+
+/// The ways of the sender and the receiver of a message there, and of one back.
+type Ways = [Way; 4];
+
+/// Both messages by the same pair.
+fn by((send, receive): (How, How)) -> Ways {
+    [send, receive, send, receive].map(Way::By)
+}
+
 /// The slot, and whose turn it is. A lock is never contended: turns are taken by the flag.
 struct Slot {
-    /// Data, and the receiver's way to copy: it belongs to the message.
-    message: Mutex<(Vec<u8>, How)>,
+    /// Data, and how they and their answer are copied. This belongs to the measurement: a program
+    /// whose copies are tuned passes nothing of the kind.
+    message: Mutex<(Vec<u8>, Ways)>,
     /// Even: to be written; odd: to be read; the last number ends the receiver.
     turn: AtomicU32,
 }
@@ -39,13 +56,6 @@ fn wait(turn: &AtomicU32, until: impl Fn(u32) -> bool) -> u32 {
     }
 }
 
-fn copy_as(how: How, to: &mut [u8], from: &[u8]) {
-    match how {
-        Some(routine) => routine.copy(to, from),
-        None => copy(to, from),
-    }
-}
-
 fn read(bytes: &[u8]) -> u64 {
     bytes.chunks_exact(8).fold(0, |sum, word| sum.wrapping_add(u64::from(word[0])))
 }
@@ -55,33 +65,48 @@ struct Side<'a> {
     slots: &'a [Slot; 2],
     data: Vec<u8>,
     touch: bool,
+    tuner: Tuner,
 }
 
 impl Side<'_> {
-    fn write(&mut self, slot: usize, how: How, receiver: How) {
-        let slot = &self.slots[slot];
-        wait(&slot.turn, |turn| turn.is_multiple_of(2));
+    fn write(&mut self, slot: usize, ways: Ways) {
+        let (place, way) = (&self.slots[slot], ways[2 * slot]);
+        wait(&place.turn, |turn| turn.is_multiple_of(2));
         if self.touch {
             self.data.iter_mut().step_by(8).for_each(|byte| *byte = byte.wrapping_add(1));
         }
-        if let Ok(mut message) = slot.message.lock() {
-            copy_as(how, &mut message.0, &self.data);
-            message.1 = receiver;
+        if let Ok(mut message) = place.message.lock() {
+            match way {
+                Way::Tuned => {
+                    strata_runtime::tune::copy(&mut self.tuner, Hint::SEND, &mut message.0, &self.data);
+                }
+                Way::By(Some(routine)) => routine.copy(&mut message.0, &self.data),
+                Way::By(None) => copy_hinted(Hint::SEND, &mut message.0, &self.data),
+            }
+            message.1 = ways;
         }
-        slot.turn.fetch_add(1, Ordering::AcqRel);
+        place.turn.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// `None` at the end.
-    fn read(&mut self, slot: usize) -> Option<u64> {
-        let slot = &self.slots[slot];
-        if wait(&slot.turn, |turn| !turn.is_multiple_of(2)) == END {
+    /// The ways of the message, for its answer, and a sum over its data; `None` at the end.
+    fn read(&mut self, slot: usize) -> Option<(Ways, u64)> {
+        let place = &self.slots[slot];
+        if wait(&place.turn, |turn| !turn.is_multiple_of(2)) == END {
             return None;
         }
-        if let Ok(message) = slot.message.lock() {
-            copy_as(message.1, &mut self.data, &message.0);
+        let mut ways = by((None, None));
+        if let Ok(message) = place.message.lock() {
+            ways = message.1;
+            match ways[2 * slot + 1] {
+                Way::Tuned => {
+                    strata_runtime::tune::copy(&mut self.tuner, Hint::RECEIVE, &mut self.data, &message.0);
+                }
+                Way::By(Some(routine)) => routine.copy(&mut self.data, &message.0),
+                Way::By(None) => copy_hinted(Hint::RECEIVE, &mut self.data, &message.0),
+            }
         }
-        slot.turn.fetch_add(1, Ordering::AcqRel);
-        Some(if self.touch { read(&self.data) } else { 0 })
+        place.turn.fetch_add(1, Ordering::AcqRel);
+        Some((ways, if self.touch { read(&self.data) } else { 0 }))
     }
 }
 
@@ -93,34 +118,33 @@ struct Cell {
     touch: bool,
 }
 
-/// Runs `program` with a function that sends one message there, and back with ping-pong, the sender
-/// copying by the first way and the receiver by the second; it returns when the receiver has it.
-fn with_peer<T>(cell: Cell, program: impl FnOnce(&mut dyn FnMut(How, How)) -> T) -> T {
-    let slot = || Slot { message: Mutex::new((vec![0; cell.bytes], None)), turn: AtomicU32::new(0) };
+/// Runs `program` with a function that sends one message there, and back with ping-pong; it returns
+/// when the receiver has it. Returns the reports of the tuners of both threads, too.
+fn with_peer<T>(
+    cell: Cell,
+    tuners: [Tuner; 2],
+    program: impl FnOnce(&mut dyn FnMut(Ways)) -> T,
+) -> Result<(T, [Report; 2]), Error> {
+    let slot =
+        || Slot { message: Mutex::new((vec![0; cell.bytes], by((None, None)))), turn: AtomicU32::new(0) };
     let slots = [slot(), slot()];
-    let side = || Side { slots: &slots, data: vec![1; cell.bytes], touch: cell.touch };
-    // The way back: that of the message that came.
-    let back = Mutex::new((None, None));
+    let side = |tuner| Side { slots: &slots, data: vec![1; cell.bytes], touch: cell.touch, tuner };
+    let [mine, others] = tuners;
     thread::scope(|scope| {
-        let peer = scope.spawn(|| {
-            let (mut side, mut sum) = (side(), 0u64);
-            while let Some(read) = side.read(0) {
+        let peer = scope.spawn(move || {
+            let (mut side, mut sum) = (side(others), 0u64);
+            while let Some((ways, read)) = side.read(0) {
                 sum = sum.wrapping_add(read);
                 if cell.pong {
-                    let (send, receive) = back.lock().map_or((None, None), |back| *back);
-                    side.write(1, send, receive);
+                    side.write(1, ways);
                 }
             }
-            sum
+            std::hint::black_box(sum);
+            side.tuner.close()
         });
-        let mut side = side();
-        let result = program(&mut |send, receive| {
-            if cell.pong
-                && let Ok(mut back) = back.lock()
-            {
-                *back = (send, receive);
-            }
-            side.write(0, send, receive);
+        let mut side = side(mine);
+        let result = program(&mut |ways| {
+            side.write(0, ways);
             if cell.pong {
                 std::hint::black_box(side.read(1));
             } else {
@@ -128,22 +152,89 @@ fn with_peer<T>(cell: Cell, program: impl FnOnce(&mut dyn FnMut(How, How)) -> T)
             }
         });
         slots[0].turn.store(END, Ordering::Release);
-        drop(peer.join());
-        result
+        let of_peer = peer.join().map_err(|_| Error::program("the peer panicked"))?;
+        let reports = [side.tuner.close(), of_peer].map(|report| report.map_err(Error::program));
+        let [mine, others] = reports;
+        Ok((result, [mine?, others?]))
     })
 }
 
+/// Two tuners that take the default.
+fn untuned() -> Result<[Tuner; 2], Error> {
+    let tuner = || Tuner::new("ping", strata_tune::Options::default()).map_err(Error::program);
+    Ok([tuner()?, tuner()?])
+}
+
 /// The mean seconds of `count` messages.
-fn seconds(send: &mut dyn FnMut(How, How), pair: (How, How), count: u32) -> f64 {
-    send(pair.0, pair.1);
+fn seconds(send: &mut dyn FnMut(Ways), ways: Ways, count: u32) -> f64 {
+    send(ways);
     let start = Instant::now();
-    (0..count).for_each(|_| send(pair.0, pair.1));
+    (0..count).for_each(|_| send(ways));
     start.elapsed().as_secs_f64() / f64::from(count)
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn median(times: &[f64]) -> f64 {
+    Timings::from_iter(times.iter().copied()).median()
+}
+
+/// The routines of this processor.
+fn all() -> Vec<How> {
+    routines().iter().map(|routine| Some(*routine)).collect()
+}
+
+/// Several timings of each pair of routines: of sender `number / all().len()` and of receiver
+/// `number % all().len()`. Each pass goes through all in another order.
+fn times_of_pairs(send: &mut dyn FnMut(Ways), passes: usize) -> Vec<Vec<f64>> {
+    let all = all();
+    let count = messages(send);
+    let mut times = vec![Vec::new(); all.len() * all.len()];
+    for pass in 0..passes {
+        for at in turns(pass + 7, times.len()) {
+            let pair = (all[at / all.len()], all[at % all.len()]);
+            times[at].push(seconds(send, by(pair), count));
+        }
+    }
+    times
+}
+
+/// The messages of a timing: about 100 µs, and at least two.
+fn messages(send: &mut dyn FnMut(Ways)) -> u32 {
+    let once = seconds(send, by((all()[0], all()[0])), 10);
+    ((1e-4 / once) as u32).clamp(2, 200)
+}
+
+/// How many of the pairs that seem best are timed again: the least of many medians was lucky.
+const AGAIN: usize = 10;
+
+/// The best pair among those wanted.
+fn best(
+    send: &mut dyn FnMut(Ways),
+    times: &[Vec<f64>],
+    rounds: usize,
+    wanted: impl Fn(usize) -> bool,
+) -> (How, How) {
+    let all = all();
+    let pair = |at: usize| (all[at / all.len()], all[at % all.len()]);
+    let mut candidates: Vec<usize> = (0..times.len()).filter(|at| wanted(*at)).collect();
+    candidates.sort_by(|a, b| median(&times[*a]).total_cmp(&median(&times[*b])));
+    candidates.truncate(AGAIN);
+    let (count, mut again) = (messages(send), vec![Vec::new(); candidates.len()]);
+    for round in 0..rounds {
+        for at in turns(round + 3, candidates.len()) {
+            again[at].push(seconds(send, by(pair(candidates[at])), count));
+        }
+    }
+    let best = (0..candidates.len()).min_by(|a, b| median(&again[*a]).total_cmp(&median(&again[*b])));
+    best.map_or((None, None), |at| pair(candidates[at]))
+}
+
+/// What the tuners of both threads have adopted, in the order of [`Ways`].
+fn adopted([mine, others]: &[Report; 2]) -> [How; 4] {
+    let chosen = |report: &Report, at: usize| {
+        let knob = report.intervals.iter().flat_map(|each| &each.knobs).nth(at);
+        knob.and_then(|knob| Routine::named(&knob.chosen))
+    };
+    [chosen(mine, 0), chosen(others, 0), chosen(others, 1), chosen(mine, 1)]
 }
 
 pub(crate) fn measure(run: Run) -> Result<Value, Error> {
@@ -156,13 +247,13 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         "models",
         "best routine",
         "best pair",
-        "tuner",
-        "tuner of best",
+        "tuners",
+        "tuners of best",
         "adopted",
     ]);
     let sizes: &[usize] =
         if run.quick { &[1 << 16] } else { &[1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22] };
-    let all: Vec<How> = routines().iter().map(|routine| Some(*routine)).collect();
+    let all = all();
     let mut summary = Vec::new();
     let folder = tempfile::tempdir()?;
     for (number, (pong, touch)) in
@@ -170,67 +261,43 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
     {
         for &bytes in sizes {
             let cell = Cell { bytes, pong, touch };
-            let file = folder.path().join(format!("{number}-{bytes}.json"));
-            let found = with_peer(cell, |send| -> Result<_, Error> {
-                // About 100 µs a timing, and at least two messages.
-                let once = seconds(send, (all[0], all[0]), 10);
-                let count = ((1e-4 / once) as u32).clamp(2, 200);
-                // All pairs three times, each pass in another order; of each the median.
-                let pairs: Vec<(How, How)> =
-                    all.iter().flat_map(|one| all.iter().map(move |other| (*one, *other))).collect();
-                let mut times = vec![Vec::new(); pairs.len()];
-                for pass in 0..3 {
-                    for at in turns(pass + 7, pairs.len()) {
-                        times[at].push(seconds(send, pairs[at], count));
+            let rounds = if run.quick { 15 } else { 61 };
+            let ((symmetric, asymmetric), _) = with_peer(cell, untuned()?, |send| {
+                let times = times_of_pairs(send, 3);
+                let same = |at: usize| at / all.len() == at % all.len();
+                (best(send, &times, rounds, same), best(send, &times, rounds, |_| true))
+            })?;
+            // The tuners, for as many messages as they need.
+            let tuner = |side: &str| {
+                let file = folder.path().join(format!("{number}-{bytes}-{side}.json"));
+                Tuner::new("ping", tune(&file, run.seed)).map_err(Error::program)
+            };
+            let ((), reports) = with_peer(cell, [tuner("here")?, tuner("there")?], |send| {
+                let (start, most) = (Instant::now(), if run.quick { 1.0 } else { 6.0 });
+                for messages in 1..400_000u32 {
+                    send([Way::Tuned; 4]);
+                    if messages.is_multiple_of(256) && start.elapsed().as_secs_f64() > most {
+                        break;
                     }
                 }
-                let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
-                let best = |wanted: &dyn Fn(usize) -> bool| {
-                    let all = (0..pairs.len()).filter(|at| wanted(*at));
-                    all.min_by(|a, b| medians[*a].total_cmp(&medians[*b])).map_or(pairs[0], |at| pairs[at])
-                };
-                let symmetric = best(&|at| pairs[at].0 == pairs[at].1);
-                let asymmetric = best(&|_| true);
-                // The tuner, for as many messages as it needs.
-                let knob = |name| {
-                    let others = routines().iter().map(|routine| (routine.name(), Some(*routine)));
-                    Knob::named(name, ("models", None), others)
-                };
-                let (sending, receiving) = (knob("send"), knob("receive"));
-                let mut tuner = Tuner::new("ping", tune(&file, run.seed)).map_err(Error::program)?;
-                let until = Instant::now();
-                let mut messages = 0u32;
-                let pair = loop {
-                    let pair = (*tuner.pick(&sending), *tuner.pick(&receiving));
-                    send(pair.0, pair.1);
-                    messages += 1;
-                    let last = messages.is_multiple_of(256) && {
-                        let seconds = if run.quick { 1.0 } else { 6.0 };
-                        until.elapsed().as_secs_f64() > seconds
-                    };
-                    if last || messages > 400_000 {
-                        let report = tuner.report();
-                        let chosen = |at: usize| {
-                            let name = report.intervals.iter().flat_map(|each| &each.knobs).nth(at);
-                            name.and_then(|knob| Routine::named(&knob.chosen))
-                        };
-                        break (chosen(0), chosen(1));
-                    }
-                };
-                let contestants = [(all[0], all[0]), (None, None), symmetric, asymmetric, pair];
-                let mut fresh = vec![Vec::new(); contestants.len()];
-                for round in 0..if run.quick { 15 } else { 61 } {
+            })?;
+            let found = adopted(&reports);
+            let memcpy = (all[0], all[0]);
+            let contestants =
+                [by(memcpy), by((None, None)), by(symmetric), by(asymmetric), found.map(Way::By)];
+            let (fresh, _) = with_peer(cell, untuned()?, |send| {
+                let (count, mut fresh) = (messages(send), vec![Vec::new(); contestants.len()]);
+                for round in 0..rounds {
                     for at in turns(round, contestants.len()) {
                         fresh[at].push(seconds(send, contestants[at], count));
                     }
                 }
-                let name = |how: How| how.map_or("models", Routine::name);
-                let adopted = format!("{}, {}", name(pair.0), name(pair.1));
-                Ok((fresh.iter_mut().map(|times| median(times)).collect::<Vec<_>>(), adopted))
-            });
-            let (times, adopted) = found?;
+                fresh
+            })?;
+            let times: Vec<f64> = fresh.iter().map(|times| median(times)).collect();
             let faster = |at: usize| times[0] / times[at];
             let of_best = times[3] / times[4];
+            let names = found.map(|how| how.map_or("models", Routine::name));
             row(&[
                 if pong { "ping-pong" } else { "ping" }.to_owned(),
                 bytes.to_string(),
@@ -241,7 +308,7 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
                 format!("{:.2}", faster(3)),
                 format!("{:.2}", faster(4)),
                 format!("{of_best:.2}"),
-                adopted,
+                names[..if pong { 4 } else { 2 }].join(", "),
             ]);
             summary.push(json!({"pong": pong, "touch": touch, "bytes": bytes, "models": faster(1),
                 "symmetric": faster(2), "best": faster(3), "tuner": faster(4), "of_best": of_best}));

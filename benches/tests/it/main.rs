@@ -5,4 +5,5 @@
 mod bad_input;
 mod choices;
 mod fuzz;
+mod nas;
 mod solver;

@@ -64,10 +64,16 @@ impl Job {
         if !self.development.is_nothing() {
             transport = observe(transport, &notes, self.board.clone());
         }
+        #[cfg(feature = "tune")]
+        if let Some(options) = crate::tune::calls::wanted(&settings)? {
+            transport = crate::tune::calls::tuned(transport, &clock, &settings.platform.transport, &options)?;
+        }
         let mut node = Node::new(transport, settings, Rc::clone(&notes));
         let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
             let result = program(&mut node)?;
             node.report_pins();
+            #[cfg(feature = "tune")]
+            node.keep_tuning();
             node.leave();
             Ok(result)
         }));

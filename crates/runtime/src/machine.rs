@@ -135,7 +135,36 @@ impl Machine {
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        self.run_by(Development::from_settings, program)
+        self.run_by(|settings| Development::from_settings(settings), program)
+    }
+
+    /// As [`run`](Self::run), with the run-time's own puts, whole collectives and all-to-alls tuned
+    /// in this mode, regardless of `STRATA_TUNE`; the program is not changed for it.
+    ///
+    /// At each place of the program that makes such a call, and for each class of sizes, the
+    /// transport may have several ways to do it, all with the same result to the last bit. The loops
+    /// of the program are found and timed while it runs, and another way than the usual is adopted
+    /// only if it is significantly faster. A put is tuned by its sender, a collective by all nodes
+    /// alike: they agree now and then, after a collective, in a hundredth of the time. If nodes make
+    /// their collectives at different places, collectives are not tuned, and a line says so.
+    ///
+    /// Results are kept in files beside that of the mode (`FILE.calls.json`, `FILE.puts-RANK.json`),
+    /// or in the user's cache folder. Programs of a simulated machine choose the schedules of their
+    /// all-to-alls only.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and if an option is outside its range or a file cannot be read.
+    #[cfg(feature = "tune")]
+    pub fn run_tuned<T: Send>(
+        &self,
+        options: &strata_tune::Options,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let development = |settings: &mut Settings| {
+            settings.tuning = Some(options.clone());
+            Development::from_settings(settings)
+        };
+        self.run_by(development, program)
     }
 
     /// As [`run`](Self::run), with this observation, regardless of the environment.
@@ -152,16 +181,17 @@ impl Machine {
 
     fn run_by<T: Send>(
         &self,
-        development: impl Fn(&Settings) -> Result<Development, Error>,
+        development: impl Fn(&mut Settings) -> Result<Development, Error>,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         match &self.0 {
             Backend::Sim(simulation) => Ok(simulation.run_by(development, program)?.results),
             &Backend::Threads(nodes) => {
-                let settings =
-                    Arc::new(Settings::of_this_process(strata_model::Platform::detect("threads", nodes)));
-                let clock = HostClock::start(true);
-                let job = Job::new(0, nodes, clock, development(&settings)?, &settings)?;
+                let mut settings =
+                    Settings::of_this_process(strata_model::Platform::detect("threads", nodes));
+                let development = development(&mut settings)?;
+                let (settings, clock) = (Arc::new(settings), HostClock::start(true));
+                let job = Job::new(0, nodes, clock, development, &settings)?;
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
@@ -237,20 +267,23 @@ impl Communicator {
             Some(program) => program(node),
             None => Err(Error::program("a program began twice")),
         };
-        mpi::run_on(&self.0, |transport| run_process(&Development::from_settings, &once, transport))
+        mpi::run_on(&self.0, |transport| {
+            run_process(&|settings: &mut Settings| Development::from_settings(settings), &once, transport)
+        })
     }
 }
 
 /// Runs the program of this process's node.
 #[cfg(feature = "mpi")]
 fn run_process<T>(
-    development: &impl Fn(&Settings) -> Result<Development, Error>,
+    development: &impl Fn(&mut Settings) -> Result<Development, Error>,
     program: &impl Fn(&mut Node) -> Result<T, Error>,
     mut transport: Box<dyn Endpoint>,
 ) -> Result<T, Error> {
-    let settings = settings_of_node_0(&mut *transport, "mpi");
+    let mut settings = settings_of_node_0(&mut *transport, "mpi");
+    let development = development(&mut settings)?;
     let clock = HostClock::start(false);
-    let job = Job::new(transport.rank(), 1, clock, development(&settings)?, &settings)?;
+    let job = Job::new(transport.rank(), 1, clock, development, &settings)?;
     job.run_node(program, transport, Arc::new(settings))
 }
 

@@ -41,6 +41,9 @@ pub(crate) struct Settings {
     variables: BTreeMap<String, String>,
     /// The machine.
     pub(crate) platform: Platform,
+    /// How the program wants its calls tuned, regardless of `STRATA_TUNE`.
+    #[cfg(feature = "tune")]
+    pub(crate) tuning: Option<strata_tune::Options>,
 }
 
 impl Settings {
@@ -50,7 +53,12 @@ impl Settings {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with(PREFIX))
             .collect();
-        Self { variables, platform }
+        Self {
+            variables,
+            platform,
+            #[cfg(feature = "tune")]
+            tuning: None,
+        }
     }
 
     /// The platform, then the variables, separated by zero bytes (which a variable cannot contain).
@@ -66,7 +74,12 @@ impl Settings {
         let mut parts = text.split('\0');
         let platform = parts.next()?.parse().ok()?;
         let pair = |part: &str| part.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Some(Self { variables: parts.filter_map(pair).collect(), platform })
+        Some(Self {
+            variables: parts.filter_map(pair).collect(),
+            platform,
+            #[cfg(feature = "tune")]
+            tuning: None,
+        })
     }
 
     /// The value of a variable.

@@ -225,7 +225,7 @@ impl Simulation {
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Simulated<T>, Error> {
-        self.run_by(Development::from_settings, program)
+        self.run_by(|settings| Development::from_settings(settings), program)
     }
 
     /// As [`run`](Self::run), with this observation, regardless of the environment.
@@ -240,14 +240,33 @@ impl Simulation {
         self.run_by(|_| Ok(development.clone()), program)
     }
 
+    /// As [`run`](Self::run), with all-to-alls tuned in this mode, as
+    /// [`Machine::run_tuned`](crate::Machine::run_tuned) tunes them.
+    ///
+    /// # Errors
+    /// As [`Machine::run_tuned`](crate::Machine::run_tuned).
+    #[cfg(feature = "tune")]
+    pub fn run_tuned<T: Send>(
+        &self,
+        options: &strata_tune::Options,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Simulated<T>, Error> {
+        let development = |settings: &mut Settings| {
+            settings.tuning = Some(options.clone());
+            Development::from_settings(settings)
+        };
+        self.run_by(development, program)
+    }
+
     pub(crate) fn run_by<T: Send>(
         &self,
-        development: impl Fn(&Settings) -> Result<Development, Error>,
+        development: impl Fn(&mut Settings) -> Result<Development, Error>,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Simulated<T>, Error> {
         let nodes = self.setup.nodes;
-        let settings = Arc::new(Settings::of_this_process(self.platform()));
-        let mut development = development(&settings)?;
+        let mut settings = Settings::of_this_process(self.platform());
+        let mut development = development(&mut settings)?;
+        let settings = Arc::new(settings);
         // No watchdog: deadlocks are detected without one, and its limit is in seconds of this
         // host.
         development.watchdog = None;

@@ -29,6 +29,9 @@ struct Case {
     fails_with: &'static [&'static str],
 }
 
+/// The case with `STRATA_TUNE`.
+const TUNED: &str = "tuned calls agree";
+
 const CASES: &[Case] = &[
     Case { name: "unchecked operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
     Case {
@@ -179,6 +182,7 @@ const CASES: &[Case] = &[
         run: |node| tunes(node, true),
         fails_with: &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
     },
+    Case { name: TUNED, least: 1, check: "0", run: tuned_calls, fails_with: &[] },
     Case { name: "prepared messages repeat", least: 1, check: "0", run: repeats, fails_with: &[] },
     Case {
         name: "a prepared message that is too long is named",
@@ -560,8 +564,14 @@ const CACHE: &str = "cache-of-a-test";
 
 /// Runs a case on `nodes` processes; what is wrong with what it did.
 fn drive(case: &Case, nodes: usize) -> Result<(), String> {
-    let outcome =
-        mpirun::run(case.name, nodes, &[], &[("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE)])?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let tune = if case.name == TUNED {
+        format!("tune:{}", folder.path().join("found.json").display())
+    } else {
+        "off".to_owned()
+    };
+    let variables = [("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE), ("STRATA_TUNE", tune.as_str())];
+    let outcome = mpirun::run(case.name, nodes, &[], &variables)?;
     if !case.fails_with.is_empty() {
         return outcome.failed_with(case.fails_with);
     }
@@ -603,6 +613,16 @@ fn main() -> ExitCode {
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Operations of the lengths that are tuned, each compared with what it should give.
+fn tuned_calls(node: &mut Node) -> Result<(), Error> {
+    for seed in 0..60 {
+        for length in [700, 3000] {
+            [1, 5, 7, 8, 9].into_iter().for_each(|what| oracle::step(node, what, seed, length));
+        }
+    }
+    Ok(())
 }
 
 /// A loop with a knob, and one more on the last node if sites are to differ: all nodes take the

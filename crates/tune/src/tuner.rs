@@ -397,6 +397,25 @@ impl Tuner {
         }
     }
 
+    /// Drops the execution in progress, because something that is not the program's has taken time
+    /// meanwhile.
+    pub fn interrupt(&mut self) {
+        self.run.active = false;
+    }
+
+    /// The number of call sites.
+    #[must_use]
+    pub fn sites(&self) -> usize {
+        self.graph.nodes.len() - 1
+    }
+
+    /// True if all intervals are known and none is timed at present: what is in force stays for a
+    /// while.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        !self.unsettled && !self.experiments.iter().any(Experiment::is_timing)
+    }
+
     /// Forces this option at this node, whatever is measured.
     pub(crate) fn force(&mut self, node: usize, option: u16) {
         self.choices[node] = option;

@@ -10,6 +10,8 @@ use crate::transport::{
     Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, Shelf,
     Simulated,
 };
+#[cfg(feature = "tune")]
+use crate::transport::{Named, Tuned, Way};
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_develop::log::What;
@@ -123,6 +125,12 @@ impl Observed {
         }
     }
 
+    /// The node begins a put, which may wait for room.
+    fn puts(&mut self, call: &Call, to: usize, bytes: usize) {
+        self.pauses(call, Awaited::PutRoom(to));
+        self.notes.record(trace::What::Put { to: to as u32, bytes: bytes as u64 });
+    }
+
     fn no_longer_pausing(&mut self) {
         let Some((_, awaited)) = self.pausing.take() else { return };
         if awaited == Awaited::AllLeft {
@@ -233,8 +241,7 @@ impl Endpoint for Observed {
     }
 
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
-        self.pauses(call, Awaited::PutRoom(to));
-        self.notes.record(trace::What::Put { to: to as u32, bytes: contents.len() as u64 });
+        self.puts(call, to, contents.len());
         self.inner.put(call, to, port, offset, contents);
         self.no_longer_pausing();
     }
@@ -314,5 +321,37 @@ impl Endpoint for Observed {
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
         self.inner.simulated()
+    }
+
+    #[cfg(feature = "tune")]
+    fn ways(&self, action: Action) -> Vec<Named> {
+        self.inner.ways(action)
+    }
+
+    #[cfg(feature = "tune")]
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) {
+        self.puts(call, to, contents.len());
+        self.inner.put_by(way, call, to, port, offset, contents);
+        self.no_longer_pausing();
+    }
+
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
+        self.enter(&call, false);
+        self.inner.collective_by(way, call, collective);
+        self.leave_collective();
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
+        self.inner.tuned()
     }
 }

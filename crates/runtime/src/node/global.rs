@@ -8,6 +8,8 @@
 use super::Node;
 use crate::block::{Block, RawBlock};
 use crate::number::{Arithmetic, Number, NumberType, Op, Operand, fold};
+#[cfg(feature = "tune")]
+use crate::patterns::Schedule;
 use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
@@ -273,6 +275,24 @@ impl Node {
             self.has_left(&[]);
         }
         raw.into_iter().map(Block::from_raw).collect()
+    }
+
+    /// The schedule for an all-to-all that the program wants done by `wanted`: another one if calls
+    /// are tuned, equal on all nodes. [`all_to_all_ends`](Self::all_to_all_ends) follows.
+    #[cfg(feature = "tune")]
+    pub(crate) fn all_to_all_begins(&mut self, call: &Call, bytes: usize, wanted: Schedule) -> Schedule {
+        if self.transport.tuned().is_none() {
+            return wanted;
+        }
+        self.come_together(call);
+        self.transport.tuned().map_or(wanted, |tuned| tuned.begins(call, bytes, wanted))
+    }
+
+    #[cfg(feature = "tune")]
+    pub(crate) fn all_to_all_ends(&mut self) {
+        if let Some(tuned) = self.transport.tuned() {
+            tuned.ends();
+        }
     }
 
     fn reduce_vector<T: Number>(&mut self, op: Op, values: &mut [T], place: &'static Location<'static>) {

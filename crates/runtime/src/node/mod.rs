@@ -218,6 +218,14 @@ impl Node {
         self.clock.ns()
     }
 
+    /// Keeps what was found about this node's calls, if they are tuned.
+    #[cfg(feature = "tune")]
+    pub(crate) fn keep_tuning(&mut self) {
+        if let Some(tuned) = self.transport.tuned() {
+            tuned.keep();
+        }
+    }
+
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes,
     /// so that they make the same decisions.
     ///

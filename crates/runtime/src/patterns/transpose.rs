@@ -45,7 +45,7 @@ impl Schedule {
 ///
 /// # Participation
 /// Collective, with equal lengths, a multiple of the number of nodes, and equal `schedule`;
-/// otherwise the job ends.
+/// otherwise the job ends. If calls are tuned (`STRATA_TUNE`), another schedule may be used.
 #[track_caller]
 pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, schedule: Schedule) -> Block<T> {
     let place = Location::caller();
@@ -62,11 +62,16 @@ pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, sche
     }
     let mine = rank * each..(rank + 1) * each;
     copy(cast_slice_mut(&mut receive[mine.clone()]), cast_slice(&values[mine]));
-    if schedule == Schedule::Library {
-        return by_library(node, values, receive, each);
-    }
-
-    node.receiving(|node| node.paced(|node| by_ports(node, &call, values, receive, schedule)))
+    #[cfg(feature = "tune")]
+    let schedule = node.all_to_all_begins(&call, byte_length::<T>(each), schedule);
+    let received = if schedule == Schedule::Library {
+        by_library(node, values, receive, each)
+    } else {
+        node.receiving(|node| node.paced(|node| by_ports(node, &call, values, receive, schedule)))
+    };
+    #[cfg(feature = "tune")]
+    node.all_to_all_ends();
+    received
 }
 
 fn by_ports<T: Pod>(

@@ -16,7 +16,7 @@ macro_rules! actions {
         }
 
         impl Action {
-            const ALL: &[Self] = &[$(Self::$variant,)*];
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// The name of the `Node` method.
             pub(crate) fn name(self) -> &'static str {

@@ -14,6 +14,8 @@
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
 use crate::number::{NumberType, Op};
+#[cfg(feature = "tune")]
+use crate::patterns::Schedule;
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -38,6 +40,8 @@ pub(crate) mod sim;
 #[cfg(test)]
 mod suite;
 pub(crate) mod threads;
+#[cfg(feature = "tune")]
+mod way;
 
 pub(crate) use call::{Action, Call};
 pub use exposed::ExposedWords;
@@ -49,6 +53,8 @@ pub use prepared::LONGEST_PREPARED;
 pub(crate) use prepared::{NUMBERS, Repeating, RepeatingPieces};
 pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
 pub use threads::{Doorbell, LendingDesk, LentVec, SharedWords};
+#[cfg(feature = "tune")]
+pub(crate) use way::{Named, Way};
 
 /// One node's end of a transport.
 pub(crate) trait Endpoint {
@@ -145,6 +151,43 @@ pub(crate) trait Endpoint {
     ) -> Option<Box<dyn RepeatingPieces>>;
     /// The simulated machine to which this node belongs, if any.
     fn simulated(&mut self) -> Option<&mut dyn Simulated>;
+
+    // For tuning. All is separate from the usual operations, which stay what they are.
+
+    /// Other ways to do the operation of `action`: the same ones for all nodes.
+    #[cfg(feature = "tune")]
+    fn ways(&self, action: Action) -> Vec<Named>;
+    /// As [`Endpoint::put`], in one of this transport's [`ways`](Endpoint::ways).
+    #[cfg(feature = "tune")]
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    );
+    /// As [`Endpoint::collective`], in one of this transport's [`ways`](Endpoint::ways), which must
+    /// be equal on all nodes.
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>);
+    /// The layer that tunes this node's calls, if they are tuned.
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned>;
+}
+
+/// The additional interface of the layer that tunes a node's calls.
+#[cfg(feature = "tune")]
+pub(crate) trait Tuned {
+    /// The schedule of an all-to-all of blocks of `bytes` bytes that the program wants done by
+    /// `wanted`; equal on all nodes. Until [`Tuned::ends`] no calls are tuned, because they belong
+    /// to it. No other node may need this one to receive.
+    fn begins(&mut self, call: &Call, bytes: usize, wanted: Schedule) -> Schedule;
+    /// The all-to-all has ended.
+    fn ends(&mut self);
+    /// Keeps what was found, and reports it. The node's program has ended.
+    fn keep(&mut self);
 }
 
 impl dyn Endpoint + '_ {

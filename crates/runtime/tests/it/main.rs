@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+#[cfg(feature = "tune")]
+mod calls;
 mod develop;
 mod diagnostics;
 mod inclusive;

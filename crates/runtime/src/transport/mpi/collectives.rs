@@ -66,6 +66,8 @@ pub(super) struct Collectives {
     pub(super) requests: Requests,
     stage: Stage,
     operation: Operation,
+    /// Whether long vectors are sent whole; `None` if that depends on their length.
+    pub(super) whole: Option<bool>,
     /// Number of words of one frame: none, one for a number without a header, or [`FRAME`].
     each: usize,
     way: Way,
@@ -86,7 +88,15 @@ impl Collectives {
     /// `number` identifies one of the collectives that may be in flight at once.
     pub(super) fn new(world: &'static World, number: i32) -> Self {
         let requests = Requests::new(world, number, FRAME * world.size());
-        Self { world, requests, stage: Stage::Idle, operation: Operation::Barrier, each: 0, way: Way::Round }
+        Self {
+            world,
+            requests,
+            stage: Stage::Idle,
+            operation: Operation::Barrier,
+            whole: None,
+            each: 0,
+            way: Way::Round,
+        }
     }
 
     /// Starts to combine the loaded values. Without `checks` a barrier is sent without a frame, and
@@ -269,7 +279,8 @@ impl Collectives {
     /// True if all vectors are sent to all nodes, each of which combines them.
     fn is_small(&self) -> bool {
         let combines = matches!(self.operation, Operation::Reduce(..) | Operation::Scan(_));
-        combines && self.requests.length() * (self.world.size() - 1) <= SMALL
+        let small = || self.requests.length() * (self.world.size() - 1) <= SMALL;
+        combines && self.whole.unwrap_or_else(small)
     }
 
     /// The share of node `node`: whole words, the same number except for the last shares.
@@ -302,6 +313,7 @@ impl Collectives {
         let rank = self.world.rank();
         let mine = self.share(rank);
         match self.operation {
+            Operation::Broadcast(root) if self.whole == Some(true) => return self.send_whole(root),
             Operation::Broadcast(root) => return self.scatter(root),
             Operation::Scan(scan) if self.world.size() == 2 => return self.pass_on(scan),
             _ => {}
@@ -354,6 +366,17 @@ impl Collectives {
             if begins || self.world.rank() == self.ends(scan).0 {
                 number::fill_identity(scan.kind, scan.op, self.requests.buffers().values);
             }
+        }
+    }
+
+    /// A broadcast by one message from the root to each node.
+    fn send_whole(&mut self, root: usize) {
+        self.stage = Stage::Back;
+        let whole = 0..self.requests.length();
+        if self.world.rank() == root {
+            self.spread(whole, Memory::Values, None);
+        } else {
+            self.requests.receive(Memory::Values, whole, root, BACK);
         }
     }
 

@@ -34,6 +34,8 @@ use crate::transport::{
     Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords,
     Shelf, Simulated, panic_text,
 };
+#[cfg(feature = "tune")]
+use crate::transport::{Named, Tuned, Way};
 use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
 use ffi::World;
@@ -190,7 +192,7 @@ impl Mpi {
         );
     }
 
-    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
+    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8], by_messages: bool) {
         self.enter(&call);
         if mine.is_empty() {
             self.meet(&[]);
@@ -200,11 +202,15 @@ impl Mpi {
             self.whole.brought(mine.len()).zip(parts).for_each(|(from, to)| to.copy_from_slice(from));
         } else {
             self.meet(&[]);
-            self.world.all_gather(&call, mine, all);
+            if by_messages {
+                self.world.all_gather_by_messages(&call, mine, all);
+            } else {
+                self.world.all_gather(&call, mine, all);
+            }
         }
     }
 
-    fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
+    fn exchange(&mut self, call: Call, blocks: &mut [RawBlock], in_turn: bool) {
         self.enter(&call);
         self.meet(&[]);
         let rank = self.world.rank();
@@ -217,7 +223,20 @@ impl Mpi {
             coming.iter().map(|bytes| RawBlock::zeroed(length(bytes))).collect();
         let send: Vec<&[u8]> = blocks.iter().map(RawBlock::as_bytes).collect();
         let mut receive: Vec<&mut [u8]> = received.iter_mut().map(RawBlock::as_bytes_mut).collect();
-        self.world.exchange(&call, &send, &mut receive);
+        if in_turn {
+            let size = send.len();
+            for step in 1..size {
+                // Empty parts are not sent.
+                let (to, from) = ((rank + step) % size, (rank + size - step) % size);
+                let (mut one, mut other) = (vec![&[][..]; size], Vec::with_capacity(size));
+                one[to] = send[to];
+                other.extend((0..size).map(|_| Default::default()));
+                other[from] = std::mem::take(&mut receive[from]);
+                self.world.exchange(&call, &one, &mut other);
+            }
+        } else {
+            self.world.exchange(&call, &send, &mut receive);
+        }
         std::mem::swap(&mut received[rank], &mut blocks[rank]);
         blocks.iter_mut().zip(received).for_each(|(block, new)| *block = new);
     }
@@ -269,8 +288,8 @@ impl Endpoint for Mpi {
                 self.world.barrier(&call);
             }
             Collective::InPlace(operation, values) => self.combine(&call, operation, values),
-            Collective::AllGather { mine, all } => self.all_gather(call, mine, all),
-            Collective::Exchange(blocks) => self.exchange(call, blocks),
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, false),
+            Collective::Exchange(blocks) => self.exchange(call, blocks, false),
         }
     }
 
@@ -419,6 +438,53 @@ impl Endpoint for Mpi {
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        None
+    }
+
+    #[cfg(feature = "tune")]
+    fn ways(&self, action: Action) -> Vec<Named> {
+        match action {
+            // As long as a put without a message of its own for the data.
+            Action::Put => vec![("pieces of 3968 bytes", Way::Pieces(self.put_limit()))],
+            Action::Reduce
+            | Action::Scan
+            | Action::BackwardScan
+            | Action::SegmentedScan
+            | Action::SegmentedBackwardScan => {
+                vec![("whole vectors", Way::Whole), ("shares", Way::Shares)]
+            }
+            Action::Broadcast => vec![("whole vectors", Way::Whole)],
+            Action::AllGather => vec![("messages", Way::InTurn)],
+            Action::AllToAllV => vec![("one node at a time", Way::InTurn)],
+            _ => Vec::new(),
+        }
+    }
+
+    #[cfg(feature = "tune")]
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+        self.put(call, to, port, offset, contents);
+    }
+
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
+        let in_turn = way == Way::InTurn;
+        match collective {
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, in_turn),
+            Collective::Exchange(blocks) => self.exchange(call, blocks, in_turn),
+            in_place @ Collective::InPlace(..) => {
+                self.whole.whole = match way {
+                    Way::Whole => Some(true),
+                    Way::Shares => Some(false),
+                    _ => None,
+                };
+                self.collective(call, in_place);
+                self.whole.whole = None;
+            }
+        }
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
         None
     }
 

@@ -35,6 +35,8 @@ use crate::transport::{
     Operation, PACKET, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, Shelf,
     Simulated, Value,
 };
+#[cfg(feature = "tune")]
+use crate::transport::{Action, Named, Tuned, Way};
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
 use payload::{COLLECTIVES, Payload, SHORT, all_data, data, messages};
@@ -523,6 +525,26 @@ impl Endpoint for Sim {
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
         Some(self)
+    }
+
+    #[cfg(feature = "tune")]
+    fn ways(&self, _: Action) -> Vec<Named> {
+        Vec::new()
+    }
+
+    #[cfg(feature = "tune")]
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
+        self.put(call, to, port, offset, all);
+    }
+
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
+        self.collective(call, collective);
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
+        None
     }
 }
 

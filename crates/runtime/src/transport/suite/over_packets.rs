@@ -21,6 +21,8 @@ use crate::transport::{
     Networks, Operation, PACKET, Packet, Part, Repeated, RepeatedPieces, Repeating, RepeatingPieces,
     SharedWords, Shelf, Simulated,
 };
+#[cfg(feature = "tune")]
+use crate::transport::{Action, Named, Tuned, Way};
 use bytemuck::Zeroable;
 use std::collections::VecDeque;
 
@@ -465,6 +467,26 @@ impl<T: Transport> Endpoint for OverPackets<T> {
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        None
+    }
+
+    #[cfg(feature = "tune")]
+    fn ways(&self, _: Action) -> Vec<Named> {
+        Vec::new()
+    }
+
+    #[cfg(feature = "tune")]
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+        self.put(call, to, port, offset, contents);
+    }
+
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
+        self.collective(call, collective);
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
         None
     }
 }

@@ -102,6 +102,24 @@ impl Threads {
         }
     }
 
+    /// Combines all lent memory into `result`, while no node writes to what it has lent.
+    #[cfg(feature = "tune")]
+    pub(super) fn reduce_all(&self, kind: NumberType, op: Op, result: &mut [u8]) {
+        for (at, length) in slices(0..result.len()) {
+            let so_far = &mut result[at..at + length];
+            for rank in 0..self.job.size() {
+                // SAFETY: all have lent as many bytes until the next rendezvous (the calls agree),
+                // and no node writes any of them.
+                let part = unsafe { std::slice::from_raw_parts(self.lent(rank).add(at), length) };
+                if rank == 0 {
+                    so_far.copy_from_slice(part);
+                } else {
+                    number::fold(kind, op, so_far, part);
+                }
+            }
+        }
+    }
+
     /// Scans the part `of` this node's share of all lent memory, in place.
     pub(super) fn scan_share(&self, scan: Scan, of: Range<usize>) {
         if scan.backward {

@@ -49,12 +49,14 @@ pub use lending::{LendingDesk, LentVec};
 pub use words::SharedWords;
 
 use crate::block::{Contents, RawBlock};
-use crate::copy::{Hint, copy_hinted};
+use crate::copy::Hint;
 use crate::number::{NumberType, Op};
 use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, ExposedWords, Failure, Network, Networks,
     Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Scan, Shelf, Simulated,
 };
+#[cfg(feature = "tune")]
+use crate::transport::{Action, Named, Tuned, Way};
 use job::{Job, Peers, RING, Unwinds};
 use pending::PendingCollective;
 use ports::Refusal;
@@ -69,6 +71,11 @@ pub(crate) const MOST: usize = 1024;
 
 /// The most bytes that a put accepts at once.
 const PUT: usize = 16 << 10;
+
+/// Lengths of the pieces of a long put, each of which its receiver sees when it has arrived.
+#[cfg(feature = "tune")]
+const PIECES: [Named; 2] =
+    [("pieces of 4 KiB", Way::Pieces(4 << 10)), ("pieces of 16 KiB", Way::Pieces(16 << 10))];
 
 /// Number of pauses after which a wait for memory is long.
 const LONG: u32 = 200;
@@ -96,11 +103,25 @@ pub(crate) struct Threads {
     /// True if the programs of all other nodes were seen to have ended, so that their shared memory
     /// no longer changes.
     alone: bool,
+    /// How long vectors are combined and copied.
+    #[cfg(feature = "tune")]
+    way: Way,
 }
 
 impl Threads {
     fn new(job: Arc<Job>, rank: usize) -> Self {
-        Self { job, rank, epoch: 0, busy: false, pending: None, taken: 0, bit: true, alone: false }
+        Self {
+            job,
+            rank,
+            epoch: 0,
+            busy: false,
+            pending: None,
+            taken: 0,
+            bit: true,
+            alone: false,
+            #[cfg(feature = "tune")]
+            way: Way::Usual,
+        }
     }
 
     /// Arrives at the next rendezvous, with `bytes` on the slot and the memory at `lent` lent until
@@ -184,9 +205,36 @@ impl Threads {
             self.reduce_short(kind, op, values);
             return;
         }
+        #[cfg(feature = "tune")]
+        if self.way == Way::Whole {
+            return self.reduce_whole(call, kind, op, values);
+        }
         self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
         self.reduce_share(kind, op, self.share(bytes));
         self.end_loan(&call);
+    }
+
+    /// A reduction of a long vector in which this node combines all vectors for itself.
+    #[cfg(feature = "tune")]
+    #[cold]
+    #[inline(never)]
+    fn reduce_whole(&mut self, call: Call, kind: NumberType, op: Op, values: &mut [u8]) {
+        let bytes = values.len();
+        // Before the rendezvous: between the two no code may fail.
+        let mut result = vec![0u64; bytes.div_ceil(8)];
+        let result = &mut bytemuck::cast_slice_mut(&mut result)[..bytes];
+        self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
+        self.reduce_all(kind, op, result);
+        self.end_loan(&call);
+        values.copy_from_slice(result);
+    }
+
+    /// Copies memory that another node has written.
+    fn copy_received(&self, to: &mut [u8], from: &[u8]) {
+        #[cfg(feature = "tune")]
+        self.way.copy(Hint::RECEIVE, to, from);
+        #[cfg(not(feature = "tune"))]
+        crate::copy::copy_hinted(Hint::RECEIVE, to, from);
     }
 
     fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
@@ -217,7 +265,7 @@ impl Threads {
             // SAFETY: the root lends this many bytes (the calls agree) until the next rendezvous,
             // and no node writes them.
             let roots = unsafe { std::slice::from_raw_parts(self.lent(root), bytes) };
-            copy_hinted(Hint::RECEIVE, values, roots);
+            self.copy_received(values, roots);
         }
         self.end_loan(&call);
     }
@@ -237,7 +285,7 @@ impl Threads {
                 // SAFETY: node `rank` lends this many bytes (the calls agree) until the next
                 // rendezvous; no node writes them.
                 let from = unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) };
-                copy_hinted(Hint::RECEIVE, to, from);
+                self.copy_received(to, from);
             }
             self.end_loan(&call);
         }
@@ -364,7 +412,11 @@ impl Endpoint for Threads {
         let bytes = contents.bytes;
         self.job.unwind_if_failed();
         let told = || self.job.tell(self.rank, to);
-        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told) {
+        #[cfg(feature = "tune")]
+        let copy = |to: &mut [u8], from: &[u8]| self.way.copy(Hint::SEND, to, from);
+        #[cfg(not(feature = "tune"))]
+        let copy = |to: &mut [u8], from: &[u8]| crate::copy::copy_hinted(Hint::SEND, to, from);
+        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told, copy) {
             let end = format!("{} bytes at offset {offset}", bytes.len());
             self.refused(call, to, port, end, &refusal);
         }
@@ -499,6 +551,47 @@ impl Endpoint for Threads {
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        None
+    }
+
+    #[cfg(feature = "tune")]
+    fn ways(&self, action: Action) -> Vec<Named> {
+        match action {
+            Action::Put => {
+                let mut all = Way::copying();
+                all.extend(PIECES);
+                all
+            }
+            Action::Broadcast | Action::AllGather => Way::copying(),
+            Action::Reduce => vec![("whole vectors", Way::Whole)],
+            _ => Vec::new(),
+        }
+    }
+
+    #[cfg(feature = "tune")]
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) {
+        self.way = way;
+        self.put(call, to, port, offset, contents);
+        self.way = Way::Usual;
+    }
+
+    #[cfg(feature = "tune")]
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
+        self.way = way;
+        self.collective(call, collective);
+        self.way = Way::Usual;
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
         None
     }
 }

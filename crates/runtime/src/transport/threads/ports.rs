@@ -12,7 +12,6 @@ use super::sync::{
     AtomicU32, AtomicU64, AtomicUsize, Ordering, UNDER_LOOM, UnsafeCell, spin_loop, yield_now,
 };
 use crate::block::RawBlock;
-use crate::copy::{Hint, copy_hinted};
 use crate::transport;
 use std::array;
 use std::sync::OnceLock;
@@ -86,8 +85,15 @@ impl Port {
         }
     }
 
-    /// Copies `piece` to `offset`, where the port has at least `end` bytes.
-    fn write(&self, offset: usize, piece: &[u8], end: Option<usize>) -> Result<(), Refusal> {
+    /// Copies `piece` by `copy`, which does not panic, to `offset`, where the port has at least
+    /// `end` bytes.
+    fn write(
+        &self,
+        offset: usize,
+        piece: &[u8],
+        end: Option<usize>,
+        copy: impl Fn(&mut [u8], &[u8]),
+    ) -> Result<(), Refusal> {
         if !self.lock() {
             return Err(Refusal::NotOpen);
         }
@@ -98,7 +104,7 @@ impl Port {
             match (*memory).as_ref().map(|loan| (loan.address(), loan.bytes())) {
                 Some((address, bytes)) if end.is_some_and(|end| end <= bytes) => {
                     let place = std::slice::from_raw_parts_mut(address.add(offset), piece.len());
-                    copy_hinted(Hint::SEND, place, piece);
+                    copy(place, piece);
                     self.arrived.fetch_add(piece.len(), Ordering::Release);
                     Ok(())
                 }
@@ -147,24 +153,25 @@ impl Ports {
         memory
     }
 
-    /// Writes `bytes` at `offset` of a port, and calls `told` at the end, when there is an arrival
-    /// to report.
+    /// Writes `bytes` at `offset` of a port by a `copy` that does not panic, and calls `told` at the
+    /// end, when there is an arrival to report.
     pub(super) fn put(
         &self,
         port: usize,
         offset: usize,
         bytes: &[u8],
         told: impl Fn(),
+        copy: impl Fn(&mut [u8], &[u8]),
     ) -> Result<(), Refusal> {
         let number = port;
         let port = self.port(port).ok_or(Refusal::NotOpen)?;
         let end = offset.checked_add(bytes.len());
         if bytes.is_empty() {
-            return port.write(offset, bytes, end);
+            return port.write(offset, bytes, end, copy);
         }
         let mut at = offset;
         for piece in bytes.chunks(PIECE) {
-            port.write(at, piece, end)?;
+            port.write(at, piece, end, &copy)?;
             at += piece.len();
             self.report(number);
         }
@@ -245,7 +252,7 @@ mod loom_tests {
         let (ports, living) = (Arc::clone(ports), seen.thread());
         spawn(move || {
             let _living = living;
-            ports.put(port, offset, bytes, || {}).is_ok()
+            ports.put(port, offset, bytes, || {}, <[u8]>::copy_from_slice).is_ok()
         })
     }
 

@@ -435,6 +435,11 @@ impl World {
             });
             return;
         }
+        self.all_gather_by_messages(call, mine, all);
+    }
+
+    /// As [`World::all_gather`], by a message from each node to each; `mine` is not empty.
+    pub(super) fn all_gather_by_messages(&self, call: &Call, mine: &[u8], all: &mut [u8]) {
         let mut parts: Vec<&mut [u8]> = all.chunks_exact_mut(mine.len()).collect();
         parts[self.rank].copy_from_slice(mine);
         self.exchange(call, &vec![mine; self.size], &mut parts);

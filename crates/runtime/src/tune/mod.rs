@@ -25,6 +25,13 @@
 //! ```
 //!
 //! [`copy`] is for the copies of one node: it needs no agreement.
+//!
+//! A program that does none of this is tuned, too: with `STRATA_TUNE=tune` its puts, whole
+//! collectives and all-to-alls are done, at each place of the program and for each class of sizes,
+//! in one of several ways that give the same result to the last bit (see
+//! [`Machine::run_tuned`](crate::Machine::run_tuned)).
+
+pub(crate) mod calls;
 
 use crate::error::Error;
 use crate::node::Node;
@@ -75,15 +82,7 @@ impl Node {
     pub fn tuner_with(&mut self, program: &str, options: Options) -> Result<NodeTuner, Error> {
         // Results on threads, or on one simulated machine, are not valid on another.
         let program = &format!("{program} on {}", self.platform().transport);
-        let (mut text, mut file) = (String::new(), None);
-        if self.rank() == 0 {
-            let (stored, notes) = Tuner::stored(program, &options, self.size()).map_err(Error::program)?;
-            text = stored.unwrap_or_default();
-            notes.iter().for_each(|note| say!("strata: {note}"));
-            if !matches!(options.mode, Mode::Use(_)) {
-                file = Tuner::file_of(program, &options.mode, self.size()).map_err(Error::program)?;
-            }
-        }
+        let Stored { text, file } = stored(program, &options, self.rank(), self.size())?;
         let length = self.broadcast_value(0, text.len() as u64);
         let mut bytes = text.into_bytes();
         bytes.resize(length as usize, 0);
@@ -98,6 +97,27 @@ impl Node {
         }
         Ok(NodeTuner { tuner, file })
     }
+}
+
+/// What a team's earlier run has found.
+struct Stored {
+    /// On node 0: the state, empty if there is none that fits.
+    text: String,
+    /// On node 0: the file for what is found, if any.
+    file: Option<PathBuf>,
+}
+
+fn stored(program: &str, options: &Options, rank: usize, size: usize) -> Result<Stored, Error> {
+    if rank != 0 {
+        return Ok(Stored { text: String::new(), file: None });
+    }
+    let (text, notes) = Tuner::stored(program, options, size).map_err(Error::program)?;
+    notes.iter().for_each(|note| say!("strata: {note}"));
+    let file = match options.mode {
+        Mode::Use(_) => None,
+        _ => Tuner::file_of(program, &options.mode, size).map_err(Error::program)?,
+    };
+    Ok(Stored { text: text.unwrap_or_default(), file })
 }
 
 impl NodeTuner {

@@ -1,0 +1,42 @@
+//! Other ways in which transports do an operation, among which a tuner chooses.
+
+use crate::copy::{Hint, Routine, candidates, copy_hinted};
+
+/// How a transport does a put or a whole collective. The result is the same to the last bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Way {
+    /// As if there were no tuner.
+    #[default]
+    Usual,
+    /// Long copies by this routine; usually models choose it.
+    Copying(&'static Routine),
+    /// A put in pieces of this many bytes, one after the other.
+    Pieces(usize),
+    /// Each node gets whole vectors: of all nodes in a reduction, which it combines for itself; of
+    /// the root in a broadcast.
+    Whole,
+    /// Each node gets its share of the vectors, and then the others' results.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "a way of MPI"))]
+    Shares,
+    /// An all-gather by messages from each node to each; an exchange with one node at a time.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "a way of MPI"))]
+    InTurn,
+}
+
+/// A way and its name.
+pub(crate) type Named = (&'static str, Way);
+
+impl Way {
+    /// The routines worth trying on this processor, except the one that is the default everywhere.
+    pub(crate) fn copying() -> Vec<Named> {
+        candidates().into_iter().map(|routine| (routine.name(), Self::Copying(routine))).collect()
+    }
+
+    /// Copies all of `from`, which this transport usually copies with `hint`, to `to`.
+    pub(crate) fn copy(self, hint: Hint, to: &mut [u8], from: &[u8]) {
+        match self {
+            Self::Copying(routine) => routine.copy(to, from),
+            _ => copy_hinted(hint, to, from),
+        }
+    }
+}
