@@ -275,8 +275,8 @@ impl Cycle {
                 self.sums.take(solution, plane, row);
                 let of = solution.row(plane, row);
                 let result = residual.row_mut(plane, row);
-                for at in 1..=solution.edge {
-                    result[at] -= self.sums.weighted(OPERATOR, of, at);
+                for (at, value) in result.iter_mut().enumerate().take(solution.edge + 1).skip(1) {
+                    *value -= self.sums.weighted(OPERATOR, of, at);
                 }
             }
         }
@@ -291,8 +291,8 @@ impl Cycle {
                 self.sums.take(residual, plane, row);
                 let of = residual.row(plane, row);
                 let result = solution.row_mut(plane, row);
-                for at in 1..=residual.edge {
-                    result[at] += self.sums.weighted(SMOOTHER, of, at);
+                for (at, value) in result.iter_mut().enumerate().take(residual.edge + 1).skip(1) {
+                    *value += self.sums.weighted(SMOOTHER, of, at);
                 }
             }
         }
@@ -311,8 +311,8 @@ impl Cycle {
                 self.sums.take(fine, 2 * plane, 2 * row);
                 let of = fine.row(2 * plane, 2 * row);
                 let result = coarse.row_mut(first + plane, row);
-                for at in 1..=edge {
-                    result[at] = self.sums.weighted(PROJECTION, of, 2 * at);
+                for (at, value) in result.iter_mut().enumerate().take(edge + 1).skip(1) {
+                    *value = self.sums.weighted(PROJECTION, of, 2 * at);
                 }
             }
         }

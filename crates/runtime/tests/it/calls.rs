@@ -135,6 +135,7 @@ fn a_schedule_is_found_for_a_program_that_is_not_changed() {
 /// One node calls its collectives at places of its own, which is allowed: they are not tuned, and
 /// the job goes on.
 #[test]
+#[expect(clippy::if_same_then_else, reason = "two places of the program are what is tested")]
 fn collectives_at_places_that_differ_go_on_as_usual() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("found.json");
