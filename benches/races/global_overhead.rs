@@ -118,8 +118,7 @@ fn processes() -> Result<Option<Vec<f64>>, String> {
     {
         let results = strata_benches::mpirun(2)?;
         let first = results.first().ok_or("the processes of MPI handed no times over")?;
-        let times = serde_json::from_value(first.clone()).map_err(|error| error.to_string())?;
-        return Ok(Some(times));
+        serde_json::from_value(first.clone()).map(Some).map_err(|error| error.to_string())
     }
     #[cfg(not(feature = "mpi"))]
     Ok(None)
