@@ -38,6 +38,9 @@ pub struct Kept {
 /// What simulated times depend on, from the workspace's folder.
 const SIMULATED: [&str; 4] = ["crates/sim", "crates/runtime/src", "crates/sort/src", "crates/stencil/src"];
 
+/// What models of the same samples depend on besides.
+const FITTED: [&str; 3] = ["crates/fit/src", "crates/model/src", "crates/specc/src"];
+
 impl Kept {
     /// What the experiment `name` has kept of a machine with a number of nodes.
     #[must_use]
@@ -57,7 +60,7 @@ impl Kept {
         let (models, samples) = (folder.join("models.toml"), folder.join("samples.txt"));
         let begun = ["samples.txt", "samples.txt.partial"].map(|name| folder.join(name));
         let measured = begun.iter().any(|file| self.holds(file, &[spec]));
-        if !self.holds(&models, &[spec]) {
+        if !self.holds(&models, &[&[spec][..], &FITTED].concat()) {
             let on = format!("sim:{}", self.platform);
             let nodes = self.nodes.to_string();
             let mut profile = vec!["profile", spec, "--on", &on, "--nodes", &nodes, "--budget", budget];
