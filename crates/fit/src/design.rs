@@ -39,10 +39,18 @@ pub(crate) struct Part {
     pub(crate) variances: Option<DVector<f64>>,
     /// Index of each in the rows of the samples.
     pub(crate) rows: Vec<usize>,
-    /// The variables of the terms at each sample: the inputs, then the values of `RESERVED`.
-    pub(crate) variables: Vec<Vec<f64>>,
+    /// A column for each sample, the variables of its terms: the inputs, then the values of
+    /// `RESERVED`.
+    pub(crate) variables: DMatrix<f64>,
     /// The point of each sample: equal for equal inputs, nodes and terms.
     pub(crate) points: Vec<usize>,
+}
+
+impl Part {
+    /// The variables of the terms at each sample, one sample after the other.
+    pub(crate) fn each_variables(&self) -> impl Iterator<Item = &[f64]> {
+        self.variables.as_slice().chunks_exact(self.variables.nrows())
+    }
 }
 
 /// The source of a term's values.
@@ -122,23 +130,29 @@ pub(crate) fn build(
         let rows: Vec<usize> =
             (0..samples.rows.len()).filter(|&i| samples.rows[i].verify == verify).collect();
         let of_row = |&row: &usize| {
-            let values = inputs.iter().map(|&c| samples.rows[row].values[c]);
-            values.chain(node_values(row_nodes[row])).collect()
+            let values = inputs.iter().map(move |&c| samples.rows[row].values[c]);
+            values.chain(node_values(row_nodes[row]))
         };
-        let variables: Vec<Vec<f64>> = rows.iter().map(of_row).collect();
+        let width = inputs.len() + RESERVED.len();
+        let variables = DMatrix::from_iterator(width, rows.len(), rows.iter().flat_map(of_row));
         let matrix = DMatrix::from_fn(rows.len(), terms.len(), |i, j| match &sources[j] {
             Source::One => 1.0,
             Source::Column(c) => samples.rows[rows[i]].values[*c],
-            Source::Computed(program) => program.eval(&variables[i]),
+            Source::Computed(program) => program.eval(variables.column(i).as_slice()),
         });
         let times = DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].seconds));
         let variances = variance.map(|column| {
             DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].values[column]))
         });
-        let known: Vec<Vec<f64>> = (variables.iter().zip(matrix.row_iter()))
-            .map(|(at, terms)| at.iter().chain(terms.iter()).copied().collect())
-            .collect();
-        let points = points::groups(known.iter().map(Vec::as_slice));
+        // Computed terms are functions of the variables.
+        let columns = |row: usize| {
+            let values = &samples.rows[row].values;
+            sources.iter().filter_map(|source| match source {
+                Source::Column(column) => Some(values[*column]),
+                Source::One | Source::Computed(_) => None,
+            })
+        };
+        let points = points::groups(rows.iter().map(|row| of_row(row).chain(columns(*row))));
         Part { matrix, times, variances, rows, variables, points }
     };
     let (mut fit, mut verify) = (part(false), part(true));

@@ -63,9 +63,9 @@ fn points_of_inputs(samples: &ModelSamples, structure: &Structure) -> usize {
     let is_input = |(_, column): &(usize, &Column)| structure.inputs.contains(&column.text);
     let places: Vec<usize> =
         samples.columns.iter().enumerate().filter(is_input).map(|(place, _)| place).collect();
-    let point = |row: &Sample| places.iter().filter_map(|place| row.values.get(*place).copied()).collect();
-    let points: Vec<Vec<f64>> = samples.rows.iter().filter(|row| !row.verify).map(point).collect();
-    points::groups(points.iter().map(Vec::as_slice)).iter().max().map_or(0, |most| most + 1)
+    let fitted = samples.rows.iter().filter(|row| !row.verify);
+    let points = fitted.map(|row| places.iter().filter_map(move |place| row.values.get(*place).copied()));
+    points::groups(points).iter().max().map_or(0, |most| most + 1)
 }
 
 /// The model of the named terms, or of those that a search found.
@@ -518,7 +518,6 @@ fn residuals(
             let used = (0..coefficients.len()).filter(|&j| coefficients[j] != 0.0);
             let (c, x): (Vec<f64>, Vec<f64>) = used.map(|j| (coefficients[j], part.matrix[(i, j)])).unzip();
             Residual {
-                model: samples.name.clone(),
                 line: sample.line,
                 verify: sample.verify,
                 observed: sample.seconds,

@@ -106,7 +106,7 @@ impl Samples<'_> {
         for (column, term) in &self.broken {
             match (self.compile)(&hinged(term, self.arguments, places)) {
                 Ok(program) => {
-                    let values = self.part.variables.iter().map(|v| program.eval(v));
+                    let values = self.part.each_variables().map(|v| program.eval(v));
                     matrix.set_column(*column, &DVector::from_iterator(matrix.nrows(), values));
                 }
                 Err(_) => matrix.column_mut(*column).fill(0.0),
@@ -177,7 +177,7 @@ pub(crate) fn place(
     let mut tried = Vec::new();
     for argument in &arguments {
         let program = compile(argument)?;
-        let mut values: Vec<f64> = part.variables.iter().map(|v| program.eval(v)).collect();
+        let mut values: Vec<f64> = part.each_variables().map(|v| program.eval(v)).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
         if values.len() < 2 * LEAST_PIECE {
@@ -328,7 +328,7 @@ impl Placed {
                     let Ok(program) = design::compile(&moved, &self.structure.inputs, lookup) else {
                         continue;
                     };
-                    for (slope, variables) in slopes.iter_mut().zip(&part.variables) {
+                    for (slope, variables) in slopes.iter_mut().zip(part.each_variables()) {
                         *slope += side / (2.0 * step) * regression.coefficients[*j] * program.eval(variables);
                     }
                 }

@@ -101,8 +101,6 @@ pub struct Fitted {
 /// A sample beside its prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residual {
-    /// The model.
-    pub model: String,
     /// The line of the sample in its file; 0 if it was never in one.
     pub line: usize,
     /// Whether the sample was kept for verification.

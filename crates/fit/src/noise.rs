@@ -85,17 +85,11 @@ fn copies<'a, V: Iterator<Item = f64>>(
     rows: &[&'a Sample],
     values: impl Fn(&'a Sample) -> V,
 ) -> Vec<Vec<usize>> {
-    let mut words = Vec::new();
-    let ends: Vec<usize> = rows
-        .iter()
-        .map(|row| {
-            words.extend(values(row).map(f64::to_bits));
-            words.extend(row.notes.at.iter().map(|v| *v as u64));
-            words.push(row.notes.nodes as u64);
-            words.len()
-        })
-        .collect();
-    let place = |row: usize| &words[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]];
+    let points = points::Rows::new(rows.iter().map(|row| {
+        let at = row.notes.at.iter().map(|v| *v as u64);
+        values(row).map(f64::to_bits).chain(at).chain([row.notes.nodes as u64])
+    }));
+    let place = |row: usize| points.row(row);
     let numbers = points::numbered((0..rows.len()).map(place));
     let mut count = vec![0_usize; numbers.iter().max().map_or(0, |most| most + 1)];
     numbers.iter().for_each(|number| count[*number] += 1);

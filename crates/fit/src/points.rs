@@ -9,8 +9,31 @@ use std::hash::Hash;
 
 /// A number for each row, the same for equal rows, counted from 0 in the order in which they first
 /// occur.
-pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
-    numbered(rows.map(|row| row.iter().map(|v| v.to_bits()).collect::<Vec<_>>()))
+pub(crate) fn groups<R: Iterator<Item = f64>>(rows: impl Iterator<Item = R>) -> Vec<usize> {
+    let rows = Rows::new(rows.map(|row| row.map(f64::to_bits)));
+    numbered((0..rows.ends.len()).map(|row| rows.row(row)))
+}
+
+/// Rows of words, one behind the other: a million rows of a few words are one allocation.
+pub(crate) struct Rows {
+    words: Vec<u64>,
+    ends: Vec<usize>,
+}
+
+impl Rows {
+    pub(crate) fn new<R: Iterator<Item = u64>>(rows: impl Iterator<Item = R>) -> Self {
+        let mut words = Vec::new();
+        let ends = rows.map(|row| {
+            words.extend(row);
+            words.len()
+        });
+        let ends = ends.collect();
+        Self { words, ends }
+    }
+
+    pub(crate) fn row(&self, row: usize) -> &[u64] {
+        &self.words[row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]]
+    }
 }
 
 /// A number for each key, the same for equal keys, counted from 0 in the order in which they first

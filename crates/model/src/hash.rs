@@ -1,15 +1,40 @@
 //! The hash by which specs, samples and model sets refer to each other.
 
+/// The SHA-256 digest of bytes that come in parts, as files do.
+#[derive(Clone, Default)]
+pub struct Sha256(hmac_sha256::Hash);
+
+impl Sha256 {
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes in lower-case hexadecimal, 64 characters.
+    #[must_use]
+    pub fn hex(self) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = String::with_capacity(64);
+        for byte in self.0.finalize() {
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+        text
+    }
+}
+
+impl std::fmt::Debug for Sha256 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Sha256").finish_non_exhaustive()
+    }
+}
+
 /// The SHA-256 digest of `bytes` in lower-case hexadecimal, 64 characters.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(64);
-    for byte in hmac_sha256::Hash::hash(bytes) {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
+    let mut digest = Sha256::default();
+    digest.add(bytes);
+    digest.hex()
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ mod unit;
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use file::{FileModels, find_installed, in_one_line, is_for};
-pub use hash::sha256_hex;
+pub use hash::{Sha256, sha256_hex};
 pub use install::{InstallError, cache_folder, can_install, install, installed_models};
 pub use names::{count, did_you_mean};
 pub use number::{grouped, number_text, percent, rounded};

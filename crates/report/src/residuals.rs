@@ -45,7 +45,7 @@ pub fn residuals_to(out: &mut dyn Write, fitted: &[Fitted]) -> io::Result<()> {
         writeln!(out)?;
         for r in residuals {
             let mark = if r.verify { '@' } else { '-' };
-            write!(out, "{}\t{mark}", r.model)?;
+            write!(out, "{}\t{mark}", model.name)?;
             for value in [r.observed, r.predicted, r.relative_error()].iter().chain(&r.inputs) {
                 write!(out, "\t{}", number_text(*value))?;
             }

@@ -127,7 +127,7 @@ impl<'a> Made<'a> {
     /// What is lost by choosing by the models that the samples give, as a share of the least time,
     /// on average over inputs that cover the ranges.
     fn judge(&self, samples: &Samples, how: &Overrides, library: &str) -> f64 {
-        let set = fitting::fit(samples, &[], Some(self.spec), how).set;
+        let set = fitting::fit(samples, String::new(), Some(self.spec), how).set;
         let competition = Competition::new(&set, library).unwrap();
         let candidates = &self.spec.library(library).unwrap().candidates;
         let (mut lost, mut count) = (0.0, 0);
@@ -187,7 +187,7 @@ impl Machine for Made<'_> {
 
     fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet {
         let how = if everything { Overrides::everything() } else { Overrides::of_few() };
-        fitting::fit(samples, &[], Some(self.spec), &how).set
+        fitting::fit(samples, String::new(), Some(self.spec), &how).set
     }
 
     fn tell(&mut self, round: &Round) {
@@ -293,7 +293,7 @@ fn with_the_sort(test: &dyn Fn(&CheckedSpec, Truth<'_>)) {
     let path = root().join("models/epyc-2core-threads/sort/samples.txt");
     let samples = Samples::parse(&std::fs::read_to_string(path).unwrap(), "samples.txt").unwrap();
     let named = Overrides { search: Some(Search::Never), ..Overrides::default() };
-    let set = fitting::fit(&samples, &[], Some(&spec), &named).set;
+    let set = fitting::fit(&samples, String::new(), Some(&spec), &named).set;
     let truth = set.resolve().unwrap();
     test(&spec, &|model, inputs| truth.seconds(model, NODES, inputs));
 }

@@ -222,7 +222,7 @@ fn crossed(ratios: &[f64], share: f64) -> usize {
 fn uneven(structure: &Structure, held_out: &Side<'_>, ratios: &[f64], share: f64) -> Option<String> {
     let mut worst: Option<(f64, String)> = None;
     for (input, name) in structure.inputs.iter().enumerate() {
-        let value = |m: &Measured| held_out.part.variables[m.row][input];
+        let value = |m: &Measured| held_out.part.variables[(input, m.row)];
         let mut sorted: Vec<(f64, f64)> =
             held_out.measured.iter().zip(ratios).map(|(m, ratio)| (value(m), *ratio)).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -51,13 +51,11 @@ impl<'a> Blocks<'a> {
     pub(super) fn new(residuals: &'a [Residual], parameters: &[usize]) -> Self {
         let good = |r: &&Residual| r.observed > 0.0 && r.predicted > 0.0 && r.predicted.is_finite();
         let mut rows: Vec<&Residual> = residuals.iter().filter(|r| !r.verify).filter(good).collect();
-        let of = |r: &Residual, parameter: bool| {
-            let wanted = r.inputs.iter().enumerate().filter(|(i, _)| parameters.contains(i) == parameter);
-            wanted.map(|(_, value)| *value).collect::<Vec<f64>>()
-        };
         let number = |rows: &[&Residual], parameter: bool| {
-            let keys: Vec<Vec<f64>> = rows.iter().map(|r| of(r, parameter)).collect();
-            points::groups(keys.iter().map(Vec::as_slice))
+            points::groups(rows.iter().map(|r| {
+                let wanted = r.inputs.iter().enumerate().filter(|(i, _)| parameters.contains(i) == parameter);
+                wanted.map(|(_, value)| *value)
+            }))
         };
         let stride = rows.len().div_ceil(ENOUGH).max(1);
         let numbers = number(&rows, false);

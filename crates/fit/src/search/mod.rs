@@ -206,7 +206,7 @@ fn best_of<'a>(
     matrix: &DMatrix<f64>,
     options: &'a FitOptions,
 ) -> Option<(Scored, usize, Problem<'a>)> {
-    let groups = points::groups(points.iter().map(Vec::as_slice));
+    let groups = points::groups(points.iter().map(|point| point.iter().copied()));
     let count = groups.iter().max()? + 1;
     if count < LEAST_POINTS {
         return None;

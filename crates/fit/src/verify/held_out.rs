@@ -151,7 +151,6 @@ mod tests {
     #[test]
     fn quantiles_are_errors_that_occurred() {
         let residual = |observed: f64, predicted: f64| Residual {
-            model: String::new(),
             line: 1,
             verify: true,
             observed,

@@ -428,9 +428,11 @@ impl<'f> Parser<'f> {
                 words[2 + expected].1,
             ));
         }
-        let values = words[2..].iter().zip(&model.columns);
-        let values = values.map(|(word, column)| number(*word, || format!("the value of `{}`", column.text)));
-        let values = values.collect::<Result<_, _>>()?;
+        // Of this length exactly: there may be a million samples.
+        let mut values = Vec::with_capacity(expected);
+        for (word, column) in words[2..].iter().zip(&model.columns) {
+            values.push(number(*word, || format!("the value of `{}`", column.text))?);
+        }
         let notes = notes.map_or(Ok(Notes::default()), |(text, before)| self::notes(text, before))?;
         let notes = Notes { nodes: self.nodes, ..notes };
         Ok(Sample { verify, seconds, values, notes, line })
@@ -510,9 +512,10 @@ fn notes(text: &str, before: usize) -> Result<Notes, Bad> {
         let bad = |what: &str| (format!("`{key}` must be {what}, but it is `{value}`"), at);
         match key {
             "at" => {
-                let values =
-                    value.split(',').map(|v| v.parse().map_err(|_| bad("whole numbers joined by commas")));
-                notes.at = values.collect::<Result<_, _>>()?;
+                notes.at.reserve_exact(value.matches(',').count() + 1);
+                for one in value.split(',') {
+                    notes.at.push(one.parse().map_err(|_| bad("whole numbers joined by commas"))?);
+                }
             }
             "repeats" => notes.repeats = value.parse().map_err(|_| bad("a whole number"))?,
             "spread" => notes.spread = value.parse().map_err(|_| bad("a number"))?,

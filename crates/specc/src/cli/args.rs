@@ -777,6 +777,9 @@ pub(super) struct Fit {
     /// Also write `models.toml`, `models.rs`, `residuals.txt` and `report.html` to this folder.
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
+    /// Write `residuals.txt` of more than 100,000 samples, too.
+    #[arg(long, requires = "output")]
+    pub(super) residuals: bool,
 }
 
 #[cfg(test)]

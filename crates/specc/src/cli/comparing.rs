@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use strata_model::{ModelSet, Platform, SpecId, count, grouped, percent, rounded, sha256_hex};
+use strata_model::{ModelSet, Platform, Sha256, SpecId, count, grouped, percent, rounded, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use super::args::{CompareHow, Reading};
@@ -96,7 +96,7 @@ fn load_files(name: String, samples: Option<PathBuf>, models: Option<PathBuf>) -
         run.set = Some(set);
     }
     if let Some(samples) = samples {
-        let (imported, _) = exchange::samples(&samples, &Reading::default())?;
+        let imported = exchange::samples(&samples, &Reading::default(), &mut Sha256::default())?;
         imported.notes.iter().for_each(|note| tell!("warning: {note}"));
         run.samples = Some(imported.samples);
     }

@@ -8,7 +8,7 @@ use strata_interchange::emit;
 use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::SetError;
-use strata_model::{ModelSet, Samples, write_atomically};
+use strata_model::{ModelSet, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
@@ -16,8 +16,8 @@ use super::values::{Binding, PriceUnit};
 use super::{choosing, crossovers};
 use crate::thresholds;
 
-/// Reads samples in any of the formats; returns also the bytes of the file.
-pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
+/// Reads samples in any of the formats; adds the bytes of the file to `digest`.
+pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
     let Reading { metric, time, hold_out, model_column, inputs, set, .. } = reading.clone();
     let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
     let mut measures = time.into_iter();
@@ -25,13 +25,13 @@ pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u
     let selection = Selection { metric, time, also, hold_out, model_column, inputs, set };
     if path.is_dir() {
         let imported = strata_interchange::read_criterion(path, &selection).map_err(Failure::Fault)?;
-        let text = imported.samples.to_text();
-        return Ok((imported, text.into_bytes()));
+        digest.add(imported.samples.to_text().as_bytes());
+        return Ok(imported);
     }
     let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
-    let imported = strata_interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
-        .map_err(|e| Failure::Fault(e.to_string()))?;
-    Ok((imported, bytes))
+    digest.add(&bytes);
+    strata_interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
+        .map_err(|e| Failure::Fault(e.to_string()))
 }
 
 /// A function that writes a model set in a language.
@@ -129,7 +129,7 @@ fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
 }
 
 fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
-    let (imported, _) = samples(source, &args.reading).map_err(|failure| {
+    let imported = samples(source, &args.reading, &mut Sha256::default()).map_err(|failure| {
         let is_set = fs::read_to_string(source).is_ok_and(|text| text.starts_with("strata-models"));
         match failure {
             Failure::Fault(_) if is_set => Failure::Usage(format!(

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::{FromArgMatches, Parser};
 
 pub use args::{Features, Target};
-pub use page::write_models;
+pub use page::{MOST_RESIDUALS, write_models};
 
 use args::{Cli, Command, PlatformCommand};
 use strata_screen::{Failure, print};

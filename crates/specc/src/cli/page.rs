@@ -20,8 +20,13 @@ use crate::{curves, map};
 /// The most samples that the report advises.
 const NAMED: usize = 3;
 
-/// Writes the files of a fit: the models as TOML and as Rust, the report, and the residuals. The
-/// report includes the losses of choices, and the parts that need the spec if there is one.
+/// The most samples whose residuals are written if nobody asks for them: more than anyone reads,
+/// and a file of megabytes.
+pub const MOST_RESIDUALS: usize = 100_000;
+
+/// Writes the files of a fit: the models as TOML and as Rust, the report, and the residuals of at
+/// most so many samples. The report includes the losses of choices, and the parts that need the
+/// spec if there is one.
 ///
 /// # Errors
 /// A file cannot be written, or the models cannot be emitted.
@@ -30,6 +35,7 @@ pub fn write_models(
     fitting: &Fitting,
     samples: &Samples,
     (spec, judged): (Option<&CheckedSpec>, &[Judged]),
+    most_residuals: usize,
 ) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
     let save = |name: &str, text: String| {
@@ -52,6 +58,13 @@ pub fn write_models(
     let report = Report { set, samples, fitted, failures, maps: &maps, curves: &curves, judged, help: &help };
     save("report.html", report.html())?;
     let path = folder.join("residuals.txt");
+    if fitting.residuals() > most_residuals {
+        // Those of an earlier fit would be of other models.
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::file(&path, error)),
+            _ => Ok(()),
+        };
+    }
     write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use strata_model::{ModelSet, Points, Samples, write_atomically};
+use strata_model::{ModelSet, Points, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Advise, Reading, Refining, Target as On};
@@ -35,7 +35,9 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     }
     let measured = match &args.samples {
         None => Points::default(),
-        Some(path) => measuring::measured(&exchange::samples(path, &Reading::default())?.0.samples),
+        Some(path) => measuring::measured(
+            &exchange::samples(path, &Reading::default(), &mut Sha256::default())?.samples,
+        ),
     };
     let site = set.platform.clone().map_or_else(|| Site::from(set.nodes()), Site::from);
     let spaces = points::spaces(&spec, site).map_err(Failure::Fault)?;
@@ -214,7 +216,7 @@ impl Machine for Real<'_> {
 
     fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet {
         let how = if everything { Overrides::everything() } else { Overrides::of_few() };
-        fitting::fit(samples, &[], Some(self.spec), &how).set
+        fitting::fit(samples, String::new(), Some(self.spec), &how).set
     }
 
     fn tell(&mut self, round: &Round) {

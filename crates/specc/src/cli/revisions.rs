@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 
-use strata_model::Samples;
+use strata_model::{Samples, Sha256, sha256_hex};
 use strata_screen::{Failure, tell};
 
 use super::args::{CompareHow, Reading, Target};
@@ -141,7 +141,7 @@ impl Side {
         let mut samples = Samples::default();
         for turn in 1..=TURNS {
             let path = self.turn(turn).join("samples.txt");
-            let (read, _) = exchange::samples(&path, &Reading::default())?;
+            let read = exchange::samples(&path, &Reading::default(), &mut Sha256::default())?;
             match turn {
                 1 => samples = read.samples,
                 _ => samples.join(read.samples).map_err(Failure::Fault)?,
@@ -149,7 +149,8 @@ impl Side {
         }
         let text = samples.to_text();
         write(&self.output.join("samples.txt"), &text)?;
-        let mut set = fitting::fit(&samples, text.as_bytes(), Some(spec), &Overrides::default()).set;
+        let mut set =
+            fitting::fit(&samples, sha256_hex(text.as_bytes()), Some(spec), &Overrides::default()).set;
         set.code_sha256 = emit::code_hash(spec, &target.features.features)?;
         let evidence = Evidence { samples: Some(samples.clone()), decisions: None };
         Ok(Run { name: self.name.clone(), samples: Some(samples), set: Some(set), evidence })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
-use strata_model::{ModelSet, Points, Samples, can_install};
+use strata_model::{ModelSet, Points, Samples, Sha256, can_install};
 use strata_report::{Judged, fit_json};
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
@@ -102,7 +102,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
         spec.as_ref(),
         &how,
         decide,
-        args.output.as_deref(),
+        (args.output.as_deref(), args.residuals),
         if args.json { Screen::Json } else { Screen::Models },
     )
     .map(drop)
@@ -148,12 +148,14 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let source = (&[samples][..], &Reading::default());
     let screen = if json { Screen::Json } else { Screen::Decision };
     let set =
-        finish(source, Some(&spec), &how, decide, Some(output), screen).map_err(|failure| match failure {
-            Failure::Fault(message) => {
-                let more = measuring::longer(target, output).filter(|_| !refining.refine);
-                Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
+        finish(source, Some(&spec), &how, decide, (Some(output), false), screen).map_err(|failure| {
+            match failure {
+                Failure::Fault(message) => {
+                    let more = measuring::longer(target, output).filter(|_| !refining.refine);
+                    Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
+                }
+                other => other,
             }
-            other => other,
         })?;
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
@@ -226,15 +228,14 @@ fn finish(
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
     decide: Decide<'_>,
-    output: Option<&Path>,
+    (output, residuals): (Option<&Path>, bool),
     screen: Screen,
 ) -> Result<ModelSet, Failure> {
     let start = Instant::now();
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    let (mut samples, mut notes, mut bytes) = (Samples::default(), Vec::new(), Vec::new());
+    let (mut samples, mut notes, mut digest) = (Samples::default(), Vec::new(), Sha256::default());
     for (number, path) in paths.iter().enumerate() {
-        let (read, more) = exchange::samples(path, reading)?;
-        bytes.extend(more);
+        let read = exchange::samples(path, reading, &mut digest)?;
         notes.extend(read.notes);
         if number == 0 {
             samples = read.samples;
@@ -244,7 +245,7 @@ fn finish(
             })?;
         }
     }
-    let mut fitting = fitting::fit(&samples, &bytes, spec, overrides);
+    let mut fitting = fitting::fit(&samples, digest.hex(), spec, overrides);
     fitting.warnings.splice(0..0, notes);
     if let (Some(spec), Some(measured)) = (spec, &samples.spec)
         && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
@@ -260,9 +261,10 @@ fn finish(
     let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
     // If nothing was fitted, earlier models are kept.
     let output = output.filter(|_| !fitting.set.models.is_empty() || fitting.failures.is_empty());
+    let most = if residuals { usize::MAX } else { page::MOST_RESIDUALS };
     if let Some(folder) = output {
         let judged = decided.as_ref().map_or(&[][..], Vec::as_slice);
-        page::write_models(folder, &fitting, &samples, (spec, judged))?;
+        page::write_models(folder, &fitting, &samples, (spec, judged), most)?;
     }
     for warning in &fitting.warnings {
         tell!("warning: {warning}");
@@ -284,9 +286,13 @@ fn finish(
         tell!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
     }
     if let Some(folder) = output {
+        let count = fitting.residuals();
+        let (written, left_out) = match count <= most {
+            true => (", residuals.txt", String::new()),
+            false => ("", format!("; no residuals.txt of {count} samples without `--residuals`")),
+        };
         tell!(
-            "fitted in {:.1?}; wrote models.toml, models.rs, residuals.txt and report.html to {}",
-            took,
+            "fitted in {took:.1?}; wrote models.toml, models.rs{written} and report.html to {}{left_out}",
             folder.display()
         );
         if screen != Screen::Json && !fitting.set.models.is_empty() {

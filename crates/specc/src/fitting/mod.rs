@@ -13,7 +13,7 @@ use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
 };
-use strata_model::{Expr, Platform, Samples, Unit, did_you_mean, sha256_hex};
+use strata_model::{Expr, Platform, Samples, Unit, did_you_mean};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
@@ -44,14 +44,20 @@ pub struct Fitting {
     pub untrusted: Vec<String>,
 }
 
-/// Fits every model of `samples`: by the spec if there is one, else by the columns.
+/// Fits every model of `samples`: by the spec if there is one, else by the columns. The digest is
+/// that of their text, see [`sha256_hex`](strata_model::sha256_hex).
 #[must_use]
-pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides: &Overrides) -> Fitting {
+pub fn fit(
+    samples: &Samples,
+    samples_sha256: String,
+    spec: Option<&CheckedSpec>,
+    overrides: &Overrides,
+) -> Fitting {
     let mut fitting = Fitting {
         set: ModelSet {
             platform: samples.platform.clone(),
             spec: samples.spec.clone(),
-            samples_sha256: sha256_hex(text),
+            samples_sha256,
             busy: samples.busy,
             ..ModelSet::default()
         },
@@ -81,6 +87,12 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
 }
 
 impl Fitting {
+    /// The number of residuals of all models.
+    #[must_use]
+    pub fn residuals(&self) -> usize {
+        self.fitted.iter().map(|fitted| fitted.residuals.len()).sum()
+    }
+
     /// The samples without the models that take no simulated time, and the names of these. On a
     /// simulated machine only messages take time, and the work that `node.compute` declares, so
     /// other models have nothing to fit. Adds a warning about them.
@@ -93,6 +105,9 @@ impl Fitting {
         let takes_time = |model: &ModelSamples| {
             model.rows.is_empty() || model.rows.iter().any(|row| row.seconds.abs() >= HALF_A_PICOSECOND)
         };
+        if samples.models.iter().all(takes_time) {
+            return (Cow::Borrowed(samples), Vec::new());
+        }
         let (models, timeless): (Vec<_>, Vec<_>) = samples.models.iter().cloned().partition(takes_time);
         let timeless: Vec<String> = timeless.into_iter().map(|model| model.name).collect();
         self.warnings.extend(timeless.iter().map(|name| {
@@ -362,7 +377,7 @@ mod tests {
         }
         let samples = Samples::parse(&text, "samples").unwrap();
         let spec = crate::lang::load("spec", spec).unwrap();
-        fit(&samples, text.as_bytes(), Some(&spec), &Overrides::default())
+        fit(&samples, String::new(), Some(&spec), &Overrides::default())
     }
 
     fn terms(fitting: &Fitting) -> Vec<&str> {

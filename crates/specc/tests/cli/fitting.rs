@@ -26,6 +26,21 @@ fn the_same_samples_give_the_same_files() {
     }
 }
 
+/// The file of an earlier fit does not stay beside models that it is not of.
+#[test]
+fn residuals_of_more_samples_than_anyone_reads_are_written_when_asked_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let rows = (1..=100_001).map(|n| format!("M {}e-9 {n}\n", 1000 + 2 * n + n % 7));
+    fs::write(folder.path().join("samples.txt"), format!("model M n\n{}", rows.collect::<String>()))
+        .expect("written");
+    let residuals = folder.path().join("out/residuals.txt");
+    expect(0, &["fit", "samples.txt", "-o", "out", "--residuals"], folder.path());
+    assert_eq!(fs::read_to_string(&residuals).expect("written").lines().count(), 100_003);
+    let (_, err) = expect(0, &["fit", "samples.txt", "-o", "out"], folder.path());
+    assert!(err.contains("no residuals.txt of 100001 samples without `--residuals`"), "{err}");
+    assert!(!residuals.exists());
+}
+
 /// The samples of this example came with the times of its decisions.
 #[test]
 fn the_report_has_crossings_judged_choices_and_what_would_help() {

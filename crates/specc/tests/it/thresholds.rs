@@ -15,7 +15,7 @@ use specc::thresholds;
 use strata_interchange::emit::thresholds::{
     self as text, Branch, LibraryThresholds, Rule, Split, Table, Thresholds, read,
 };
-use strata_model::{ModelSet, Samples};
+use strata_model::{ModelSet, Samples, sha256_hex};
 
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     crate::specc(folder, "80", arguments)
@@ -208,7 +208,7 @@ fn intervals(seed: u64) -> [(f64, f64); 2] {
     let samples_text = noisy(seed);
     let samples = Samples::parse(&samples_text, "made up").unwrap();
     let spec = load("both.spec", SPEC).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
-    let set = fit(&samples, samples_text.as_bytes(), Some(&spec), &Overrides::default()).set;
+    let set = fit(&samples, sha256_hex(samples_text.as_bytes()), Some(&spec), &Overrides::default()).set;
     let competition = Competition::new(&set, "both").unwrap();
     [Some(samples), None].map(|samples| {
         let evidence = Evidence { samples, decisions: None };
@@ -250,7 +250,7 @@ fn one_sample_gives_no_interval_and_no_panic() {
     let text = "strata-samples 1\nmodel A n\nA 1e-6 16\nmodel B n\nB 2e-6 16\n";
     let samples = Samples::parse(text, "made up").unwrap();
     let spec = load("both.spec", SPEC).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
-    let set = fit(&samples, text.as_bytes(), Some(&spec), &Overrides::default()).set;
+    let set = fit(&samples, sha256_hex(text.as_bytes()), Some(&spec), &Overrides::default()).set;
     let Ok(competition) = Competition::new(&set, "both") else { return };
     let evidence = Evidence { samples: Some(samples), decisions: None };
     let found = crossovers::compute(&set, &competition, &[], None, &evidence);

@@ -7,14 +7,14 @@ use std::time::Instant;
 use specc::cli::folder::Lock;
 use specc::cli::machine::{Watch, cores};
 use specc::cli::measuring::{Campaign, join, measured, write};
-use specc::cli::{Features, Target, write_models};
+use specc::cli::{Features, MOST_RESIDUALS, Target, write_models};
 use specc::drive::{Interrupt, On};
 use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
 use strata_comet::{Results, ResultsError, compare, formats, machine_file, over_nodes, report};
-use strata_model::{Points, Samples, count};
+use strata_model::{Points, Samples, count, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use crate::args::{Comet, CometForm};
@@ -279,7 +279,7 @@ fn loads(results: &Results) -> Vec<i64> {
 /// What was measured so far.
 struct Taken {
     samples: Samples,
-    bytes: Vec<u8>,
+    digest: String,
     results: Results,
 }
 
@@ -289,7 +289,7 @@ impl Taken {
         let samples =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
         let results = Results::of(&samples);
-        Ok(Self { samples, bytes, results })
+        Ok(Self { samples, digest: sha256_hex(&bytes), results })
     }
 }
 
@@ -374,7 +374,7 @@ fn measure(
             break;
         }
     }
-    let Taken { samples, bytes, mut results } = taken;
+    let Taken { samples, digest, mut results } = taken;
     // A load that never changes leaves no slow periods in the timings.
     if !simulated
         && results.contaminated.is_none()
@@ -384,7 +384,7 @@ fn measure(
     }
     results.setup = setup(&on, nodes, run.campaign.executable());
     results.left_out = run.plan.left_out;
-    keep(&spec, (&samples, &bytes), &results, output)?;
+    keep(&spec, (&samples, digest), &results, output)?;
     if let Some(longer) = longer(&run.plan.points, &results, given.budget.as_secs_f64()) {
         tell!("{longer}");
     }
@@ -462,7 +462,7 @@ fn more_points(results: &Results, points: &Points, given: bool) -> Points {
 /// Writes everything that came of a run.
 fn keep(
     spec: &CheckedSpec,
-    (samples, bytes): (&Samples, &[u8]),
+    (samples, digest): (&Samples, String),
     results: &Results,
     output: &Path,
 ) -> Result<(), Failure> {
@@ -480,7 +480,7 @@ fn keep(
             save(&format!("{}.svg", kernel.model.to_lowercase()), &svg)?;
         }
     }
-    let mut fitting = fitting::fit(samples, bytes, Some(spec), &Overrides::default());
+    let mut fitting = fitting::fit(samples, digest, Some(spec), &Overrides::default());
     // The benchmark's own figures do not depend on the models; what could not be fitted is told.
     let is_left_out = |failure: &str| {
         results
@@ -494,5 +494,5 @@ fn keep(
             tell!("note: {failure}");
         }
     }
-    write_models(output, &fitting, samples, (None, &[]))
+    write_models(output, &fitting, samples, (None, &[]), MOST_RESIDUALS)
 }
