@@ -126,7 +126,7 @@ impl Cost {
     pub fn message(report: &Report, task: &str, set: &str, bytes: usize) -> Option<Self> {
         let task = report.task(task)?;
         let connection = task.set(set).next()?.connections.first()?;
-        let rate = connection.rate / (report.mhz * 1e6);
+        let rate = connection.rate? / (report.mhz * 1e6);
         Some((connection.latency + (bytes as f64 / rate).floor()).into())
     }
 }

@@ -66,4 +66,4 @@ pub use report::Report;
 pub use run::switch;
 pub use run::{Cell, Net, RunOptions, Simulated, Spool, run, run_with, simulate};
 pub use shape::{Path, Shape};
-pub use target::Target;
+pub use target::{RatesError, Sure, Target};

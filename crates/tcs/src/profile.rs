@@ -2,10 +2,10 @@
 //! and tests.
 //!
 //! The profiling programs generated from `specs/tcs` call [`seconds`], those from
-//! `specs/tcs/primitives` [`primitive`].
+//! `specs/tcs/primitives` [`primitive`], and those from `specs/tcs/bandwidth` [`stream`].
 
 use crate::barrier::Algorithm;
-use crate::describe::App;
+use crate::describe::{App, Connection};
 use crate::link::{Image, Options, link_with};
 use crate::patterns::{Form, Kind, Pattern, ReduceBroadcast, phases};
 use crate::run::{Cell, run, switch::Mode};
@@ -164,6 +164,70 @@ pub fn primitive(node: &mut Node, which: Primitive) -> f64 {
         Ok(clocks) => target.seconds(clocks),
         Err(error) => node.fail(error),
     }
+}
+
+crate::communication! {
+    networks { Lane }
+    sets { Flow: Lane; }
+}
+
+/// Blocks before the one that is timed: they fill caches.
+const WARM: usize = 2;
+
+/// Seconds until every cell of this machine has sent a block to the next cell and has received one,
+/// all at once: `messages` messages of `bytes` over each of `lanes` connections. The slowest cell
+/// counts. NaN if there is only one cell.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn stream(node: &mut Node, bytes: usize, messages: usize, lanes: usize) -> f64 {
+    let target = Target::here(node);
+    match stream_clocks(node, &target, bytes, messages, lanes) {
+        Ok(clocks) => target.seconds(clocks),
+        Err(error) => node.fail(error),
+    }
+}
+
+fn stream_clocks(
+    node: &mut Node,
+    target: &Target,
+    bytes: usize,
+    messages: usize,
+    lanes: usize,
+) -> Result<f64, Error> {
+    let cells = target.cells;
+    if cells < 2 {
+        return Ok(f64::NAN);
+    }
+    let mut app = App::new("stream");
+    let root = app.task("root", cells);
+    let mut of = |from: usize| (0..lanes).map(|_| app[root].connect(from, (from + 1) % cells)).collect();
+    let lanes: Vec<Vec<Connection<u8, Lane>>> = (0..cells).map(&mut of).collect();
+    app[root].set::<Flow>();
+    let image = link_with(&app, root, target, &Options::default()).map_err(Error::program)?;
+    let took = run(node, &image, |cell| {
+        let (me, mut data) = (cell.id(), vec![1; bytes]);
+        let (out, into) = (&lanes[me], &lanes[(me + cells - 1) % cells]);
+        cell.phase::<Flow, _>(|net| {
+            let mut took = 0.0;
+            for _ in 0..=WARM {
+                net.sync();
+                let start = net.clocks();
+                // Cells with an odd number receive first, so that somebody always does.
+                for sends in if me % 2 == 0 { [true, false] } else { [false, true] } {
+                    for _ in 0..messages {
+                        match sends {
+                            true => out.iter().for_each(|lane| net.send(*lane, &data)),
+                            false => into.iter().for_each(|lane| net.receive(*lane, &mut data)),
+                        }
+                    }
+                }
+                took = net.clocks() - start;
+            }
+            Ok(took)
+        })
+    })?;
+    Ok(node.reduce_max(took.unwrap_or(0.0)))
 }
 
 fn primitive_clocks(node: &mut Node, target: &Target, which: Primitive, times: usize) -> Result<f64, Error> {

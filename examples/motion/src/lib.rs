@@ -106,7 +106,8 @@ impl Motion {
     /// The cells that it needs besides its workers: camera, two gateways, display.
     pub const OTHERS: usize = 4;
 
-    /// The detector with `workers` workers and blocks of `lines` scan lines, linked for `target`.
+    /// The detector with `workers` workers and blocks of `lines` scan lines, linked for `target`. It
+    /// reserves the bandwidth of the signal and the masks, if the rates of the target's links are known.
     ///
     /// # Errors
     /// As [`link_with`]. `workers` and `lines` are at least 1, and `lines` at most a frame's.
@@ -146,11 +147,17 @@ impl Motion {
         };
         let fill_in = app[fill].input("signal", 0);
         let fill_line = app[fill].connect(0, 1);
-        app[fill].reserve(fill_line, SIGNAL);
+        // Where nothing is guaranteed, nothing can be reserved.
+        let reserves = target.guarantees();
+        if reserves {
+            app[fill].reserve(fill_line, SIGNAL);
+        }
         app[fill].set::<Stream>();
         let drain_out = app[drain].output("mask", first + 1);
         let drain_line = app[drain].connect(first, first + 1);
-        app[drain].reserve(drain_line, MASKS);
+        if reserves {
+            app[drain].reserve(drain_line, MASKS);
+        }
         app[drain].set::<Stream>();
         let (mut fills, mut computes, mut drains) = (Vec::new(), Vec::new(), Vec::new());
         for worker in 0..workers {
@@ -177,8 +184,10 @@ impl Motion {
         let display = app[root].child("display", screen, &[workers + 3]);
         let signal = app[root].wire(camera, "signal", detect, "signal");
         let mask = app[root].wire(detect, "mask", display, "mask");
-        app[root].reserve(signal, SIGNAL);
-        app[root].reserve(mask, MASKS);
+        if reserves {
+            app[root].reserve(signal, SIGNAL);
+            app[root].reserve(mask, MASKS);
+        }
         let image = link_with(&app, root, target, options)?;
         Ok(Self {
             image,
@@ -292,7 +301,7 @@ impl Motion {
         // So much earlier that a word is at the gateway when the signal says so.
         let root = self.image.report().tasks.first();
         let way = root.and_then(|root| root.external.first()).map_or(0.0, |signal| signal.latency);
-        let way = way + (WORD as f64 / self.image.target().link_rate).floor();
+        let way = way + self.image.target().link_rate.map_or(0.0, |rate| (WORD as f64 / rate).floor());
         for number in 0..frames {
             let mut pixels = frame(number);
             pixels.resize(WIDTH * HEIGHT, 0);

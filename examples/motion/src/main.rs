@@ -83,8 +83,14 @@ fn main() -> Result<(), Error> {
                 node.size()
             )));
         };
-        let motion =
-            Motion::with(workers, lines, moves, &Target::crossbar(node.size()), &Options::default())?;
+        let target = Target::here(node);
+        let motion = Motion::with(workers, lines, moves, &target, &Options::default())?;
+        if node.rank() == 0 && !target.guarantees() {
+            eprintln!(
+                "note: nothing is reserved: what the links of this machine carry is not known; STRATA_MODELS names \
+                 models of `specc calibrate specs/tcs/bandwidth --upper 99%`"
+            );
+        }
         if cli.report {
             if node.rank() == 0 {
                 print!("{}", motion.image().report());

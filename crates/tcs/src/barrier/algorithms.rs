@@ -79,3 +79,37 @@ pub(super) fn dissemination(n: usize) -> Vec<Vec<Step>> {
     };
     (0..n).map(of).collect()
 }
+
+/// `times` times each member tells all others, and hears from all: what a channel that combines does.
+pub(super) fn all_to_all(n: usize, times: usize) -> Vec<Vec<Step>> {
+    let of = |member: usize| {
+        let others = || (1..n).map(move |by| (member + by) % n);
+        let once: Vec<Step> = others().map(Send).chain(others().map(Receive)).collect();
+        once.repeat(times)
+    };
+    (0..n).map(of).collect()
+}
+
+/// §4.3.2.1.2: each member tells all others when all before it have.
+pub(super) fn broadcasts(n: usize) -> Vec<Vec<Step>> {
+    let of = |member: usize| {
+        let others = (0..n).filter(|other| *other != member).map(Send);
+        (0..member).map(Receive).chain(others).chain((member + 1..n).map(Receive)).collect()
+    };
+    (0..n).map(of).collect()
+}
+
+/// §4.3.2.1.4: up a binomial tree, then from its root to all.
+pub(super) fn tree_broadcast(n: usize) -> Vec<Vec<Step>> {
+    let of = |member: usize| {
+        let up = tree(n).swap_remove(member);
+        let root = (1..n).map(Send);
+        if member == 0 {
+            return up.into_iter().filter(|step| matches!(step, Receive(_))).chain(root).collect();
+        }
+        // What comes before the member's own message is from its children.
+        let own = up.iter().position(|step| matches!(step, Send(_))).map_or(0, |at| at + 1);
+        up.into_iter().take(own).chain([Receive(0)]).collect()
+    };
+    (0..n).map(of).collect()
+}

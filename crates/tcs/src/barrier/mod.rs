@@ -8,9 +8,11 @@
 mod algorithms;
 mod check;
 mod price;
+mod signal;
 
 pub use check::{Checked, ScheduleError};
 pub use price::{Costs, Outcome};
+pub use signal::{Signal, Way};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,6 +36,17 @@ pub enum Algorithm {
     Tree,
     /// In round k each member sends to the member 2^k further on.
     Dissemination,
+    /// Every member signals on a channel that combines the signals and shows all members when the last
+    /// has come, and that remembers it for each (Warfel 1996, class P1a): one message time.
+    Combining,
+    /// The same where members have no memory of what the channel has shown: a second channel tells that
+    /// all have seen the first (P1c).
+    CombiningTwice,
+    /// Each member in turn tells all others over one channel (P1b): N message times.
+    Broadcast,
+    /// Arrivals are combined up a tree of private messages, and its root tells all at once (P1d): one
+    /// message time more than the tree is high.
+    TreeBroadcast,
     /// The machine's hardware barrier, of all cells.
     Native,
 }
@@ -50,6 +63,10 @@ impl fmt::Display for Algorithm {
             Self::Hypercube => f.write_str("hypercube"),
             Self::Tree => f.write_str("tree"),
             Self::Dissemination => f.write_str("dissemination"),
+            Self::Combining => f.write_str("combining"),
+            Self::CombiningTwice => f.write_str("combining, twice"),
+            Self::Broadcast => f.write_str("broadcasts in turn"),
+            Self::TreeBroadcast => f.write_str("tree and broadcast"),
             Self::Native => f.write_str("native"),
         }
     }
@@ -117,8 +134,9 @@ impl Schedule {
 }
 
 impl Algorithm {
-    /// All algorithms that apply to `n` members, and rings in the dimensions of a block if
-    /// `extents` are given. [`Native`](Self::Native) is left out: it depends on the machine.
+    /// All algorithms of messages between two members, and rings in the dimensions of a block if
+    /// `extents` are given. Those that need a [signal](Signal) or a hardware barrier of the machine are
+    /// left out.
     #[must_use]
     pub fn all(extents: Option<&[usize]>) -> Vec<Self> {
         let mut all = vec![Self::Ring, Self::Token, Self::Tree, Self::Dissemination, Self::Hypercube];
@@ -139,7 +157,22 @@ impl Algorithm {
             Self::Hypercube => algorithms::hypercube(n),
             Self::Tree => algorithms::tree(n),
             Self::Dissemination => algorithms::dissemination(n),
+            Self::Combining => algorithms::all_to_all(n, 1),
+            Self::CombiningTwice => algorithms::all_to_all(n, 2),
+            Self::Broadcast => algorithms::broadcasts(n),
+            Self::TreeBroadcast => algorithms::tree_broadcast(n),
         };
         Some(Schedule { steps })
+    }
+
+    /// The transmissions of its schedule: what a channel tells all members at once counts once.
+    #[must_use]
+    pub fn transmissions(&self, schedule: &Schedule) -> usize {
+        let members = schedule.members();
+        match self {
+            Self::Combining | Self::Broadcast | Self::TreeBroadcast if members > 1 => members,
+            Self::CombiningTwice if members > 1 => 2 * members,
+            _ => schedule.messages(),
+        }
     }
 }

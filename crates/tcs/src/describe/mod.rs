@@ -90,6 +90,9 @@ pub(crate) struct Described {
     pub(crate) rate: Option<f64>,
     /// Buffer capacity: the most bytes under way.
     pub(crate) depth: usize,
+    /// Bytes of its shortest message; `None`: of one element.
+    #[serde(default)]
+    pub(crate) shortest: Option<usize>,
     /// The preferred path, used if the machine has it.
     pub(crate) path: Option<Path>,
 }
@@ -130,6 +133,9 @@ pub(crate) struct WireOf {
     /// Reserved bandwidth in bytes a second.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: usize,
+    /// Bytes of its shortest message; `None`: of one element.
+    #[serde(default)]
+    pub(crate) shortest: Option<usize>,
 }
 
 /// Default buffer capacity of a connection, in bytes.
@@ -280,13 +286,20 @@ impl Task {
             kind,
             rate: None,
             depth: USUAL_DEPTH,
+            shortest: None,
             path: None,
         });
         Connection::new(self.id, self.connections.len() - 1)
     }
 
-    /// Reserves bandwidth for an internal or external connection, in bytes a second. Linking fails
-    /// if the reservations do not fit.
+    /// Reserves bandwidth for an internal or external connection, in bytes a second of messages that are
+    /// not shorter than the [shortest](Self::shortest). Linking fails if the reservations do not fit, or if what the machine's links
+    /// carry is not known.
+    ///
+    /// A reservation is a floor: the connection also uses what others leave. Its
+    /// [greatest delay](crate::report::ConnectionReport::bound) holds for a sender that sends no more
+    /// than the reservation, and its buffer's capacity at once. A sender that exceeds it is told: the
+    /// job ends with an error in simulations, and elsewhere with `STRATA_CHECK=1`.
     ///
     /// ```
     /// use strata_tcs::{App, Target, link};
@@ -300,11 +313,11 @@ impl Task {
     /// let signal = app[root].wire(camera, "signal", screen, "signal");
     /// app[root].reserve(signal, 5e6);
     /// let image = link(&app, root, &Target::iwarp(2, 1))?;
-    /// assert!(image.report().connections().all(|signal| signal.reserved && signal.rate == 5e6));
+    /// assert!(image.report().connections().all(|signal| signal.reserved && signal.rate == Some(5e6)));
     /// # Ok::<(), strata_tcs::LinkErrors>(())
     /// ```
     pub fn reserve(&mut self, connection: impl Reservable, rate: f64) {
-        if let Some((reserved, _)) = self.own(connection) {
+        if let Some((reserved, ..)) = self.own(connection) {
             *reserved = Some(rate);
         }
     }
@@ -312,8 +325,16 @@ impl Task {
     /// Sets the buffer capacity of an internal or external connection: the bytes under way before
     /// its sender waits. Initially [`USUAL_DEPTH`].
     pub fn depth(&mut self, connection: impl Reservable, bytes: usize) {
-        if let Some((_, depth)) = self.own(connection) {
+        if let Some((_, depth, _)) = self.own(connection) {
             *depth = bytes;
+        }
+    }
+
+    /// Says how long the messages of a connection are at least, in bytes; initially one element. Every
+    /// message takes time of its own, so a reservation of short ones takes more of the machine.
+    pub fn shortest(&mut self, connection: impl Reservable, bytes: usize) {
+        if let Some((.., shortest)) = self.own(connection) {
+            *shortest = Some(bytes);
         }
     }
 
@@ -327,17 +348,22 @@ impl Task {
         }
     }
 
-    /// The reservation and the buffer capacity of a connection.
-    fn own(&mut self, connection: impl Reservable) -> Option<(&mut Option<f64>, &mut usize)> {
+    /// The reservation, the buffer capacity and the shortest message of a connection.
+    fn own(
+        &mut self,
+        connection: impl Reservable,
+    ) -> Option<(&mut Option<f64>, &mut usize, &mut Option<usize>)> {
         match connection.place() {
             (task, _) if task != self.id => {
                 self.foreign.push(format!("{connection:?}"));
                 None
             }
             (_, Place::Internal(index)) => {
-                self.connections.get_mut(index).map(|of| (&mut of.rate, &mut of.depth))
+                self.connections.get_mut(index).map(|of| (&mut of.rate, &mut of.depth, &mut of.shortest))
             }
-            (_, Place::External(index)) => self.wires.get_mut(index).map(|of| (&mut of.rate, &mut of.depth)),
+            (_, Place::External(index)) => {
+                self.wires.get_mut(index).map(|of| (&mut of.rate, &mut of.depth, &mut of.shortest))
+            }
         }
     }
 
@@ -412,7 +438,7 @@ impl Task {
             self.foreign.push(format!("child {} of task {}", child.index, child.parent.0));
         }
         let (from, to) = ((from.index, output.into()), (to.index, input.into()));
-        self.wires.push(WireOf { from, to, rate: None, depth: USUAL_DEPTH });
+        self.wires.push(WireOf { from, to, rate: None, depth: USUAL_DEPTH, shortest: None });
         Wire { parent: self.id, index: self.wires.len() - 1 }
     }
 }

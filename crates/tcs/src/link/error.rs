@@ -281,6 +281,54 @@ pub enum LinkError {
         /// Bandwidth of the link in bytes a second.
         have: f64,
     },
+    /// A reservation on a machine of whose links no rate is known.
+    #[error(
+        "task `{task}`: {what} reserves {rate} bytes a second, and what the links of {target} carry is not \
+         known ({why}): leave `reserve` out, or link for a machine with measured rates \
+         (`Target::with_rates`, of `specc calibrate specs/tcs/bandwidth --upper 99%`)"
+    )]
+    NoRates {
+        /// The task.
+        task: String,
+        /// The connection.
+        what: String,
+        /// Bytes a second reserved.
+        rate: f64,
+        /// The machine.
+        target: String,
+        /// What is known.
+        why: String,
+    },
+    /// The messages of a reservation are too short for it.
+    #[error(
+        "connection {connection} reserves {rate:.0} bytes a second in messages of {bytes} bytes or more, and a \
+         cell sends less than {most:.0} of them: say how long they are at least (`shortest`), or reserve less"
+    )]
+    Short {
+        /// The connection.
+        connection: String,
+        /// Bytes a second reserved.
+        rate: f64,
+        /// Bytes of its shortest message.
+        bytes: usize,
+        /// Bytes a second that no cell sends in such messages.
+        most: f64,
+    },
+    /// A buffer does not let as much pass as is reserved.
+    #[error(
+        "connection {connection} reserves {rate:.0} bytes a second, and its buffer of {depth} bytes lets less \
+         pass until the receiver's reports are back: `depth` of {need:.0} bytes suffices"
+    )]
+    Window {
+        /// The connection.
+        connection: String,
+        /// Bytes a second reserved.
+        rate: f64,
+        /// Bytes of its buffer.
+        depth: usize,
+        /// Bytes that suffice.
+        need: f64,
+    },
     /// Reservations take the whole bandwidth of a link that an unreserved connection uses.
     #[error(
         "link {link} is reserved wholly, and connection {connection} of set `{set}` of `{task}` passes it \
@@ -298,7 +346,8 @@ pub enum LinkError {
     },
     /// More barriers may be pending at a cell than it supports.
     #[error(
-        "{need} barriers may be pending at cell {cell} of the machine, which has {have}: nest fewer tasks"
+        "{need} barriers may be pending at cell {cell} of the machine, which has {have} and no other signal for \
+         the rest (`Target::signals`): nest fewer tasks"
     )]
     Barriers {
         /// The machine's cell.

@@ -3,7 +3,8 @@
 
 use super::image::{Guarantee, Instance, Linked, SetImage};
 use super::{LinkError, networks_of, numbered};
-use crate::describe::{App, Described, Task, TaskId};
+use crate::describe::{App, Described, Kind, Task, TaskId};
+use crate::target::Target;
 
 /// The most instances that can be linked.
 pub(super) const MOST: usize = 10_000;
@@ -12,10 +13,13 @@ pub(super) const MOST: usize = 10_000;
 pub(super) fn expand(
     app: &App,
     root: TaskId,
+    target: &Target,
     placement: &[usize],
 ) -> Result<(Vec<Instance>, Vec<Linked>), LinkError> {
     let (mut instances, mut connections) = (Vec::new(), Vec::new());
     instances.push(instance(&app[root], root, app[root].name().to_owned(), None, placement.to_vec()));
+    let least = |shortest: Option<usize>, kind: Kind| shortest.unwrap_or(kind.size);
+    let charged = |rate: Option<f64>, least: usize| rate.map(|rate| target.charged(rate, least));
     let mut at = 0;
     while at < instances.len() {
         let parent: Instance = instances[at].clone();
@@ -33,6 +37,8 @@ pub(super) fn expand(
             to: parent.cells[described.to],
             kind: described.kind,
             rate: described.rate,
+            charged: charged(described.rate, least(described.shortest, described.kind)),
+            shortest: least(described.shortest, described.kind),
             depth: described.depth,
             path: described.path.clone(),
             guarantee: Guarantee::default(),
@@ -69,8 +75,21 @@ pub(super) fn expand(
             if let (Some((from, kind, output)), Some((to, _, input))) = (end(&wire.from), end(&wire.to)) {
                 let (rate, depth) = (wire.rate, wire.depth);
                 let guarantee = Guarantee::default();
-                let name = format!("{output} -> {input}");
-                connections.push(Linked { name, from, to, kind, rate, depth, path: None, guarantee });
+                let (name, path) = (format!("{output} -> {input}"), None);
+                let shortest = least(wire.shortest, kind);
+                let charged = charged(rate, shortest);
+                connections.push(Linked {
+                    name,
+                    from,
+                    to,
+                    kind,
+                    rate,
+                    charged,
+                    shortest,
+                    depth,
+                    path,
+                    guarantee,
+                });
                 instances[at].wires.push(index);
             }
         }

@@ -4,7 +4,9 @@
 use super::LinkError;
 use super::image::{Guarantee, Instance, Linked};
 use super::load::{Load, Loads};
-use crate::target::Target;
+use crate::describe::USUAL_DEPTH;
+use crate::shape::Path;
+use crate::target::{Sure, Target};
 
 /// Sets the guarantees of all connections. I8: the connections that may be active at once fit at
 /// every cell and on every link.
@@ -25,12 +27,13 @@ pub(super) fn guarantee(
         greatest.add(&loads.sets[at]);
         for (at, wire) in instance.wires.clone().into_iter().enumerate() {
             let Some(path) = &connections[wire].path else { continue };
-            let guarantee = of(target, &greatest, &path.links, connections[wire].rate);
-            if guarantee.rate <= 0.0 {
+            let guarantee = of(target, &greatest, path, &connections[wire]);
+            if guarantee.rate.is_some_and(|rate| rate <= 0.0) {
                 let what =
                     "reservations take all of a link on its way: reserve less, or for it, too".to_owned();
                 errors.push(LinkError::External { task: instance.path.clone(), wire: at, what });
             }
+            slow(target, &connections[wire], path, errors);
             connections[wire].guarantee = guarantee;
         }
         let (path, first) = (instance.path.clone(), instance.first);
@@ -49,12 +52,16 @@ pub(super) fn guarantee(
                 part.guaranteed = part
                     .connections
                     .iter()
-                    .map(|(connection, path)| of(target, &load, &path.links, connections[*connection].rate))
+                    .map(|(connection, path)| of(target, &load, path, &connections[*connection]))
                     .collect();
+                for (connection, path) in &part.connections {
+                    slow(target, &connections[*connection], path, errors);
+                }
                 if errors.len() > before {
                     continue;
                 }
-                let starved = part.guaranteed.iter().position(|guarantee| guarantee.rate <= 0.0);
+                let nothing = |guarantee: &Guarantee| guarantee.rate.is_some_and(|rate| rate <= 0.0);
+                let starved = part.guaranteed.iter().position(nothing);
                 if let Some((connection, starving)) = starved.map(|at| &part.connections[at]) {
                     let worst = starving
                         .links
@@ -74,14 +81,48 @@ pub(super) fn guarantee(
 }
 
 /// A connection's least rate on its links: its reservation, or an equal share of the unreserved
-/// bandwidth.
-fn of(target: &Target, load: &Load, links: &[usize], rate: Option<f64>) -> Guarantee {
-    let bandwidth = target.link_bandwidth();
-    let left = |link: &usize| (bandwidth - load.reserved[*link]) / load.shared[*link].max(1) as f64;
-    let least = links.iter().map(left).fold(bandwidth, f64::min).max(0.0);
-    Guarantee {
-        rate: rate.unwrap_or(least) / (target.mhz * 1e6),
-        congestion: links.iter().map(|link| load.on(*link)).max().unwrap_or(1),
+/// bandwidth, as far as its buffer lets it be used.
+fn of(target: &Target, load: &Load, path: &Path, linked: &Linked) -> Guarantee {
+    let links = &path.links;
+    let second = target.mhz * 1e6;
+    let share = target.link_bandwidth().map(|bandwidth| {
+        let left = |link: &usize| (bandwidth - load.reserved[*link]) / load.shared[*link].max(1) as f64;
+        let least = links.iter().map(left).fold(bandwidth, f64::min).max(0.0);
+        linked.charged.unwrap_or(least) / target.charge(linked.shortest) / second
+    });
+    let rate = share.map(|share| match linked.rate {
+        Some(rate) => rate / second,
+        None => share.min(window(target, linked.depth, path.hops())),
+    });
+    let congestion = links.iter().map(|link| load.on(*link)).max().unwrap_or(1);
+    Guarantee { rate, share, bound: None, congestion }
+}
+
+/// Bytes a cycle that a buffer of `depth` bytes lets pass: at most three quarters of it are under way
+/// until the receiver's report of the first has come back.
+fn window(target: &Target, depth: usize, hops: usize) -> f64 {
+    // Measured rates are those of connections with the usual buffer.
+    if matches!(target.sure, Sure::Measured { .. }) && depth >= USUAL_DEPTH {
+        return f64::INFINITY;
+    }
+    let round_trip = target.overhead + 2.0 * (target.hop * hops as f64 + target.wait);
+    0.75 * depth as f64 / round_trip
+}
+
+/// Reports a reservation that the cells at its ends, or the connection's own buffer, do not let pass.
+fn slow(target: &Target, linked: &Linked, path: &Path, errors: &mut Vec<LinkError>) {
+    let Some(rate) = linked.rate else { return };
+    let most = linked.shortest as f64 / target.ends() * target.mhz * 1e6;
+    if rate >= most {
+        let (connection, bytes) = (linked.name.clone(), linked.shortest);
+        errors.push(LinkError::Short { connection, rate, bytes, most });
+        return;
+    }
+    let most = window(target, linked.depth, path.hops()) * target.mhz * 1e6;
+    if rate > most {
+        let need = (linked.depth as f64 * rate / most).ceil();
+        let (connection, depth) = (linked.name.clone(), linked.depth);
+        errors.push(LinkError::Window { connection, rate, depth, need });
     }
 }
 
@@ -96,7 +137,7 @@ fn exceeded(target: &Target, load: &Load, task: &str, set: &str, errors: &mut Ve
         let need = load.slots[cell];
         errors.push(LinkError::Slots { cell, task: task.clone(), set: set.clone(), need, have });
     }
-    let have = target.link_bandwidth();
+    let Some(have) = target.link_bandwidth() else { return };
     let link = (0..load.reserved.len()).rev().max_by(|a, b| load.reserved[*a].total_cmp(&load.reserved[*b]));
     if let Some(link) = link.filter(|link| load.reserved[*link] > have * (1.0 + 1e-9)) {
         let need = load.reserved[link];

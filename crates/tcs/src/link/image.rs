@@ -1,6 +1,6 @@
 //! The linker's output: everything that a cell needs at run time.
 
-use crate::barrier::{Algorithm, Schedule};
+use crate::barrier::{Algorithm, Costs, Schedule};
 use crate::describe::{Kind, Name, TaskId};
 use crate::report::Report;
 use crate::run::switch::Mode;
@@ -78,8 +78,12 @@ pub(crate) struct Part {
 /// The guarantee of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Guarantee {
-    /// Rate in bytes a cycle.
-    pub(crate) rate: f64,
+    /// Rate in bytes a cycle; `None` if the rates of the machine's links are not known.
+    pub(crate) rate: Option<f64>,
+    /// Bytes a cycle of its links that are its own.
+    pub(crate) share: Option<f64>,
+    /// Cycles after which a message has come at the latest, with all that may be under way before it.
+    pub(crate) bound: Option<f64>,
     /// Number of connections on its busiest link, itself included.
     pub(crate) congestion: usize,
 }
@@ -95,6 +99,11 @@ pub(crate) struct Linked {
     pub(crate) kind: Kind,
     /// Reserved bytes a second.
     pub(crate) rate: Option<f64>,
+    /// Bytes a second of a link that are set aside for it: what its messages take besides their bytes
+    /// is in it.
+    pub(crate) charged: Option<f64>,
+    /// Bytes of its shortest message.
+    pub(crate) shortest: usize,
     pub(crate) depth: usize,
     /// For an external connection, its path. For an internal one, the preferred path: its actual
     /// path depends on the set.
@@ -109,9 +118,15 @@ pub(crate) struct Membership {
     pub(crate) cells: Vec<usize>,
     pub(crate) algorithm: Algorithm,
     pub(crate) schedule: Schedule,
+    /// The costs of its messages.
+    pub(crate) costs: Costs,
+    /// The signal that it uses; `None`: the machine's barrier messages.
+    pub(crate) signal: Option<String>,
+    /// Cycles that it takes besides its schedule.
+    pub(crate) more: f64,
     /// Its time in cycles.
     pub(crate) clocks: f64,
-    /// Its number; barriers that may be pending at one cell have different numbers.
+    /// Its number; barriers of one signal that may be pending at one cell have different numbers.
     pub(crate) id: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::shape::Path;
 pub(super) struct Load {
     /// Connections without a reservation on each link.
     pub(super) shared: Vec<usize>,
-    /// Bytes a second reserved on each link.
+    /// Bytes a second reserved on each link, with what messages take besides.
     pub(super) reserved: Vec<f64>,
     /// Connections with a reservation on each link.
     pub(super) reservations: Vec<usize>,
@@ -79,7 +79,7 @@ impl Load {
 
     pub(super) fn part(&mut self, part: &Part, connections: &[Linked]) {
         for (connection, path) in &part.connections {
-            self.connection(path, connections[*connection].rate);
+            self.connection(path, connections[*connection].charged);
         }
     }
 
@@ -114,7 +114,7 @@ impl Loads {
             for wire in &instance.wires {
                 let linked = &connections[*wire];
                 if let Some(path) = &linked.path {
-                    this.wires[at].connection(path, linked.rate);
+                    this.wires[at].connection(path, linked.charged);
                 }
             }
         }

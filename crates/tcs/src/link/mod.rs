@@ -5,6 +5,7 @@
 //! once; bound what may run beside each instance; guarantee each connection its rate; report.
 
 mod barriers;
+mod delay;
 mod error;
 mod expand;
 mod guarantee;
@@ -16,7 +17,7 @@ mod validate;
 
 pub use error::{LinkError, LinkErrors};
 pub use image::Image;
-pub(crate) use image::{Instance, Linked, Part};
+pub(crate) use image::{Guarantee, Instance, Linked, Part};
 
 use crate::barrier::Algorithm;
 use crate::describe::{App, Task, TaskId};
@@ -103,10 +104,11 @@ pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) ->
         return Err(LinkErrors(errors));
     }
     let (mut instances, mut connections) =
-        expand::expand(app, root, &placement).map_err(|error| LinkErrors(vec![error]))?;
+        expand::expand(app, root, target, &placement).map_err(|error| LinkErrors(vec![error]))?;
     let barriers = barriers::barriers(app, target, options, &mut instances, &mut errors);
     route::route(app, target, options, &mut instances, &mut connections);
     guarantee::guarantee(target, &mut instances, &mut connections, &mut errors);
+    delay::delays(target, &mut instances, &mut connections);
     if !errors.is_empty() {
         return Err(LinkErrors(errors));
     }

@@ -33,7 +33,7 @@ pub(super) fn route(
         let mut base = instances[at].parent.map_or_else(|| empty.clone(), |parent| bases[parent].clone());
         let wires = instances[at].wires.clone();
         for (wire, path) in paths(target, &base, connections, &wires, options.reroute) {
-            base.connection(&path, connections[wire].rate);
+            base.connection(&path, connections[wire].charged);
             connections[wire].path = Some(path);
         }
         let task = &app[instances[at].task];
@@ -81,7 +81,7 @@ fn paths(
         .collect();
     let mut load = base.clone();
     let mut taken: Vec<usize> = vec![0; members.len()];
-    let weight = |member: usize| connections[members[member]].rate;
+    let weight = |member: usize| connections[members[member]].charged;
     let mut order: Vec<usize> = (0..members.len()).collect();
     let heavy = |member: usize| {
         let hops = all[member].first().map_or(0, Path::hops) as f64;
@@ -136,7 +136,8 @@ fn best(target: &Target, load: &Load, paths: &[Path], rate: Option<f64>) -> usiz
 /// The increase of the sum of the cubes of all links' loads by a connection. A reservation counts
 /// as its share of the link, with a small minimum; any other connection counts as 1.
 fn added(target: &Target, load: &Load, path: &Path, rate: Option<f64>) -> f64 {
-    let bandwidth = target.link_bandwidth();
+    // Without a known rate nothing is reserved.
+    let bandwidth = target.link_bandwidth().unwrap_or(f64::INFINITY);
     let share = rate.map_or(1.0, |rate| (rate / bandwidth).max(0.01));
     let cube = |x: f64| x * x * x;
     let on = |link: usize| load.shared[link] as f64 + load.reserved[link] / bandwidth;
@@ -152,7 +153,7 @@ fn fits(target: &Target, options: &Options, base: &Load, part: &Part, connection
 }
 
 fn within(target: &Target, options: &Options, load: &Load, links: impl IntoIterator<Item = usize>) -> bool {
-    let bandwidth = target.link_bandwidth() * (1.0 + 1e-9);
+    let bandwidth = target.link_bandwidth().unwrap_or(f64::INFINITY) * (1.0 + 1e-9);
     let most = options.congestion.unwrap_or(usize::MAX);
     links.into_iter().all(|link| load.reserved[link] <= bandwidth && load.on(link) <= most)
 }
@@ -173,21 +174,21 @@ fn split(
         let paths = candidates(target, linked);
         let room = |load: &Load, path: &Path| {
             let mut load = load.clone();
-            load.connection(path, linked.rate);
+            load.connection(path, linked.charged);
             let slots =
                 target.slots.is_none_or(|slots| path.cells.iter().all(|cell| load.slots[*cell] <= slots));
             slots && within(target, options, &load, path.links.iter().copied())
         };
         let choose = |load: &Load| {
             let open: Vec<Path> = paths.iter().filter(|path| room(load, path)).cloned().collect();
-            (!open.is_empty()).then(|| open[best(target, load, &open, linked.rate)].clone())
+            (!open.is_empty()).then(|| open[best(target, load, &open, linked.charged)].clone())
         };
         let found = parts.iter().enumerate().find_map(|(part, (_, load))| Some((part, choose(load)?)));
         let (part, path) = found.unwrap_or_else(|| {
             parts.push((Part::default(), base.clone()));
-            (parts.len() - 1, paths[best(target, base, &paths, linked.rate)].clone())
+            (parts.len() - 1, paths[best(target, base, &paths, linked.charged)].clone())
         });
-        parts[part].1.connection(&path, linked.rate);
+        parts[part].1.connection(&path, linked.charged);
         parts[part].0.connections.push((member, path));
     }
     parts.into_iter().map(|(part, _)| part).collect()

@@ -14,6 +14,9 @@ pub(super) fn validate(app: &App, target: &Target) -> Vec<LinkError> {
     let mut errors: Vec<LinkError> = target.faults().into_iter().map(fault).collect();
     for task in app.tasks() {
         cells_and_networks(task, &mut errors);
+        if !target.guarantees() {
+            reservations(task, target, &mut errors);
+        }
         for child in &task.children {
             placed(app, task, child, &mut errors);
         }
@@ -21,6 +24,23 @@ pub(super) fn validate(app: &App, target: &Target) -> Vec<LinkError> {
     }
     recursion(app, &mut errors);
     errors
+}
+
+/// Reports every reservation on a machine that guarantees nothing.
+fn reservations(task: &Task, target: &Target, errors: &mut Vec<LinkError>) {
+    let inside = task.connections.iter().map(|connection| connection.rate).enumerate();
+    let inside = inside.map(|(at, rate)| (format!("connection {at}"), rate));
+    let wires = task.wires.iter().map(|wire| wire.rate).enumerate();
+    let wires = wires.map(|(at, rate)| (format!("external connection {at}"), rate));
+    for (what, rate) in inside.chain(wires) {
+        let Some(rate) = rate else { continue };
+        let why = match target.link_rate {
+            None => "nothing was measured".to_owned(),
+            Some(_) => target.sure.to_string(),
+        };
+        let (task, target) = (task.name.clone(), target.name.clone());
+        errors.push(LinkError::NoRates { task, what, rate, target, why });
+    }
 }
 
 fn cells_and_networks(task: &Task, errors: &mut Vec<LinkError>) {
@@ -50,11 +70,11 @@ fn cells_and_networks(task: &Task, errors: &mut Vec<LinkError>) {
         if connection.kind.size == 0 {
             wrong(format!("`{}` has no bytes: send a number", connection.kind.name));
         }
-        requested(connection.rate, connection.depth).into_iter().for_each(wrong);
+        requested(connection.rate, connection.depth, connection.shortest).into_iter().for_each(wrong);
     }
     for (wire, external) in task.wires.iter().enumerate() {
         let wrong = |what: String| errors.push(LinkError::External { task: name(), wire, what });
-        requested(external.rate, external.depth).into_iter().for_each(wrong);
+        requested(external.rate, external.depth, external.shortest).into_iter().for_each(wrong);
     }
     for (index, network) in task.networks.iter().enumerate() {
         let active = |set: usize| super::networks_of(task, set).any(|member| member == index);
@@ -69,13 +89,16 @@ fn cells_and_networks(task: &Task, errors: &mut Vec<LinkError>) {
 }
 
 /// What is wrong with a reservation and a buffer capacity.
-fn requested(rate: Option<f64>, depth: usize) -> Vec<String> {
+fn requested(rate: Option<f64>, depth: usize, shortest: Option<usize>) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
         wrong.push(format!("{rate} bytes a second reserved: it is a finite number above 0"));
     }
     if depth > DEEPEST {
         wrong.push(format!("a depth of {depth} bytes: at most {DEEPEST} are set aside"));
+    }
+    if let Some(shortest) = shortest.filter(|bytes| *bytes == 0 || *bytes > depth) {
+        wrong.push(format!("messages of at least {shortest} bytes: they are of 1 to `depth`, {depth}"));
     }
     if depth == 0 {
         wrong.push("a depth of 0 bytes: nothing could ever be under way".to_owned());

@@ -4,9 +4,10 @@ mod drawing;
 mod text;
 
 use crate::describe::App;
-use crate::link::{Image, Instance, Linked, Part};
+use crate::link::{Guarantee, Image, Instance, Linked, Part};
 use crate::run::switch::Mode;
 use crate::shape::{Path, Shape};
+use crate::target::Sure;
 use serde::Serialize;
 
 /// The linker's report: each set's connections with guaranteed rates and latencies, each task's
@@ -23,8 +24,10 @@ pub struct Report {
     pub target: String,
     /// Cycles per microsecond.
     pub mhz: f64,
-    /// Bandwidth of a link in bytes a second.
-    pub link_rate: f64,
+    /// Bandwidth of a link in bytes a second; `None` if it is not known.
+    pub link_rate: Option<f64>,
+    /// How sure that is.
+    pub sure: Sure,
     /// The tasks, parents before children.
     pub tasks: Vec<TaskReport>,
     /// The barriers.
@@ -85,12 +88,18 @@ pub struct ConnectionReport {
     pub cells: Vec<usize>,
     /// Connections on its busiest link, itself included.
     pub congestion: usize,
-    /// Guaranteed rate in bytes a second; also the rate to which its sender should be throttled.
-    pub rate: f64,
+    /// Guaranteed rate in bytes a second; `None` if the machine guarantees nothing. A reservation holds
+    /// for messages of at least `shortest` bytes.
+    pub rate: Option<f64>,
+    /// Bytes of the shortest message: one element, if the description says nothing else.
+    pub shortest: usize,
     /// True if the rate is a reservation.
     pub reserved: bool,
     /// Cycles of an empty message.
     pub latency: f64,
+    /// Cycles after which a message has come at the latest, with all that may be under way before it
+    /// (`depth`), if its sender keeps to the reservation; `None` if the machine guarantees nothing.
+    pub bound: Option<f64>,
     /// Buffer capacity: bytes under way before the sender waits.
     pub depth: usize,
     #[serde(skip)]
@@ -107,7 +116,9 @@ pub struct BarrierReport {
     pub cells: Vec<usize>,
     /// Its algorithm.
     pub algorithm: String,
-    /// Number of its messages.
+    /// The signal that it uses; `None`: the machine's barrier messages.
+    pub signal: Option<String>,
+    /// Number of its messages; what a channel tells all cells at once is one.
     pub messages: usize,
     /// Its time in cycles.
     pub clocks: f64,
@@ -120,7 +131,8 @@ impl Report {
             id: barrier.id,
             cells: barrier.cells.clone(),
             algorithm: barrier.algorithm.to_string(),
-            messages: barrier.schedule.messages(),
+            signal: barrier.signal.clone(),
+            messages: barrier.algorithm.transmissions(&barrier.schedule),
             clocks: barrier.clocks,
         });
         Self {
@@ -128,6 +140,7 @@ impl Report {
             target: target.name.clone(),
             mhz: target.mhz,
             link_rate: target.link_bandwidth(),
+            sure: target.sure,
             tasks: image.instances.iter().map(|instance| task(image, instance)).collect(),
             barriers: barriers.collect(),
             machine: Some((target.shape, target.cells)),
@@ -184,7 +197,7 @@ fn task(image: &Image, instance: &Instance) -> TaskReport {
     let external = instance.wires.iter().filter_map(|wire| {
         let linked = &image.connections[*wire];
         let path = linked.path.as_ref()?;
-        Some(connection(image, linked, path, linked.guarantee.rate, linked.guarantee.congestion))
+        Some(connection(image, linked, path, &linked.guarantee))
     });
     TaskReport {
         task: instance.path.clone(),
@@ -200,13 +213,11 @@ fn task(image: &Image, instance: &Instance) -> TaskReport {
 fn of_part(image: &Image, part: &Part) -> Vec<ConnectionReport> {
     let connections = part.connections.iter().zip(&part.guaranteed);
     connections
-        .map(|((index, path), guarantee)| {
-            connection(image, &image.connections[*index], path, guarantee.rate, guarantee.congestion)
-        })
+        .map(|((index, path), guarantee)| connection(image, &image.connections[*index], path, guarantee))
         .collect()
 }
 
-fn connection(image: &Image, linked: &Linked, path: &Path, rate: f64, congestion: usize) -> ConnectionReport {
+fn connection(image: &Image, linked: &Linked, path: &Path, guarantee: &Guarantee) -> ConnectionReport {
     let target = &image.target;
     ConnectionReport {
         from: linked.from,
@@ -214,10 +225,12 @@ fn connection(image: &Image, linked: &Linked, path: &Path, rate: f64, congestion
         carries: linked.kind.name.text(),
         hops: path.hops(),
         cells: path.cells.clone(),
-        congestion,
-        rate: rate * target.mhz * 1e6,
+        congestion: guarantee.congestion,
+        rate: guarantee.rate.filter(|_| target.guarantees()).map(|rate| rate * target.mhz * 1e6),
+        shortest: linked.shortest,
         reserved: linked.rate.is_some(),
-        latency: target.transfer(0, path.hops(), target.link_rate),
+        latency: target.transfer(0, path.hops(), 1.0),
+        bound: guarantee.bound,
         depth: linked.depth,
         links: path.links.clone(),
     }

@@ -35,6 +35,8 @@ pub struct Cell<'a> {
     clocked: bool,
     /// By instance, what was active before and what is then.
     changes: BTreeMap<(usize, Option<PartOf>, Option<PartOf>), Rc<Change<'a>>>,
+    /// By connection with a reservation, where senders are checked: the bytes ahead of it, and when.
+    ahead: BTreeMap<usize, (f64, f64)>,
 }
 
 /// A set's number and a part of it.
@@ -87,8 +89,8 @@ impl<'a> Cell<'a> {
         clocked: bool,
     ) -> Self {
         let frames = vec![Frame { instance: 0, id, active: None, switches: 0 }];
-        let changes = BTreeMap::new();
-        let mut this = Self { node, image, fabric, options, frames, time: 0.0, clocked, changes };
+        let (changes, ahead) = (BTreeMap::new(), BTreeMap::new());
+        let mut this = Self { node, image, fabric, options, frames, time: 0.0, clocked, changes, ahead };
         this.absorb();
         this
     }
@@ -448,7 +450,7 @@ impl<'a> Cell<'a> {
                 table.resize(at + 1, None);
             }
             table[at] = Some(Active {
-                rate: guarantee.rate,
+                rate: guarantee.share.unwrap_or(f64::INFINITY),
                 links: &path.links,
                 latency: image.target.hop * path.hops() as f64,
             });
@@ -563,10 +565,8 @@ impl<'a> Cell<'a> {
         if steps.is_empty() {
             return;
         }
-        let (target, costs) = (&image.target, &image.target.barrier);
-        let dimensions =
-            if let Algorithm::Rings(extents) = &membership.algorithm { extents.len() } else { 1 };
-        let mut time = self.time + costs.startup + target.barrier_dimension * (dimensions - 1) as f64;
+        let (target, costs) = (&image.target, &membership.costs);
+        let mut time = self.time + costs.startup + membership.more;
         for step in steps {
             match *step {
                 Step::Send(to) => {

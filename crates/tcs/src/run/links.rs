@@ -31,7 +31,7 @@ impl Links {
     pub(super) fn open(node: &mut Node, image: &Image, clock: f64) -> Option<Self> {
         let own = Arc::new(Mutex::new(vec![0.0; image.target.links()]));
         let idle = node.circuit_share(own)?.into_iter().next()?;
-        Some(Self { idle, rate: image.target.link_rate, clock })
+        Some(Self { idle, rate: image.target.link_rate?, clock })
     }
 
     /// A cycle as the machine's time.

@@ -37,7 +37,7 @@ pub struct RunOptions {
     /// in which nodes arrive.
     pub simulated: bool,
     /// True if switches check that no data of the new set has arrived early. That all data of the
-    /// old set has been received is checked always.
+    /// old set has been received is checked always. Also that senders keep to their reservations.
     pub check: bool,
     /// True if connections go by messages although nodes share memory: as between hosts.
     pub apart: bool,
@@ -197,7 +197,10 @@ impl<T> Simulated<T> {
 
 /// Runs a linked application in the simulated time of its machine: the same program, with the
 /// linker's rates and the machine's costs. Connections are FIFOs with one sender and one receiver,
-/// so the times depend only on the program (Kahn 1974).
+/// so the times depend only on the program (Kahn 1974). If the rates of the machine's links are not
+/// known, bytes take no time, so that only the results count.
+///
+/// Senders that exceed their reservations end the simulation.
 ///
 /// # Errors
 /// As [`run`].

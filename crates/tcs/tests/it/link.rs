@@ -2,16 +2,21 @@
 
 use proptest::prelude::*;
 use strata_tcs::barrier::Algorithm;
-use strata_tcs::{App, Image, LinkError, Options, Placement, Shape, Target, TaskId, link, link_with};
+use strata_tcs::{App, Image, LinkError, Options, Placement, Shape, Sure, Target, TaskId, link, link_with};
 
 strata_tcs::communication! {
     networks { Data, More, Never }
     sets { Go: Data; Both: Data, More; Other: More; }
 }
 
+/// Cells that are equally far from each other, with links of 8 bytes a cycle by its description.
+fn known(cells: usize) -> Target {
+    Target { link_rate: Some(8.0), overhead: 0.0, hop: 10.0, ..Target::crossbar(cells) }
+}
+
 /// A machine without budgets.
 fn mesh(width: usize, height: usize) -> Target {
-    Target { cells: width * height, shape: Shape::Mesh { width, height }, ..Target::crossbar(1) }
+    Target { cells: width * height, shape: Shape::Mesh { width, height }, ..known(1) }
 }
 
 /// A task of `cells` cells with these connections in one set.
@@ -209,7 +214,9 @@ fn budgets_are_kept_to_the_last() {
     };
     let (app, root) = reserve(4e9);
     let image = link(&app, root, &mesh(3, 1)).unwrap();
-    assert!(image.report().connections().all(|connection| connection.rate == 4e9 && connection.reserved));
+    assert!(
+        image.report().connections().all(|connection| connection.rate == Some(4e9) && connection.reserved)
+    );
     let (app, root) = reserve(4.001e9);
     assert!(matches!(only(&app, root, &mesh(3, 1)), LinkError::Bandwidth { need, .. } if need > 8e9));
 
@@ -237,6 +244,56 @@ fn budgets_are_kept_to_the_last() {
     assert_eq!(ids, [0, 1, 2, 3]);
     let (app, root) = nested(5);
     assert_eq!(only(&app, root, &iwarp), LinkError::Barriers { cell: 0, need: 5, have: 4 });
+}
+
+/// Where nothing was measured nothing is guaranteed, and nothing can be reserved.
+#[test]
+fn a_machine_of_unknown_rates_guarantees_nothing() {
+    let (mut app, root) = star(3, &[(0, 1), (1, 2)]);
+    let wanted = app[root].connect::<f64, Data>(2, 0);
+    let unknown = Target::crossbar(3);
+    let image = link(&app, root, &unknown).unwrap();
+    let report = image.report();
+    assert_eq!((report.link_rate, report.connections().find_map(|of| of.rate.or(of.bound))), (None, None));
+    let text = report.to_string();
+    assert!(
+        text.contains("rates of links not known") && text.contains("congestion 1, no guarantee"),
+        "{text}"
+    );
+    app[root].reserve(wanted, 5e6);
+    let mean = Target { link_rate: Some(8.0), sure: Sure::Mean, ..Target::crossbar(3) };
+    for (target, why) in [(unknown, "nothing was measured"), (mean, "means of measurements")] {
+        let refused = only(&app, root, &target).to_string();
+        let said = [why, "connection 2 reserves 5000000 bytes a second", "`Target::with_rates`"];
+        assert!(said.iter().all(|said| refused.contains(said)), "{refused}");
+    }
+    assert!(link(&app, root, &known(3)).is_ok());
+}
+
+/// Messages take time of a measured link besides their bytes: one of 8 bytes here as long as 88.
+#[test]
+fn short_messages_are_charged_for() {
+    let measured = Target { message: 10.0, ..known(2) };
+    let linked = |rate: Option<f64>, long: bool| {
+        let mut app = App::new("test");
+        let root = app.task("root", 2);
+        let (word, block) =
+            (app[root].connect::<u64, Data>(0, 1), app[root].connect::<[u64; 128], Data>(0, 1));
+        rate.inspect(
+            |rate| if long { app[root].reserve(block, *rate) } else { app[root].reserve(word, *rate) },
+        );
+        app[root].set::<Go>();
+        link(&app, root, &measured)
+            .map(|image| image.report().connections().map(|of| of.rate).collect::<Vec<_>>())
+    };
+    let near =
+        |found: Option<f64>, wanted: f64| assert!((found.unwrap() / wanted - 1.0).abs() < 1e-9, "{found:?}");
+    let free = linked(None, false).unwrap();
+    near(free[0], 4e9 / 11.0);
+    near(free[1], 4e9 / (1.0 + 80.0 / 1024.0));
+    let beside = linked(Some(0.5e9), false).unwrap();
+    near(beside[1], (8e9 - 5.5e9) / (1.0 + 80.0 / 1024.0));
+    assert!(linked(Some(0.8e9), false).is_err() && linked(Some(0.8e9), true).is_ok());
 }
 
 /// Children that share a cell never run at once, so that the greatest of them counts; those apart
@@ -284,7 +341,7 @@ fn a_machine_that_cannot_be_is_refused() {
     };
     refused(Target { cells: 9, ..mesh(2, 2) }, "2 x 2 cells are not the 9 that it has");
     refused(Target { shape: Shape::Torus { width: usize::MAX, height: 2 }, ..mesh(2, 2) }, "are not the 4");
-    refused(Target { link_rate: f64::NAN, ..mesh(2, 2) }, "link_rate is NaN");
+    refused(Target { link_rate: Some(f64::NAN), ..mesh(2, 2) }, "link_rate is NaN");
     refused(Target { mhz: 0.0, ..mesh(2, 2) }, "mhz is 0");
     refused(Target { task_change: f64::INFINITY, ..mesh(2, 2) }, "task_change is inf cycles");
     refused(Target { native_barrier: Some(-1.0), ..mesh(2, 2) }, "native_barrier is -1 cycles");
@@ -439,9 +496,10 @@ proptest! {
                 let mut at = [0; 9];
                 set.connections.iter().flat_map(|c| &c.cells).for_each(|cell| at[*cell] += 1);
                 prop_assert!(at.iter().all(|need| *need <= slots));
-                let total = target.link_bandwidth() * (1.0 + 1e-6);
+                let total = target.link_bandwidth().unwrap() * (1.0 + 1e-6);
                 for connection in &set.connections {
-                    prop_assert!(connection.rate > 0.0 && connection.rate <= total);
+                    let rate = connection.rate.unwrap();
+                    prop_assert!(rate > 0.0 && rate <= total);
                 }
             }
         }
@@ -474,13 +532,20 @@ fn external_connections_reserve_bandwidth() {
     let (app, root) = described(Some(5e6), 64, None);
     let image = link(&app, root, &mesh(2, 1)).unwrap();
     let signal = image.report().tasks[0].external[0].clone();
-    assert!(signal.reserved && signal.rate == 5e6 && signal.depth == 64, "{signal:?}");
+    assert!(signal.reserved && signal.rate == Some(5e6) && signal.depth == 64, "{signal:?}");
     for (rate, depth) in [(Some(f64::NAN), 64), (Some(0.0), 64), (None, 0), (None, usize::MAX)] {
         let (app, root) = described(rate, depth, None);
         assert!(matches!(only(&app, root, &mesh(2, 1)), LinkError::External { wire: 0, .. }));
     }
+    // More than its buffer lets pass until the first report of the receiver is back: 3/4 of 64 bytes in
+    // 20 cycles of 1 ns.
+    let (app, root) = described(Some(2.5e9), 64, None);
+    let slow = only(&app, root, &mesh(2, 1));
+    assert!(matches!(slow, LinkError::Window { depth: 64, need: 67.0, .. }), "{slow:?}");
+    let (app, root) = described(Some(2.5e9), 67, None);
+    assert!(link(&app, root, &mesh(2, 1)).is_ok());
     // Two reservations on one link, and one that leaves nothing. Everything beside it is exceeded.
-    let (app, root) = described(Some(5e9), 64, Some(4e9));
+    let (app, root) = described(Some(5e9), 4096, Some(4e9));
     let found = errors(&app, root, &mesh(2, 1));
     assert!(found.iter().all(|error| matches!(error, LinkError::Bandwidth { .. })), "{found:?}");
     let (app, root) = described(None, 64, Some(8e9));

@@ -4,6 +4,7 @@
 
 mod barriers;
 mod common;
+mod delay;
 mod every;
 mod forms;
 mod link;

@@ -41,13 +41,16 @@ impl<'a> Cell<'a> {
         let hops = linked.path.as_ref().map_or(0, crate::shape::Path::hops);
         let links = linked.path.as_ref().map_or(&[][..], |path| &path.links);
         let latency = self.image.target.hop * hops as f64;
-        (number, Active { rate: linked.guarantee.rate, links, latency })
+        (number, Active { rate: linked.guarantee.share.unwrap_or(f64::INFINITY), links, latency })
     }
 
     #[inline]
     #[track_caller]
     pub(in crate::run) fn send_bytes(&mut self, connection: usize, active: Active<'a>, bytes: &[u8]) {
         let end = self.end(connection, active, true);
+        if self.options.check {
+            self.keeps(connection, bytes.len());
+        }
         self.after_spools(connection, true);
         self.show();
         match &mut self.fabric {
@@ -86,6 +89,35 @@ impl<'a> Cell<'a> {
         End { connection, peer, depth: linked.depth, active }
     }
 
+    /// Ends the job if a sender is further ahead of its reservation than its buffer's capacity. Of a
+    /// longer message the capacity counts, and the rest comes in its time.
+    #[cold]
+    #[track_caller]
+    fn keeps(&mut self, connection: usize, bytes: usize) {
+        let image = self.image;
+        let linked = &image.connections[connection];
+        let Some(rate) = linked.rate else { return };
+        if bytes < linked.shortest && !std::thread::panicking() {
+            let (name, shortest) = (&linked.name, linked.shortest);
+            let said =
+                format!("a message of {bytes} bytes on {name}, whose shortest is of {shortest} (`shortest`)");
+            self.misuse(&said);
+        }
+        let (depth, now) = (linked.depth as f64, self.image.target.seconds(self.clocks()));
+        let (before, at) = self.ahead.get(&connection).copied().unwrap_or((0.0, now));
+        let before = (before - rate * (now - at)).max(0.0);
+        // The rounding of times.
+        if before + (bytes as f64).min(depth) > depth + 1e-6 * depth + 1e-3 {
+            let (name, depth) = (&linked.name, linked.depth);
+            let said = format!(
+                "{name} exceeds its reservation: {bytes} bytes where {before:.0} are ahead of {rate:.0} bytes a \
+                 second, and {depth} may be (`depth`); send less, or reserve more"
+            );
+            self.misuse(&said);
+        }
+        self.ahead.insert(connection, (before + bytes as f64, now));
+    }
+
     /// Starts a DMA transfer; returns its number.
     #[track_caller]
     pub(in crate::run) fn start_spool<T: Pod>(
@@ -96,6 +128,9 @@ impl<'a> Cell<'a> {
         values: Vec<T>,
     ) -> u64 {
         let end = self.end(connection, active, sends);
+        if sends && self.options.check {
+            self.keeps(connection, size_of_val(values.as_slice()));
+        }
         self.charge(self.image.target.spool);
         let start = self.time + if sends { self.image.target.overhead / 2.0 } else { 0.0 };
         let (of, depth) = ((connection, end.peer), end.depth);
