@@ -3,6 +3,11 @@
 //!
 //!     cargo bench -p strata-benches --bench believe                  # 10 runs under load, 10 without
 //!     cargo bench -p strata-benches --bench believe -- --coverage    # 100 runs, a quiet machine
+//!     cargo bench -p strata-benches --bench believe -- --trials      # 20 trials, a quiet machine
+//!
+//! A trial is a run on whose machine a neighbour begins to spin at a random moment and goes on; as
+//! many runs without one come between. Trials should be marked contaminated; of those that are not,
+//! the median of a point should be within 5 % of the middle quiet one.
 //!
 //! The load is as many threads as cores, or one, that compute for 0.2 to 5 s and rest for 0.2 to 8
 //! s, as the seed says. Of the runs that are not marked contaminated the largest median of every
@@ -36,7 +41,10 @@ struct Options {
     /// How often intervals hold the truth, instead of medians under a load
     #[arg(long)]
     coverage: bool,
-    /// Runs: of medians 10 under load and 10 without, of coverage 100
+    /// Whether runs beside a neighbour that spins from a random moment on are marked
+    #[arg(long, conflicts_with = "coverage")]
+    trials: bool,
+    /// Runs: of medians 10 under load and 10 without, of coverage 100, of trials 20 and 20 without
     #[arg(long, value_parser = at_least(1))]
     runs: Option<usize>,
     /// What a run may take: of medians 8s, of coverage 2s
@@ -62,7 +70,11 @@ fn all(options: &Options) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     // Built before anything is timed.
     run(options, folder.path(), "1s", 0)?;
-    let found = if options.coverage { coverage } else { medians };
+    let found = match options {
+        Options { coverage: true, .. } => coverage,
+        Options { trials: true, .. } => trials,
+        _ => medians,
+    };
     strata_benches::summary(&found(options, folder.path())?);
     Ok(())
 }
@@ -143,6 +155,94 @@ fn under_load<T>(seed: u64, loaded: bool, work: impl FnOnce() -> T) -> T {
         over.store(true, Relaxed);
         result
     })
+}
+
+/// How far the median of a run that is not marked may be from the middle quiet one.
+const NEAR: f64 = 0.05;
+
+/// Does `work` while a thread begins to spin after `delay`, and ends with it.
+fn beside_a_spinner<T>(delay: Duration, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let start = Instant::now();
+            while !over.load(Relaxed) && start.elapsed() < delay {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            while !over.load(Relaxed) {
+                std::hint::black_box((0..10_000u64).sum::<u64>());
+            }
+        });
+        let result = work();
+        over.store(true, Relaxed);
+        result
+    })
+}
+
+/// Marked trials, and medians of the others beside those of quiet runs.
+fn trials(options: &Options, folder: &Path) -> Result<serde_json::Value, String> {
+    let runs = options.runs.unwrap_or(20);
+    let budget = options.budget.as_deref().unwrap_or("8s");
+    let mut random = ChaCha8Rng::seed_from_u64(options.seed);
+    let (mut quiet, mut beside) = (Vec::new(), Vec::new());
+    let mut longest = Duration::ZERO;
+    for k in 0..runs {
+        let seed = options.seed + k as u64;
+        let start = Instant::now();
+        quiet.push(run(options, folder, budget, seed)?.0);
+        longest = longest.max(start.elapsed());
+        let delay = longest.mul_f64(random.random::<f64>());
+        beside.push((delay, beside_a_spinner(delay, || run(options, folder, budget, seed))?.0));
+    }
+    let is_marked = |results: &Results| results.contaminated.is_some();
+    let mut medians: BTreeMap<Point, Vec<f64>> = BTreeMap::new();
+    let points = |results: &Results| -> Vec<(Point, f64)> {
+        let of = |kernel: &strata_comet::KernelResult| -> Vec<(Point, f64)> {
+            let judged = kernel.points.iter().filter(|point| judged(&kernel.unit, &point.at));
+            judged.map(|point| ((kernel.model.clone(), point.at.clone()), point.belief.median)).collect()
+        };
+        results.kernels.iter().flat_map(of).collect()
+    };
+    for (place, median) in quiet.iter().filter(|run| !is_marked(run)).flat_map(points) {
+        medians.entry(place).or_default().push(median);
+    }
+    medians.values_mut().for_each(|values| values.sort_by(f64::total_cmp));
+    let quiet_marked = quiet.iter().filter(|run| is_marked(run)).count();
+    let marked = beside.iter().filter(|(_, run)| is_marked(run)).count();
+    println!("Runs of {budget}, two nodes ({}), each beside a spinner from a random moment on\n", options.on);
+    head(&["the spinner began after", "marked", "points", "within 5 % of quiet"]);
+    let (mut all, mut near) = (0, 0);
+    for (delay, results) in &beside {
+        let mut cells = ["-".to_owned(), "-".to_owned()];
+        if !is_marked(results) {
+            let ratios: Vec<f64> = points(results)
+                .into_iter()
+                .filter_map(|(place, median)| {
+                    let quiet = medians.get(&place)?;
+                    Some(median / quiet[quiet.len() / 2])
+                })
+                .collect();
+            let close = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= NEAR).count();
+            (all, near) = (all + ratios.len(), near + close);
+            cells = [ratios.len().to_string(), close.to_string()];
+        }
+        let [count, close] = cells;
+        let marked = if is_marked(results) { "yes" } else { "no" };
+        row(&[
+            format!("{:.1} of {:.1} s", delay.as_secs_f64(), longest.as_secs_f64()),
+            marked.into(),
+            count,
+            close,
+        ]);
+    }
+    println!(
+        "\n{marked} of {runs} trials are marked, and {quiet_marked} of {runs} runs without a spinner; {near} \
+         of {all} medians of unmarked trials are within 5 % of quiet ones"
+    );
+    Ok(serde_json::json!({
+        "bench": "believe", "trials": runs, "marked": marked, "quiet_marked": quiet_marked,
+        "medians": all, "near": near, "seed": options.seed,
+    }))
 }
 
 /// Largest over least medians of runs that are not marked, under load and without.

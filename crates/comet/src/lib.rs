@@ -36,4 +36,6 @@ pub mod suite;
 #[cfg(feature = "kernels")]
 pub use kernels::*;
 pub use mesh::{Mesh, Place};
-pub use results::{Gain, KernelResult, LogGp, PerHop, PointResult, Results, ResultsError, Setup, VERSION};
+pub use results::{
+    Fixed, Gain, KernelResult, LogGp, Overlap, PerHop, PointResult, Results, ResultsError, Setup, VERSION,
+};

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::curve::LEAST;
 use crate::results::Results;
+use crate::suite::model_named;
 
 /// A point of several runs, and its times by their numbers of nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,14 +44,7 @@ pub fn over_nodes(runs: &[Results]) -> Vec<OverNodes> {
     let Some((first, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Vec::new();
     };
-    let of_all = ["Broadcast", "Reduce", "ReduceVector", "Barrier", "AllToAll", "AllGather"];
-    let is_of_all = |model: &str| {
-        let library = model.strip_prefix("Library").or_else(|| model.strip_prefix("Raw"));
-        of_all.contains(&model)
-            || library.is_some_and(|call| {
-                !["PingPong", "PingPing", "Window", "BothWays", "Echo", "Exchange"].contains(&call)
-            })
-    };
+    let is_of_all = |model: &str| model_named(model).is_some_and(|(_, measured)| measured.of_all);
     let mut all = Vec::new();
     for kernel in first.kernels.iter().filter(|kernel| is_of_all(&kernel.model)) {
         for point in &kernel.points {

@@ -74,6 +74,10 @@ fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
             "median", "95 % interval", "n", "5 % to 95 % of timings"
         );
     }
+    if kernel.model == "Pair" {
+        push_matrix(text, kernel);
+        return;
+    }
     for point in &kernel.points {
         let belief = &point.belief;
         let _ = write!(text, "{:>14} {:>9}", size(point), time(belief.median));
@@ -95,6 +99,119 @@ fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
         }
     }
     push_curve(text, kernel);
+    push_noise(text, kernel);
+    push_bisection(text, kernel);
+    for one in &kernel.overlaps {
+        let _ = writeln!(
+            text,
+            "  {} bytes: {} alone, {} of computing, {} together: {:.0} % of it hidden",
+            one.bytes,
+            time(one.alone),
+            time(one.computing),
+            time(one.both),
+            100.0 * one.share()
+        );
+    }
+}
+
+/// Nodes whose times fit into 80 columns beside each other.
+const COLUMNS: i64 = 9;
+
+/// The times between all pairs of nodes, in µs, as a matrix for each size.
+fn push_matrix(text: &mut String, kernel: &KernelResult) {
+    for bytes in kernel.sizes() {
+        let of_size = kernel.points.iter().filter(|point| point.at[0] == bytes);
+        let all: Vec<(i64, i64, f64)> = of_size
+            .filter_map(|point| match point.at[..] {
+                [_, from, to] => Some((from, to, point.belief.median)),
+                _ => None,
+            })
+            .collect();
+        let nodes = all.iter().map(|(_, to, _)| to + 1).max().unwrap_or(0);
+        let least = all.iter().min_by(|a, b| a.2.total_cmp(&b.2));
+        let most = all.iter().max_by(|a, b| a.2.total_cmp(&b.2));
+        if let (Some(least), Some(most)) = (least, most) {
+            let _ = writeln!(
+                text,
+                "  {bytes} bytes: {} between {} and {} to {} between {} and {}",
+                time(least.2),
+                least.0,
+                least.1,
+                time(most.2),
+                most.0,
+                most.1
+            );
+        }
+        if nodes > COLUMNS {
+            continue;
+        }
+        let _ = write!(text, "{:>8}", "µs");
+        (1..nodes).for_each(|to| _ = write!(text, "{to:>8}"));
+        text.push('\n');
+        for from in 0..nodes - 1 {
+            let _ = write!(text, "{from:>8}");
+            for to in 1..nodes {
+                let found = all.iter().find(|(a, b, _)| (*a, *b) == (from, to));
+                let shown = found.map_or(String::new(), |(_, _, t)| format!("{:.2}", 1e6 * t));
+                let _ = write!(text, "{shown:>8}");
+            }
+            while text.ends_with(' ') {
+                text.pop();
+            }
+            text.push('\n');
+        }
+    }
+    if kernel.points.iter().any(|point| point.at[1..].iter().any(|node| *node >= COLUMNS)) {
+        text.push_str("  each pair: comet.csv, and the pictures of pairs\n");
+    }
+}
+
+/// What others take from a program.
+fn push_noise(text: &mut String, kernel: &KernelResult) {
+    if !matches!(kernel.model.as_str(), "FixedWork" | "FixedTime") {
+        return;
+    }
+    for point in kernel.line() {
+        let Some([least, mean, most]) = kernel.by_last(point) else { continue };
+        let _ = writeln!(
+            text,
+            "  {} of {} µs: the mean is {:.2} % above the least, the greatest {:.2} times it",
+            if kernel.model == "FixedWork" { "work" } else { "times" },
+            point.at[0],
+            100.0 * (mean / least - 1.0),
+            most / least
+        );
+    }
+}
+
+/// The bandwidths of all nodes in pairs.
+fn push_bisection(text: &mut String, kernel: &KernelResult) {
+    if kernel.model != "Bisection" {
+        return;
+    }
+    for bytes in kernel.sizes() {
+        let of = |random: bool| -> Vec<f64> {
+            let points = kernel.points.iter().filter(|point| point.at[0] == bytes);
+            let points = points.filter(|point| (point.at.get(1) > Some(&0)) == random);
+            points.map(|point| bytes as f64 / point.belief.median).collect()
+        };
+        let (halves, mut random) = (of(false), of(true));
+        random.sort_by(f64::total_cmp);
+        if let Some(rate) = halves.first() {
+            let _ = write!(text, "  {bytes} bytes: {} half against half", bandwidth(*rate));
+        }
+        if let [least, .., most] = random[..] {
+            let middle = random[random.len() / 2];
+            let _ = write!(
+                text,
+                "; pairs at random {} to {}, median {}",
+                bandwidth(least),
+                bandwidth(most),
+                bandwidth(middle)
+            );
+        }
+        text.push('\n');
+    }
 }
 
 /// Warnings about a point's timings that a reader of its median should know.
@@ -157,8 +274,12 @@ fn push_curve(text: &mut String, kernel: &KernelResult) {
         return;
     }
     let mut facts = Vec::new();
-    if matches!(kernel.model.as_str(), "LibraryWindow" | "LibraryBothWays" | "Gap") {
-        let least = kernel.line().map(|point| point.belief.median).fold(f64::INFINITY, f64::min);
+    if matches!(
+        kernel.model.as_str(),
+        "LibraryWindow" | "LibraryBothWays" | "LibraryPairs" | "Stream" | "StreamBoth" | "Gap"
+    ) {
+        let all = kernel.points.iter();
+        let least = all.map(|point| point.belief.median).fold(f64::INFINITY, f64::min);
         if least > 0.0 && least.is_finite() {
             facts.push(format!("most messages {:.3} million/s", 1e-6 / least));
         }

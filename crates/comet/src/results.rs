@@ -66,9 +66,33 @@ pub struct Setup {
     pub kernel: String,
     /// How clocks are governed.
     pub governor: String,
+    /// What the user fixed: numbers of operations, and whether each node is the root in turn.
+    pub fixed: Fixed,
     /// The host of each MPI process and the processors to which it is bound; of threads, those of
     /// all together.
     pub places: Vec<String>,
+}
+
+/// What the user fixed of every timing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fixed {
+    /// Timed operations.
+    pub repetitions: Option<usize>,
+    /// Operations before them.
+    pub warm_up: Option<usize>,
+    /// True if each node is the root in turn.
+    pub roots_in_turn: bool,
+}
+
+impl Fixed {
+    fn text(self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.repetitions.map(|count| format!("{count} operations a timing")));
+        parts.extend(self.warm_up.map(|count| format!("{count} before them")));
+        parts.extend(self.roots_in_turn.then(|| "roots in turn".to_owned()));
+        parts.join(", ")
+    }
 }
 
 impl Setup {
@@ -93,6 +117,7 @@ impl Setup {
             ("compiler", self.compiler.clone()),
             ("kernel", self.kernel.clone()),
             ("governor", self.governor.clone()),
+            ("fixed", self.fixed.text()),
             ("places", places),
         ];
         all.into_iter().filter(|(_, part)| !part.is_empty()).collect()
@@ -140,6 +165,31 @@ pub struct KernelResult {
     pub n90: Option<f64>,
     /// h: the cost of each hop beyond the first for sizes on each piece of the curve, in s.
     pub per_hop: Vec<PerHop>,
+    /// Of a non-blocking collective: what computing during it saves.
+    #[serde(default)]
+    pub overlaps: Vec<Overlap>,
+}
+
+/// A non-blocking collective, a computation that takes about as long, and both at once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overlap {
+    /// Bytes of a block; 0 of a barrier.
+    pub bytes: i64,
+    /// The collective alone, s.
+    pub alone: f64,
+    /// The computation alone, s.
+    pub computing: f64,
+    /// Both at once, s.
+    pub both: f64,
+}
+
+impl Overlap {
+    /// The share of the collective's time that the computation hides, from 0 to 1, as OSU's
+    /// benchmarks define it: what both take beyond the computation is not hidden.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        (1.0 - (self.both - self.computing) / self.alone).clamp(0.0, 1.0)
+    }
 }
 
 /// The cost of each hop beyond the first for a range of message sizes.
@@ -394,7 +444,40 @@ impl KernelResult {
         if matches!(measured.size, Size::Bytes | Size::Elements) {
             result.add_curve();
         }
+        if measured.model.starts_with("Overlap") {
+            result.overlaps = result.overlaps();
+        }
         Some(result)
+    }
+
+    /// The sizes of its points, in ascending order.
+    pub(crate) fn sizes(&self) -> Vec<i64> {
+        let mut sizes: Vec<i64> = self.points.iter().filter_map(|point| point.at.first().copied()).collect();
+        sizes.dedup();
+        sizes
+    }
+
+    /// The times of one size by the last variable, from 0 on, if all `N` are there.
+    pub(crate) fn by_last<const N: usize>(&self, point: &PointResult) -> Option<[f64; N]> {
+        let last = point.at.len().checked_sub(1)?;
+        let mut times = [0.0; N];
+        for (of, time) in times.iter_mut().enumerate() {
+            let same = |other: &&PointResult| {
+                other.at.len() > last && other.at[..last] == point.at[..last] && other.at[last] == of as i64
+            };
+            *time = self.points.iter().find(same)?.belief.median;
+        }
+        Some(times)
+    }
+
+    fn overlaps(&self) -> Vec<Overlap> {
+        let first = self.points.iter().filter(|point| point.at.last() == Some(&0));
+        let overlap = |point: &PointResult| {
+            let [alone, computing, both] = self.by_last(point)?;
+            let bytes = if point.at.len() > 1 { point.at[0] } else { 0 };
+            Some(Overlap { bytes, alone, computing, both })
+        };
+        first.filter_map(overlap).collect()
     }
 
     /// The points with the least values of the other variables, by size.

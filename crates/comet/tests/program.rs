@@ -32,6 +32,11 @@ fn what_cannot_be_measured_is_refused_before_anything_is_built() {
         (&["--nodes", "2", "--kernels", "transpose"], "it needs 4 nodes"),
         (&["--nodes", "8", "--kernels", "transpose"], "a square number"),
         (&["--sizes", "2G"], "from 0 to 1G"),
+        (&["--repetitions", "0"], "1..=100000000"),
+        (&["--warm-up", "3"], "--repetitions"),
+        (&["--roots", "last"], "in-turn"),
+        (&["--on", "sim:ipsc860", "--nodes", "2", "--kernels", "noise"], "nothing disturbs"),
+        (&["--nodes", "65", "--kernels", "pairs", "--sizes", "2M"], "2080 pairs"),
         (&["--nodes", "2", "--kernels", "contention", "--sizes", "8"], "it needs 4 nodes"),
         (
             &["--on", "sim:ipsc860", "--nodes", "4", "--kernels", "contention", "--sizes", "8"],

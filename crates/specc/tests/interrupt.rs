@@ -43,6 +43,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
         resume: false,
         output: output.clone(),
         part: None,
+        settings: Vec::new(),
     };
     let journal = partial.clone();
     let finger = std::thread::spawn(move || {

@@ -46,6 +46,7 @@ fn options(name: &str) -> RunOptions {
         resume: false,
         output,
         part: None,
+        settings: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What OSU's micro-benchmarks and Intel's MPI benchmarks time, in their way: fixed numbers of
 //! calls of the MPI library, collectives one by one between untimed barriers, and the least, mean
-//! and greatest time of all ranks.
+//! and greatest time of all ranks. Non-blocking collectives beside computing are timed as IMB-NBC
+//! and OSU do: alone, the computation alone, and both.
 //!
 //! NaN on other transports, and without the feature `mpi`.
 
@@ -18,12 +19,25 @@ pub enum Call {
     Window,
     /// 64 messages each way at once; a message's part in both directions.
     BothWays,
+    /// 64 messages by `MPI_Isend` and an answer, of all pairs at once: rank k of the first half sends
+    /// to rank k + P/2; a message's part, of the mean time of all senders.
+    Pairs,
+    /// [`PingPong`](Self::PingPong) of all pairs at once; the mean of all their ranks.
+    PairsLatency,
+    /// `MPI_Put` into rank 1's window and `MPI_Win_flush`; NaN if the library has no such windows.
+    Put,
+    /// `MPI_Get` from rank 1's window and `MPI_Win_flush`.
+    Get,
     /// `MPI_Bcast` from rank 0.
     Broadcast,
     /// `MPI_Reduce` of `MPI_INT` to rank 0, sums.
     Reduce,
     /// `MPI_Allreduce` of `MPI_INT`, sums.
     AllReduce,
+    /// `MPI_Reduce_scatter_block` of `MPI_INT`, sums; the bytes are those that a rank gets.
+    ReduceScatter,
+    /// `MPI_Scan` of `MPI_INT`, sums.
+    Scan,
     /// `MPI_Gather` to rank 0.
     Gather,
     /// `MPI_Scatter` from rank 0.
@@ -32,13 +46,32 @@ pub enum Call {
     AllGather,
     /// `MPI_Alltoall`.
     AllToAll,
+    /// `MPI_Alltoallv` with equal counts.
+    AllToAllV,
     /// `MPI_Barrier`.
     Barrier,
 }
 
+#[cfg(feature = "mpi")]
+impl Call {
+    fn is_of_pairs(self) -> bool {
+        matches!(
+            self,
+            Self::PingPong
+                | Self::PingPing
+                | Self::Window
+                | Self::BothWays
+                | Self::Pairs
+                | Self::PairsLatency
+                | Self::Put
+                | Self::Get
+        )
+    }
+}
+
 /// Seconds of a call with messages of `bytes`. For a collective, of the times of all ranks `of` = 0
-/// selects the least, 1 the mean and 2 the greatest; between two ranks it is rank 0's time. NaN on
-/// other transports.
+/// selects the least, 1 the mean and 2 the greatest; between two ranks it is rank 0's time. Rank 0
+/// is the root, or each rank in turn. NaN on other transports.
 ///
 /// # Participation
 /// Collective, on at least two nodes. Wrong data end the job.
@@ -47,23 +80,39 @@ pub fn library(_node: &mut Node, _call: Call, _bytes: usize, _of: usize) -> f64 
     f64::NAN
 }
 
+/// Seconds of the non-blocking form of a collective with blocks of `bytes`: with `part` = 0 from its start to
+/// its completion, with 1 of a computation that takes as long, with 2 of both, where the collective
+/// is started before the computation and completed after it. Means of all ranks. NaN on other
+/// transports.
+///
+/// # Participation
+/// As [`library`]. The job ends if `call` is no collective.
+#[cfg(not(feature = "mpi"))]
+pub fn overlapped(_node: &mut Node, _call: Call, _bytes: usize, _part: usize) -> f64 {
+    f64::NAN
+}
+
 #[cfg(feature = "mpi")]
-pub use calls::library;
+pub use calls::{library, overlapped};
 
 #[cfg(feature = "mpi")]
 mod calls {
+    use std::hint::black_box;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use mpi::collective::SystemOperation;
-    use mpi::request::scope;
+    use mpi::datatype::{Partition, PartitionMut};
+    use mpi::request::{Request, Scope, scope};
     use mpi::topology::SimpleCommunicator;
     use mpi::traits::*;
     use strata_runtime::Node;
 
     use super::super::mail::{expected, wrong_data};
-    use super::super::measure::TEST;
+    use super::super::measure::{Fixed, TEST, fixed, root};
     use super::super::raw::world;
     use super::super::trial::spoils;
     use super::Call;
-    use crate::suite::{WINDOW, calls};
+    use crate::suite::{WINDOW, calls, first_calls};
 
     /// The other rank of a pair.
     const PEER: usize = 1;
@@ -76,21 +125,39 @@ mod calls {
         size: usize,
         bytes: usize,
         calls: usize,
+        /// Calls before those that are timed.
+        warm: usize,
     }
 
-    /// See the version without MPI.
-    pub fn library(node: &mut Node, call: Call, bytes: usize, of: usize) -> f64 {
-        let Some(world) = world(node) else { return f64::NAN };
+    fn part<'n>(node: &'n mut Node, bytes: usize) -> Option<Part<'n>> {
+        let world = world(node)?;
         let (rank, size) = (node.rank(), node.size());
         if size < 2 {
             node.fail("library: it takes two nodes, and there is one");
         }
-        let part = Part { node, world, rank, size, bytes, calls: calls(bytes) };
+        let usual = Fixed { count: calls(bytes), warm: first_calls(calls(bytes)) };
+        let Fixed { count, warm } = fixed(node, first_calls).unwrap_or(usual);
+        Some(Part { node, world, rank, size, bytes, calls: count, warm })
+    }
+
+    /// See the version without MPI.
+    pub fn library(node: &mut Node, call: Call, bytes: usize, of: usize) -> f64 {
+        let Some(part) = part(node, bytes) else { return f64::NAN };
         match call {
-            Call::PingPong | Call::PingPing => part.pair(call),
-            Call::Window | Call::BothWays => part.window(call),
-            _ => part.collective(call, of),
+            _ if !call.is_of_pairs() => part.collective(call, of),
+            Call::PingPong | Call::PingPing | Call::PairsLatency => part.pair(call),
+            Call::Window | Call::BothWays | Call::Pairs => part.window(call),
+            _ => part.one_sided(call),
         }
+    }
+
+    /// See the version without MPI.
+    pub fn overlapped(node: &mut Node, call: Call, bytes: usize, part_of: usize) -> f64 {
+        let Some(part) = part(node, bytes) else { return f64::NAN };
+        if call.is_of_pairs() {
+            part.node.fail(format!("overlapped: {call:?} is no collective"));
+        }
+        part.overlapped(call, part_of)
     }
 
     /// The message of a rank.
@@ -98,19 +165,47 @@ mod calls {
         (0..bytes).map(|at| expected(from, at)).collect()
     }
 
+    /// Equal parts of memory, by rank.
+    fn equal_parts(bytes: usize, size: usize) -> (Vec<i32>, Vec<i32>) {
+        let each = bytes as i32;
+        (vec![each; size], (0..size as i32).map(|rank| rank * each).collect())
+    }
+
+    /// Computes for a while, and then waits for a collective.
+    fn compute_then_wait<'a, D: ?Sized, S: Scope<'a>>(request: Request<'a, D, S>, steps: usize) {
+        work(steps);
+        request.wait_without_status();
+    }
+
+    /// Steps that depend on each other and access no memory.
+    fn work(steps: usize) {
+        let mut state = 1u64;
+        for _ in 0..steps {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+        }
+        black_box(state);
+    }
+
+    /// The memory of a collective.
+    struct Memory {
+        mine: Vec<u8>,
+        one: Vec<u8>,
+        to_all: Vec<u8>,
+        all: Vec<u8>,
+        numbers: Vec<i32>,
+        sums: Vec<i32>,
+    }
+
     impl Part<'_> {
         /// Seconds of all counted calls after some that are not counted.
         fn all(&mut self, mut operation: impl FnMut(&SimpleCommunicator)) -> f64 {
             self.world.barrier();
-            (0..self.warm()).for_each(|_| operation(&self.world));
+            (0..self.warm).for_each(|_| operation(&self.world));
             let start = self.node.now().get();
             (0..self.calls).for_each(|_| operation(&self.world));
             self.node.now().get() - start
-        }
-
-        /// Calls before those that are counted.
-        fn warm(&self) -> usize {
-            (self.calls / 10).max(2)
         }
 
         fn check(&mut self, from: usize, got: &[u8]) {
@@ -128,146 +223,355 @@ mod calls {
             }
         }
 
-        /// The partner, on the two ranks of the pair.
-        fn partner(&self) -> Option<usize> {
-            match self.rank {
-                TEST => Some(PEER),
-                PEER => Some(TEST),
+        /// The partner of this rank, whether this rank is the first of the two, and the number of
+        /// pairs; ranks 0 and 1, or half of the ranks with the other half.
+        fn partner(&self, all: bool) -> (Option<(usize, bool)>, usize) {
+            let pairs = if all { self.size / 2 } else { 1 };
+            let part = match self.rank {
+                first if first < pairs => Some((first + pairs, true)),
+                second if second < 2 * pairs => Some((second - pairs, false)),
                 _ => None,
-            }
+            };
+            (part, pairs)
         }
 
         fn pair(mut self, call: Call) -> f64 {
-            let Some(other) = self.partner() else {
+            let every = call == Call::PairsLatency;
+            let (part, pairs) = self.partner(every);
+            let mut seconds = 0.0;
+            if let Some((other, first)) = part {
+                let (mine, mut theirs) = (message(self.rank, self.bytes), vec![0u8; self.bytes]);
+                seconds = self.all(|world| {
+                    let process = world.process_at_rank(other as i32);
+                    match call {
+                        Call::PingPing => scope(|scope| {
+                            let sending = process.immediate_send(scope, &mine[..]);
+                            process.receive_into(&mut theirs[..]);
+                            sending.wait();
+                        }),
+                        _ if first => {
+                            process.send(&mine[..]);
+                            process.receive_into(&mut theirs[..]);
+                        }
+                        _ => {
+                            process.receive_into(&mut theirs[..]);
+                            process.send(&mine[..]);
+                        }
+                    }
+                });
+                self.check(other, &theirs);
+            } else {
                 self.world.barrier();
-                return 0.0;
-            };
-            let (mine, mut theirs) = (message(self.rank, self.bytes), vec![0u8; self.bytes]);
-            let first = self.rank == TEST;
-            let seconds = self.all(|world| {
-                let process = world.process_at_rank(other as i32);
-                match call {
-                    Call::PingPing => scope(|scope| {
-                        let sending = process.immediate_send(scope, &mine[..]);
-                        process.receive_into(&mut theirs[..]);
-                        sending.wait();
-                    }),
-                    _ if first => {
-                        process.send(&mine[..]);
-                        process.receive_into(&mut theirs[..]);
-                    }
-                    _ => {
-                        process.receive_into(&mut theirs[..]);
-                        process.send(&mine[..]);
-                    }
-                }
-            });
-            self.check(other, &theirs);
+            }
             let ways = if call == Call::PingPing { 1.0 } else { 2.0 };
-            if first { seconds / (ways * self.calls as f64) } else { 0.0 }
+            let each = seconds / (ways * self.calls as f64);
+            match self.rank {
+                _ if every => self.on_test(|node| node.reduce_add(each) / (2 * pairs) as f64),
+                TEST => each,
+                _ => 0.0,
+            }
         }
 
         fn window(mut self, call: Call) -> f64 {
-            let Some(other) = self.partner() else {
-                self.world.barrier();
-                return 0.0;
-            };
-            let bytes = self.bytes.max(1);
-            let first = self.rank == TEST;
+            let (part, pairs) = self.partner(call == Call::Pairs);
             let both = call == Call::BothWays;
-            let (sends, receives) = (both || first, both || !first);
-            let room = |here: bool| vec![0u8; if here { bytes * WINDOW } else { 0 }];
-            let (mut mine, mut theirs) = (room(sends), room(receives));
-            let from = self.rank;
-            for part in mine.chunks_exact_mut(bytes) {
-                part.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected(from, at));
-            }
-            let mut answer = [0u8; 1];
-            let seconds = self.all(|world| {
-                let process = world.process_at_rank(other as i32);
-                scope(|scope| {
-                    let parts = theirs.chunks_exact_mut(bytes);
-                    let receiving: Vec<_> =
-                        parts.map(|part| process.immediate_receive_into(scope, part)).collect();
-                    let parts = mine.chunks_exact(bytes);
-                    let sending: Vec<_> = parts.map(|part| process.immediate_send(scope, part)).collect();
-                    sending.into_iter().for_each(|request| _ = request.wait());
-                    receiving.into_iter().for_each(|request| _ = request.wait());
-                });
-                match (both, first) {
-                    (true, _) => {}
-                    (false, true) => _ = process.receive_into(&mut answer[..]),
-                    (false, false) => process.send(&answer[..]),
+            let bytes = self.bytes.max(1);
+            let mut seconds = 0.0;
+            if let Some((other, first)) = part {
+                let (sends, receives) = (both || first, both || !first);
+                let room = |here: bool| vec![0u8; if here { bytes * WINDOW } else { 0 }];
+                let (mut mine, mut theirs) = (room(sends), room(receives));
+                let from = self.rank;
+                for part in mine.chunks_exact_mut(bytes) {
+                    part.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected(from, at));
                 }
-            });
-            for part in theirs.chunks_exact(bytes) {
-                self.check(other, part);
+                let mut answer = [0u8; 1];
+                seconds = self.all(|world| {
+                    let process = world.process_at_rank(other as i32);
+                    scope(|scope| {
+                        let parts = theirs.chunks_exact_mut(bytes);
+                        let receiving: Vec<_> =
+                            parts.map(|part| process.immediate_receive_into(scope, part)).collect();
+                        let parts = mine.chunks_exact(bytes);
+                        let sending: Vec<_> = parts.map(|part| process.immediate_send(scope, part)).collect();
+                        sending.into_iter().for_each(|request| _ = request.wait());
+                        receiving.into_iter().for_each(|request| _ = request.wait());
+                    });
+                    match (both, first) {
+                        (true, _) => {}
+                        (false, true) => _ = process.receive_into(&mut answer[..]),
+                        (false, false) => process.send(&answer[..]),
+                    }
+                });
+                for part in theirs.chunks_exact(bytes) {
+                    self.check(other, part);
+                }
+                if !first {
+                    seconds = 0.0;
+                }
+            } else {
+                self.world.barrier();
             }
-            let messages = WINDOW * self.calls * if both { 2 } else { 1 };
-            if first { seconds / messages as f64 } else { 0.0 }
+            let messages = WINDOW * self.calls * pairs * if both { 2 } else { 1 };
+            match self.rank {
+                // Of the mean time of all senders.
+                _ if call == Call::Pairs => {
+                    self.on_test(|node| node.reduce_add(seconds) / (pairs * messages) as f64)
+                }
+                TEST => seconds / messages as f64,
+                _ => 0.0,
+            }
+        }
+
+        /// A value that all nodes make together, on the test node.
+        fn on_test(&mut self, value: impl FnOnce(&mut Node) -> f64) -> f64 {
+            let value = value(self.node);
+            if self.rank == TEST { value } else { 0.0 }
+        }
+
+        fn one_sided(mut self, call: Call) -> f64 {
+            let words = self.bytes.div_ceil(8).max(1);
+            let Some(exposed) = self.node.expose_words(words) else { return f64::NAN };
+            let mine = message(self.rank, self.bytes);
+            let mut got = vec![0u8; self.bytes];
+            if call == Call::Get && self.rank == PEER {
+                for (word, bytes) in exposed.own().iter().zip(mine.chunks(8)) {
+                    let mut value = [0u8; 8];
+                    value[..bytes.len()].copy_from_slice(bytes);
+                    word.store(u64::from_ne_bytes(value), Relaxed);
+                }
+            }
+            self.world.barrier();
+            let mut seconds = 0.0;
+            if self.rank == TEST {
+                for k in 0..self.warm + self.calls {
+                    let start = self.node.now().get();
+                    match call {
+                        Call::Put => exposed.put(PEER, 0, &mine),
+                        _ => exposed.get(PEER, 0, &mut got),
+                    }
+                    if k >= self.warm {
+                        seconds += self.node.now().get() - start;
+                    }
+                }
+            }
+            // The target makes calls of MPI, without which some libraries transfer nothing.
+            self.world.barrier();
+            match (call, self.rank) {
+                (Call::Put, PEER) => {
+                    let words = exposed.own().iter().flat_map(|word| word.load(Relaxed).to_ne_bytes());
+                    let got: Vec<u8> = words.take(self.bytes).collect();
+                    self.check(TEST, &got);
+                }
+                (Call::Get, TEST) => self.check(PEER, &got),
+                _ => {}
+            }
+            self.world.barrier();
+            if self.rank == TEST { seconds / self.calls as f64 } else { 0.0 }
+        }
+
+        /// Memory for blocks of each rank; the sums are of `blocks` blocks.
+        fn memory(&self, blocks: usize) -> Memory {
+            let (rank, size, bytes) = (self.rank, self.size, self.bytes);
+            Memory {
+                mine: message(rank, bytes),
+                one: vec![0; bytes],
+                to_all: (0..size).flat_map(|_| message(rank, bytes)).collect(),
+                all: vec![0u8; bytes * size],
+                numbers: vec![rank as i32 + 1; bytes / 4 * blocks],
+                sums: vec![0i32; bytes / 4],
+            }
+        }
+
+        /// What a call gives to every rank, or to this one as its root.
+        fn check_result(&mut self, call: Call, root: usize, memory: &Memory) {
+            let (is_root, size) = (self.rank == root, self.size);
+            match call {
+                Call::Broadcast if is_root => {}
+                Call::Broadcast | Call::Scatter => self.check(root, &memory.one),
+                Call::Gather if !is_root => {}
+                Call::Gather | Call::AllGather | Call::AllToAll | Call::AllToAllV => {
+                    let parts = memory.all.chunks_exact(self.bytes.max(1)).enumerate();
+                    parts.for_each(|(from, part)| self.check(from, part));
+                }
+                Call::Reduce if !is_root => {}
+                Call::Reduce | Call::AllReduce | Call::ReduceScatter | Call::Scan => {
+                    let ranks = if call == Call::Scan { self.rank + 1 } else { size };
+                    let right = (ranks * (ranks + 1) / 2) as i32;
+                    if memory.sums.iter().any(|sum| *sum != right) {
+                        wrong_data(self.node, "library", &format!("the sums of {call:?}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+
+        /// Seconds of a call on this rank, of calls between untimed barriers.
+        fn between_barriers(
+            &mut self,
+            is_barrier: bool,
+            mut operation: impl FnMut(&SimpleCommunicator, usize),
+        ) -> f64 {
+            self.world.barrier();
+            let mut seconds = 0.0;
+            for number in 0..self.warm + self.calls {
+                let root = root(self.node, number);
+                let start = self.node.now().get();
+                operation(&self.world, root);
+                let end = self.node.now().get();
+                if number >= self.warm {
+                    seconds += end - start;
+                }
+                if !is_barrier {
+                    self.world.barrier();
+                }
+            }
+            seconds / self.calls as f64
         }
 
         fn collective(mut self, call: Call, of: usize) -> f64 {
-            let (rank, size, bytes) = (self.rank, self.size, self.bytes);
-            let is_root = rank == TEST;
-            let mine = message(rank, bytes);
-            let to_all: Vec<u8> = (0..size).flat_map(|_| message(rank, bytes)).collect();
-            let mut one = if is_root { mine.clone() } else { vec![0; bytes] };
-            let mut all = vec![0u8; bytes * size];
-            let numbers = vec![rank as i32 + 1; bytes / 4];
-            let mut sums = vec![0i32; bytes / 4];
-            let mut operation = |world: &SimpleCommunicator| {
-                let root = world.process_at_rank(TEST as i32);
+            let (rank, size) = (self.rank, self.size);
+            let mut memory = self.memory(if call == Call::ReduceScatter { size } else { 1 });
+            let (counts, places) = equal_parts(self.bytes, size);
+            let Memory { mine, one, to_all, all, numbers, sums } = &mut memory;
+            let own = self.between_barriers(call == Call::Barrier, |world, at| {
+                let (root, is_root) = (world.process_at_rank(at as i32), rank == at);
                 let sum = SystemOperation::sum();
                 match call {
+                    Call::Broadcast if is_root => root.broadcast_into(&mut mine[..]),
                     Call::Broadcast => root.broadcast_into(&mut one[..]),
                     Call::Reduce if is_root => root.reduce_into_root(&numbers[..], &mut sums[..], sum),
                     Call::Reduce => root.reduce_into(&numbers[..], sum),
                     Call::AllReduce => world.all_reduce_into(&numbers[..], &mut sums[..], sum),
+                    Call::ReduceScatter => world.reduce_scatter_block_into(&numbers[..], &mut sums[..], sum),
+                    Call::Scan => world.scan_into(&numbers[..], &mut sums[..], sum),
                     Call::Gather if is_root => root.gather_into_root(&mine[..], &mut all[..]),
                     Call::Gather => root.gather_into(&mine[..]),
                     Call::Scatter if is_root => root.scatter_into_root(&to_all[..], &mut one[..]),
                     Call::Scatter => root.scatter_into(&mut one[..]),
                     Call::AllGather => world.all_gather_into(&mine[..], &mut all[..]),
                     Call::AllToAll => world.all_to_all_into(&to_all[..], &mut all[..]),
+                    Call::AllToAllV => {
+                        let from = Partition::new(&to_all[..], &counts[..], &places[..]);
+                        let mut into = PartitionMut::new(&mut all[..], &counts[..], &places[..]);
+                        world.all_to_all_varcount_into(&from, &mut into);
+                    }
                     _ => world.barrier(),
                 }
+            });
+            let last = root(self.node, self.warm + self.calls - 1);
+            self.check_result(call, last, &memory);
+            self.on_test(|node| match of {
+                0 => node.reduce_min(own),
+                1 => node.reduce_add(own) / size as f64,
+                _ => node.reduce_max(own),
+            })
+        }
+
+        /// Starts a collective, computes, and completes the collective.
+        fn non_blocking(
+            world: &SimpleCommunicator,
+            call: Call,
+            at: usize,
+            steps: usize,
+            memory: &mut Memory,
+            (counts, places): (&[i32], &[i32]),
+        ) {
+            let (root, is_root) = (world.process_at_rank(at as i32), world.rank() as usize == at);
+            let sum = SystemOperation::sum();
+            let Memory { mine, one, to_all, all, numbers, sums } = memory;
+            scope(|scope| match call {
+                Call::Broadcast => {
+                    let buffer = if is_root { mine } else { one };
+                    compute_then_wait(root.immediate_broadcast_into(scope, &mut buffer[..]), steps);
+                }
+                Call::Reduce if is_root => {
+                    let request = root.immediate_reduce_into_root(scope, &numbers[..], &mut sums[..], sum);
+                    compute_then_wait(request, steps);
+                }
+                Call::Reduce => {
+                    compute_then_wait(root.immediate_reduce_into(scope, &numbers[..], sum), steps);
+                }
+                Call::AllReduce => {
+                    let request = world.immediate_all_reduce_into(scope, &numbers[..], &mut sums[..], sum);
+                    compute_then_wait(request, steps);
+                }
+                Call::ReduceScatter => {
+                    let request =
+                        world.immediate_reduce_scatter_block_into(scope, &numbers[..], &mut sums[..], sum);
+                    compute_then_wait(request, steps);
+                }
+                Call::Scan => {
+                    let request = world.immediate_scan_into(scope, &numbers[..], &mut sums[..], sum);
+                    compute_then_wait(request, steps);
+                }
+                Call::Gather if is_root => {
+                    let request = root.immediate_gather_into_root(scope, &mine[..], &mut all[..]);
+                    compute_then_wait(request, steps);
+                }
+                Call::Gather => compute_then_wait(root.immediate_gather_into(scope, &mine[..]), steps),
+                Call::Scatter if is_root => {
+                    let request = root.immediate_scatter_into_root(scope, &to_all[..], &mut one[..]);
+                    compute_then_wait(request, steps);
+                }
+                Call::Scatter => {
+                    compute_then_wait(root.immediate_scatter_into(scope, &mut one[..]), steps);
+                }
+                Call::AllGather => {
+                    let request = world.immediate_all_gather_into(scope, &mine[..], &mut all[..]);
+                    compute_then_wait(request, steps);
+                }
+                Call::AllToAll => {
+                    let request = world.immediate_all_to_all_into(scope, &to_all[..], &mut all[..]);
+                    compute_then_wait(request, steps);
+                }
+                Call::AllToAllV => {
+                    let from = Partition::new(&to_all[..], counts, places);
+                    let mut into = PartitionMut::new(&mut all[..], counts, places);
+                    mpi::request::scope(|scope| {
+                        let request = world.immediate_all_to_all_varcount_into(scope, &from, &mut into);
+                        compute_then_wait(request, steps);
+                    });
+                }
+                _ => compute_then_wait(world.immediate_barrier(), steps),
+            });
+        }
+
+        fn overlapped(mut self, call: Call, part: usize) -> f64 {
+            let mut memory = self.memory(if call == Call::ReduceScatter { self.size } else { 1 });
+            let (counts, places) = equal_parts(self.bytes, self.size);
+            let mut of = |part: &mut Self, steps: usize| {
+                let parts = (&counts[..], &places[..]);
+                part.between_barriers(false, |world, at| {
+                    Self::non_blocking(world, call, at, steps, &mut memory, parts);
+                })
             };
-            self.world.barrier();
-            let mut seconds = 0.0;
-            for number in 0..self.warm() + self.calls {
+            let alone = of(&mut self, 0);
+            // The steps that take as long on this rank.
+            let mut each = f64::INFINITY;
+            for _ in 0..CALIBRATIONS {
                 let start = self.node.now().get();
-                operation(&self.world);
-                let end = self.node.now().get();
-                if number >= self.warm() {
-                    seconds += end - start;
-                }
-                if call != Call::Barrier {
-                    self.world.barrier();
-                }
+                work(CALIBRATED);
+                each = each.min((self.node.now().get() - start) / CALIBRATED as f64);
             }
-            let own = seconds / self.calls as f64;
-            match call {
-                Call::Broadcast | Call::Scatter => self.check(TEST, &one),
-                Call::Gather if !is_root => {}
-                Call::Gather | Call::AllGather | Call::AllToAll => {
-                    let parts = all.chunks_exact(bytes.max(1)).enumerate();
-                    parts.for_each(|(from, part)| self.check(from, part));
+            let steps = (alone / each).ceil().clamp(1.0, 1e9) as usize;
+            let seconds = match part {
+                0 => alone,
+                1 => {
+                    let start = self.node.now().get();
+                    (0..self.calls).for_each(|_| work(steps));
+                    (self.node.now().get() - start) / self.calls as f64
                 }
-                Call::Reduce | Call::AllReduce => {
-                    let right = (size * (size + 1) / 2) as i32;
-                    if (is_root || call == Call::AllReduce) && sums.iter().any(|sum| *sum != right) {
-                        wrong_data(self.node, "library", "the sums of the collective");
-                    }
-                }
-                _ => {}
-            }
-            let over_ranks = match of {
-                0 => self.node.reduce_min(own),
-                1 => self.node.reduce_add(own) / size as f64,
-                _ => self.node.reduce_max(own),
+                _ => of(&mut self, steps),
             };
-            if is_root { over_ranks } else { 0.0 }
+            let last = root(self.node, self.warm + self.calls - 1);
+            self.check_result(call, last, &memory);
+            let size = self.size as f64;
+            self.on_test(|node| node.reduce_add(seconds) / size)
         }
     }
+
+    /// Steps whose time is taken to find how many take as long as a collective, and how often.
+    const CALIBRATED: usize = 10_000;
+    const CALIBRATIONS: usize = 5;
 }

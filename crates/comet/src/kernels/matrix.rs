@@ -17,6 +17,117 @@ use super::trial::spoils;
 /// Directions from which data arrive in one operation.
 const SIDES: usize = 4;
 
+/// The operations on a distributed matrix that the kernels time and check. [`Blocks`] is the
+/// benchmark's own; a vendor's own guard or transposition implements this trait, and is timed by
+/// [`matrix_guard`], [`matrix_shift`], [`matrix_transpose`], [`matrix_row_broadcast`] and
+/// [`matrix_column_broadcast`] in a spec of its own (Ganapati 1993, §3.1.6: any implementation of
+/// the matrix is allowed).
+///
+/// ```
+/// use strata_comet::{Blocks, Direction, Matrix, matrix_guard};
+/// use strata_runtime::prelude::*;
+///
+/// /// The benchmark's blocks with another guard.
+/// struct Mine(Blocks);
+///
+/// impl Matrix for Mine {
+///     fn open(node: &mut Node, dim: usize) -> Self {
+///         Self(Blocks::open(node, dim))
+///     }
+///     fn get(&self, row: usize, column: usize) -> f64 {
+///         self.0.get(row, column)
+///     }
+///     fn update_guard(&mut self, node: &mut Node) {
+///         self.0.update_guard(node); // here a vendor's own
+///     }
+///     fn close(self, node: &mut Node) {
+///         self.0.close(node);
+///     }
+/// }
+///
+/// let run = Machine::threads(4)?.run(|node| Ok(matrix_guard::<Mine>(node, 8)))?;
+/// assert!(run[0] > 0.0);
+/// # Ok::<(), strata_runtime::Error>(())
+/// ```
+///
+/// # Participation
+/// All functions but `get` are collective, with equal arguments.
+pub trait Matrix: Sized {
+    /// A matrix of blocks of `dim` by `dim` numbers with a guard of one number around each, on the
+    /// [`Mesh`] of all nodes: element (r, c) of the whole has the value r·columns + c.
+    fn open(node: &mut Node, dim: usize) -> Self;
+
+    /// An element of this node's block; row and column 0 and `dim` + 1 are the guard.
+    fn get(&self, row: usize, column: usize) -> f64;
+
+    /// Fills the guard with the neighbours' outermost elements, without the corners.
+    fn update_guard(&mut self, node: &mut Node) {
+        missing(node, "update_guard");
+    }
+
+    /// Moves every whole block to the next node.
+    fn shift(&mut self, node: &mut Node, _direction: Direction) {
+        missing(node, "shift");
+    }
+
+    /// Transposes the matrix, which is on a square mesh.
+    fn transpose(&mut self, node: &mut Node) {
+        missing(node, "transpose");
+    }
+
+    /// Copies row `row` of the whole matrix into the same row of all blocks below and above.
+    fn broadcast_row(&mut self, node: &mut Node, _row: usize) {
+        missing(node, "broadcast_row");
+    }
+
+    /// Copies column `column` of the whole matrix into the same column of all blocks beside.
+    fn broadcast_column(&mut self, node: &mut Node, _column: usize) {
+        missing(node, "broadcast_column");
+    }
+
+    /// Frees what the matrix has.
+    fn close(self, _node: &mut Node) {}
+}
+
+/// Ends the job: a kernel needs an operation that a matrix lacks.
+fn missing(node: &mut Node, operation: &str) {
+    node.fail(format!("this matrix does not implement `Matrix::{operation}`, which the kernel times"));
+}
+
+impl Matrix for Blocks {
+    fn open(node: &mut Node, dim: usize) -> Self {
+        Self::open(node, dim)
+    }
+
+    fn get(&self, row: usize, column: usize) -> f64 {
+        self.get(row, column)
+    }
+
+    fn update_guard(&mut self, node: &mut Node) {
+        self.update_guard(node);
+    }
+
+    fn shift(&mut self, node: &mut Node, direction: Direction) {
+        self.shift(node, direction);
+    }
+
+    fn transpose(&mut self, node: &mut Node) {
+        self.transpose(node);
+    }
+
+    fn broadcast_row(&mut self, node: &mut Node, row: usize) {
+        self.broadcast_row(node, row);
+    }
+
+    fn broadcast_column(&mut self, node: &mut Node, column: usize) {
+        self.broadcast_column(node, column);
+    }
+
+    fn close(self, node: &mut Node) {
+        self.close(node);
+    }
+}
+
 /// A node's block of the matrix with its guard.
 pub struct Blocks {
     mesh: Mesh,
@@ -295,28 +406,56 @@ impl Blocks {
     }
 }
 
+/// What a timed operation has left behind.
+struct After<'a, M> {
+    matrix: &'a M,
+    mesh: Mesh,
+    place: Place,
+    dim: usize,
+    /// Number of operations.
+    operations: usize,
+}
+
+impl<M: Matrix> After<'_, M> {
+    /// The value of the element at a row and a column of the whole matrix.
+    fn value(&self, row: usize, column: usize) -> f64 {
+        value(&self.mesh, self.dim, row, column)
+    }
+
+    /// True if every element of the block is that at this row and column of the whole matrix.
+    fn all(&self, of: impl Fn(usize, usize) -> (usize, usize)) -> bool {
+        (0..self.dim).all(|r| {
+            (0..self.dim).all(|c| {
+                let (row, column) = of(r, c);
+                self.matrix.get(r + 1, c + 1) == self.value(row, column)
+            })
+        })
+    }
+}
+
 /// The seconds of a guard update of blocks of `dim` by `dim`.
 ///
 /// # Participation
 /// Collective. Wrong data end the job.
 pub fn guard(node: &mut Node, dim: usize) -> f64 {
-    timed(
-        node,
-        "guard",
-        dim,
-        |blocks, node| blocks.update_guard(node),
-        |blocks| {
-            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            let (height, width) = (mesh.rows * dim, mesh.columns * dim);
-            let global = |row: usize, column: usize| {
-                let (row, column) =
-                    (place.row * dim + row + height - 1, place.column * dim + column + width - 1);
-                value(mesh, dim, row % height, column % width)
-            };
-            let ring = (1..=dim).flat_map(|at| [(0, at), (dim + 1, at), (at, 0), (at, dim + 1)]);
-            ring.into_iter().all(|(row, column)| blocks.get(row, column) == global(row, column))
-        },
-    )
+    matrix_guard::<Blocks>(node, dim)
+}
+
+/// As [`guard`], of any matrix.
+///
+/// # Participation
+/// As [`guard`].
+pub fn matrix_guard<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+    timed::<M>(node, "guard", dim, M::update_guard, |after| {
+        let After { matrix, mesh, place, dim, .. } = after;
+        let (height, width) = (mesh.rows * dim, mesh.columns * dim);
+        let global = |row: usize, column: usize| {
+            let (row, column) = (place.row * dim + row + height - 1, place.column * dim + column + width - 1);
+            after.value(row % height, column % width)
+        };
+        let ring = (1..=*dim).flat_map(|at| [(0, at), (dim + 1, at), (at, 0), (at, dim + 1)]);
+        ring.into_iter().all(|(row, column)| matrix.get(row, column) == global(row, column))
+    })
 }
 
 /// The seconds of a shift of blocks of `dim` by `dim` with their guards.
@@ -324,27 +463,27 @@ pub fn guard(node: &mut Node, dim: usize) -> f64 {
 /// # Participation
 /// As [`guard`].
 pub fn shift(node: &mut Node, dim: usize, direction: Direction) -> f64 {
-    timed(
-        node,
-        "shift",
-        dim,
-        |blocks, node| blocks.shift(node, direction),
-        |blocks| {
-            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            // After this many shifts, this node holds the block of this row or column of nodes.
-            let (row, column) = match direction {
-                Direction::North => ((place.row + blocks.operations) % mesh.rows, place.column),
-                Direction::East => {
-                    let back = blocks.operations % mesh.columns;
-                    (place.row, (place.column + mesh.columns - back) % mesh.columns)
-                }
-            };
-            (0..dim).all(|r| {
-                (0..dim)
-                    .all(|c| blocks.get(r + 1, c + 1) == value(mesh, dim, row * dim + r, column * dim + c))
-            })
-        },
-    )
+    matrix_shift::<Blocks>(node, dim, direction)
+}
+
+/// As [`shift`], of any matrix.
+///
+/// # Participation
+/// As [`guard`].
+pub fn matrix_shift<M: Matrix>(node: &mut Node, dim: usize, direction: Direction) -> f64 {
+    let one = |matrix: &mut M, node: &mut Node| matrix.shift(node, direction);
+    timed(node, "shift", dim, one, |after| {
+        let After { mesh, place, dim, operations, .. } = after;
+        // After this many shifts, this node holds the block of this row or column of nodes.
+        let (row, column) = match direction {
+            Direction::North => ((place.row + operations) % mesh.rows, place.column),
+            Direction::East => {
+                let back = operations % mesh.columns;
+                (place.row, (place.column + mesh.columns - back) % mesh.columns)
+            }
+        };
+        after.all(|r, c| (row * dim + r, column * dim + c))
+    })
 }
 
 /// The seconds of a transposition of blocks of `dim` by `dim`, on a square mesh.
@@ -352,28 +491,26 @@ pub fn shift(node: &mut Node, dim: usize, direction: Direction) -> f64 {
 /// # Participation
 /// As [`guard`]; the job ends if the mesh is not square.
 pub fn transpose(node: &mut Node, dim: usize) -> f64 {
+    matrix_transpose::<Blocks>(node, dim)
+}
+
+/// As [`transpose`], of any matrix.
+///
+/// # Participation
+/// As [`transpose`].
+pub fn matrix_transpose<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
     if !Mesh::new(node.size()).is_square() {
         let size = node.size();
         node.fail(format!("transpose: a mesh of {size} nodes is no square; take 1, 4, 16 or 64 nodes"));
     }
-    timed(
-        node,
-        "transpose",
-        dim,
-        |blocks, node| blocks.transpose(node),
-        |blocks| {
-            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            let turned = blocks.operations % 2 == 1;
-            (0..dim).all(|r| {
-                (0..dim).all(|c| {
-                    let (row, column) = (place.row * dim + r, place.column * dim + c);
-                    let right =
-                        if turned { value(mesh, dim, column, row) } else { value(mesh, dim, row, column) };
-                    blocks.get(r + 1, c + 1) == right
-                })
-            })
-        },
-    )
+    timed(node, "transpose", dim, M::transpose, |after| {
+        let After { place, dim, .. } = after;
+        let turned = after.operations % 2 == 1;
+        after.all(|r, c| {
+            let (row, column) = (place.row * dim + r, place.column * dim + c);
+            if turned { (column, row) } else { (row, column) }
+        })
+    })
 }
 
 /// The seconds of a broadcast of the first row along the columns of nodes, with acknowledgements.
@@ -381,16 +518,19 @@ pub fn transpose(node: &mut Node, dim: usize) -> f64 {
 /// # Participation
 /// As [`guard`].
 pub fn row_broadcast(node: &mut Node, dim: usize) -> f64 {
-    timed(
-        node,
-        "row_broadcast",
-        dim,
-        |blocks, node| blocks.broadcast_row(node, 0),
-        |blocks| {
-            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            (0..dim).all(|c| blocks.get(1, c + 1) == value(mesh, dim, 0, place.column * dim + c))
-        },
-    )
+    matrix_row_broadcast::<Blocks>(node, dim)
+}
+
+/// As [`row_broadcast`], of any matrix.
+///
+/// # Participation
+/// As [`guard`].
+pub fn matrix_row_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+    let one = |matrix: &mut M, node: &mut Node| matrix.broadcast_row(node, 0);
+    timed(node, "row_broadcast", dim, one, |after| {
+        (0..after.dim)
+            .all(|c| after.matrix.get(1, c + 1) == after.value(0, after.place.column * after.dim + c))
+    })
 }
 
 /// The seconds of a broadcast of the first column along the rows of nodes, with acknowledgements.
@@ -398,34 +538,39 @@ pub fn row_broadcast(node: &mut Node, dim: usize) -> f64 {
 /// # Participation
 /// As [`guard`].
 pub fn column_broadcast(node: &mut Node, dim: usize) -> f64 {
-    timed(
-        node,
-        "column_broadcast",
-        dim,
-        |blocks, node| blocks.broadcast_column(node, 0),
-        |blocks| {
-            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
-            (0..dim).all(|r| blocks.get(r + 1, 1) == value(mesh, dim, place.row * dim + r, 0))
-        },
-    )
+    matrix_column_broadcast::<Blocks>(node, dim)
 }
 
-fn timed(
+/// As [`column_broadcast`], of any matrix.
+///
+/// # Participation
+/// As [`guard`].
+pub fn matrix_column_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+    let one = |matrix: &mut M, node: &mut Node| matrix.broadcast_column(node, 0);
+    timed(node, "column_broadcast", dim, one, |after| {
+        (0..after.dim).all(|r| after.matrix.get(r + 1, 1) == after.value(after.place.row * after.dim + r, 0))
+    })
+}
+
+fn timed<M: Matrix>(
     node: &mut Node,
     kernel: &str,
     dim: usize,
-    operation: impl Fn(&mut Blocks, &mut Node),
-    right: impl Fn(&Blocks) -> bool,
+    operation: impl Fn(&mut M, &mut Node),
+    right: impl Fn(&After<'_, M>) -> bool,
 ) -> f64 {
-    let mut blocks = Blocks::open(node, dim);
-    let seconds = time(node, |node, _| operation(&mut blocks, node));
-    if spoils(node, kernel) {
-        blocks.values.iter_mut().for_each(|value| *value += 1.0);
-    }
-    let right = right(&blocks);
-    if !right {
+    let mut matrix = M::open(node, dim);
+    let mut operations = 0;
+    let seconds = time(node, |node, _| {
+        operation(&mut matrix, node);
+        operations += 1;
+    });
+    let mesh = Mesh::new(node.size());
+    let place = mesh.place(node.rank());
+    let right = right(&After { matrix: &matrix, mesh, place, dim, operations });
+    if !right || spoils(node, kernel) {
         wrong_data(node, kernel, "the matrix is not what it was or ought to be");
     }
-    blocks.close(node);
+    matrix.close(node);
     seconds
 }

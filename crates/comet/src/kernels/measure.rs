@@ -12,6 +12,7 @@ use std::ops::DerefMut;
 use strata_runtime::{Node, usual_cost};
 
 use super::trial::Trial;
+use crate::suite::{IN_TURN, REPETITIONS, ROOTS, WARM_UP};
 
 /// The least length of one timing in s: short compared with a time slice of 1 to 4 ms.
 const BATCH: f64 = 1e-4;
@@ -47,6 +48,37 @@ const LEAD: usize = 2;
 /// Operations of one timing on a simulated machine, whose time is exact. It is even, so that
 /// packets that alternate between two networks leave them in the original state.
 const SIMULATED: usize = 8;
+
+/// Numbers of operations that the user has fixed, and whether each node in turn is the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fixed {
+    /// Timed operations.
+    pub(super) count: usize,
+    /// Operations before them.
+    pub(super) warm: usize,
+}
+
+/// The setting of this name as a number; the job ends if it is none.
+fn number(node: &mut Node, name: &str) -> Option<usize> {
+    let text = node.setting(name)?.to_owned();
+    match text.parse() {
+        Ok(number) => Some(number),
+        Err(_) => node.fail(format!("{name}={text}: a number is expected")),
+    }
+}
+
+/// The numbers of operations that [`REPETITIONS`] and [`WARM_UP`] fix, with the usual warm-up of so
+/// many operations where only the first is given.
+pub(super) fn fixed(node: &mut Node, usual: impl Fn(usize) -> usize) -> Option<Fixed> {
+    let warm = number(node, WARM_UP);
+    let count = number(node, REPETITIONS).map(|count| count.max(1));
+    count.map(|count| Fixed { count, warm: warm.unwrap_or_else(|| usual(count)) })
+}
+
+/// The root of this operation of a kernel with roots: node 0, or each node in turn.
+pub(super) fn root(node: &Node, operation: usize) -> usize {
+    if node.setting(ROOTS) == Some(IN_TURN) { operation % node.size() } else { TEST }
+}
 
 /// The operations of one timing on a simulated machine.
 pub(super) fn simulated(node: &mut Node) -> usize {
@@ -127,11 +159,11 @@ impl Instrument {
     }
 
     /// The number of operations of a batch, estimated from the `seconds` that `before` operations
-    /// took. It is equal on all nodes.
+    /// took on the test node. It is equal on all nodes.
     ///
     /// # Participation
     /// Collective.
-    pub(super) fn agreed_count(&self, node: &mut Node, seconds: f64, before: usize) -> usize {
+    fn agreed_count(&self, node: &mut Node, seconds: f64, before: usize) -> usize {
         let count = self.count(seconds / before as f64).min(GROWTH * before);
         node.broadcast_value(TEST, count as u64) as usize
     }
@@ -159,7 +191,51 @@ pub(super) fn time(mut node: &mut Node, mut operation: impl FnMut(&mut Node, usi
 /// Collective.
 pub(super) fn time_with<N: DerefMut<Target = Node>>(
     node: &mut N,
+    operation: impl FnMut(&mut N, usize),
+) -> f64 {
+    let seconds = own_time(node, operation, |_, seconds| seconds);
+    if node.rank() == TEST { seconds } else { 0.0 }
+}
+
+/// As [`time`], as node `test` sees it; the result is on node 0.
+///
+/// # Participation
+/// Collective, with equal `test`.
+pub(super) fn time_of(node: &mut Node, test: usize, mut operation: impl FnMut(&mut Node, usize)) -> f64 {
+    let own = own_time(
+        &mut &mut *node,
+        |node, number| operation(node, number),
+        |node, seconds| node.broadcast_value(test, seconds),
+    );
+    let seconds = node.broadcast_value(test, own);
+    if node.rank() == TEST { seconds } else { 0.0 }
+}
+
+/// As [`time`], of the node that takes longest, where test nodes other than node 0 take part.
+///
+/// # Participation
+/// Collective.
+pub(super) fn time_of_slowest(node: &mut Node, mut operation: impl FnMut(&mut Node, usize)) -> f64 {
+    let own = own_time(
+        &mut &mut *node,
+        |node, number| operation(node, number),
+        |node, seconds| node.reduce_max(seconds),
+    );
+    // A clock that is too coarse on one node is too coarse for the result.
+    let most = node.reduce_max(if own.is_nan() { f64::INFINITY } else { own });
+    match node.rank() {
+        TEST if most.is_finite() => most,
+        TEST => f64::NAN,
+        _ => 0.0,
+    }
+}
+
+/// The seconds of one `operation` as each node sees them. `of_test` makes those that count for the
+/// number of operations out of every node's.
+fn own_time<N: DerefMut<Target = Node>>(
+    node: &mut N,
     mut operation: impl FnMut(&mut N, usize),
+    of_test: impl Fn(&mut Node, f64) -> f64,
 ) -> f64 {
     let clock = Instrument::new(node);
     let mut done = 0;
@@ -177,33 +253,36 @@ pub(super) fn time_with<N: DerefMut<Target = Node>>(
         }
         clock.since(node, start)
     };
+    if let Some(Fixed { count, warm }) = fixed(node, |_| WARM) {
+        run(node, warm);
+        return of_one(node, &clock, run, count);
+    }
     if node.is_simulated() {
         run(node, 2);
         let count = simulated(node);
-        return on_test_node(node, &clock, run, count);
+        return of_one(node, &clock, run, count);
     }
     // The first estimate includes first-time costs; the second one is better.
     let mut count = WARM;
     for guess in 0..GUESSES {
         let (seconds, before) = (run(node, count), count);
+        let seconds = of_test(node, seconds);
         count = clock.agreed_count(node, seconds, before);
         if guess > 0 && count < GROWTH / 10 * before {
             break;
         }
     }
-    on_test_node(node, &clock, run, count)
+    of_one(node, &clock, run, count)
 }
 
-fn on_test_node<N: DerefMut<Target = Node>>(
+/// The time of one operation, of a batch of `count`.
+fn of_one<N: DerefMut<Target = Node>>(
     node: &mut N,
     clock: &Instrument,
     mut run: impl FnMut(&mut N, usize) -> f64,
     count: usize,
 ) -> f64 {
     let seconds = clock.told(run(node, count));
-    if node.rank() != TEST {
-        return 0.0;
-    }
     if seconds.is_nan() {
         return seconds;
     }
@@ -236,11 +315,12 @@ pub(super) fn mean_of(
     mut operation: impl FnMut(&mut Node, &Instrument, usize) -> f64,
 ) -> f64 {
     let clock = Instrument::new(node);
-    let count = if node.is_simulated() { simulated(node) } else { count };
+    let usual = Fixed { count: if node.is_simulated() { simulated(node) } else { count }, warm: WARM };
+    let Fixed { count, warm } = fixed(node, |_| WARM).unwrap_or(usual);
     node.barrier();
-    (0..WARM).for_each(|number| _ = operation(node, &clock, number));
+    (0..warm).for_each(|number| _ = operation(node, &clock, number));
     node.barrier();
-    let total: f64 = (WARM..WARM + count).map(|number| operation(node, &clock, number)).sum();
+    let total: f64 = (warm..warm + count).map(|number| operation(node, &clock, number)).sum();
     match clock.told(total) {
         _ if node.rank() != TEST => 0.0,
         total if total.is_nan() => total,

@@ -3,6 +3,7 @@
 mod collective;
 #[cfg(test)]
 mod counted;
+mod each;
 mod library;
 mod load;
 mod mail;
@@ -10,14 +11,22 @@ mod matrix;
 mod measure;
 mod memory;
 mod messages;
+mod noise;
 mod point;
 mod raw;
+mod stream;
 mod trial;
 
 pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
-pub use library::{Call, library};
+pub use each::{Collective, each};
+pub use library::{Call, library, overlapped};
 pub use load::{Order, contention, overlap};
-pub use matrix::{Blocks, Direction, column_broadcast, guard, row_broadcast, shift, transpose};
+pub use matrix::{
+    Blocks, Direction, Matrix, column_broadcast, guard, matrix_column_broadcast, matrix_guard,
+    matrix_row_broadcast, matrix_shift, matrix_transpose, row_broadcast, shift, transpose,
+};
 pub use messages::{get, message_round_trip, put, store};
+pub use noise::{fixed_time, fixed_work};
 pub use point::{echo, echo_data, echo_late, exchange, gap, poll, receive_overhead, send_overhead};
 pub use raw::{raw_all_gather, raw_all_to_all, raw_barrier, raw_echo, raw_exchange, raw_reduce};
+pub use stream::{bisection, pair, stream, stream_both};

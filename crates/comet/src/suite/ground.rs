@@ -3,6 +3,9 @@
 use super::Kernel;
 use crate::mesh::Mesh;
 
+/// The most nodes of which all pairs are measured one by one.
+const MOST_PAIRED: usize = 64;
+
 /// The machine that is to be measured, as far as kernels depend on it.
 #[derive(Clone, Debug)]
 pub struct Ground {
@@ -10,6 +13,8 @@ pub struct Ground {
     pub nodes: usize,
     /// True if nodes are MPI processes.
     pub mpi: bool,
+    /// True if time is simulated.
+    pub simulated: bool,
     /// The nodes to which an echo of node 0 goes, by their distance; the nearest one first. With
     /// one of them only, the reason is [`no_hops`](Self::no_hops).
     pub peers: Vec<Peer>,
@@ -47,6 +52,7 @@ impl Ground {
         Self {
             nodes,
             mpi,
+            simulated: false,
             peers: vec![Peer { hops: 1, node: 1 }],
             no_hops: why.to_owned(),
             crossing: Err(why.to_owned()),
@@ -67,6 +73,13 @@ impl Ground {
             "Shift" if rows < 2 => mesh("the node above each one is that node itself"),
             "RowBroadcast" if rows < 2 => mesh("no node is below another"),
             "ShiftEast" | "ColumnBroadcast" if columns < 2 => mesh("no node is beside another"),
+            "Pair" if nodes > MOST_PAIRED => Some(format!(
+                "{nodes} nodes are {} pairs; it takes up to {MOST_PAIRED} nodes",
+                nodes * (nodes - 1) / 2
+            )),
+            "FixedWork" | "FixedTime" if self.simulated => {
+                Some("nothing disturbs a simulated machine".to_owned())
+            }
             "Contention" => self.crossing.as_ref().err().cloned(),
             _ => None,
         }
@@ -96,5 +109,9 @@ mod tests {
         assert_eq!(excludes("Echo", 2), None);
         assert!(excludes("Contention", 8).unwrap().contains("--topology"));
         assert!(excludes("Transpose", 8).unwrap().contains("square"));
+        assert!(excludes("Pair", 65).unwrap().contains("2080 pairs") && excludes("Pair", 64).is_none());
+        let simulated = Ground { simulated: true, ..Ground::unknown(2, false) };
+        let (noise, _) = model_named("FixedWork").unwrap();
+        assert!(simulated.excludes(noise, "FixedWork").is_some() && excludes("FixedTime", 1).is_none());
     }
 }

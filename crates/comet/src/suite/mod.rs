@@ -23,6 +23,10 @@ pub enum Size {
     Skew,
     /// Which of all ranks' times: 0 the least, 1 the mean, 2 the greatest.
     Ranks,
+    /// Of an operation and a computation: 0 the first alone, 1 the second alone, 2 both at once.
+    Parts,
+    /// Microseconds of undisturbed work.
+    Work,
 }
 
 impl Size {
@@ -36,6 +40,8 @@ impl Size {
             Self::Rows => "rows",
             Self::Skew => "µs of skew",
             Self::Ranks => "least, mean, greatest of ranks",
+            Self::Parts => "alone, computation, both",
+            Self::Work => "µs of work",
         }
     }
 }
@@ -49,9 +55,40 @@ pub struct Measured {
     pub size: Size,
     /// The least and the greatest size of its loops.
     pub range: (i64, i64),
+    /// The values of its second variable at which it is measured; empty if there is none, or if they
+    /// depend on the machine.
+    pub beside: &'static [i64],
+    /// True if all nodes take part, so that its times over numbers of nodes mean something.
+    pub of_all: bool,
     /// One line about the timed operation.
     pub title: &'static str,
 }
+
+impl Measured {
+    const fn beside(self, beside: &'static [i64]) -> Self {
+        Self { beside, ..self }
+    }
+
+    const fn of_all(self) -> Self {
+        Self { of_all: true, ..self }
+    }
+
+    const fn sized(self, size: Size, range: (i64, i64)) -> Self {
+        Self { size, range, ..self }
+    }
+}
+
+/// Which of all nodes' times: see [`Size::Ranks`].
+const RANKS: &[i64] = &[0, 1, 2];
+
+/// Parts of an operation that is overlapped by computing: itself alone, the computation alone, both.
+const PARTS: &[i64] = &[0, 1, 2];
+
+/// Ways to divide all nodes into pairs: half against half, and at random.
+const MATCHINGS: &[i64] = &[0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Lengths of the computations beside messages.
+const LENGTHS: &[i64] = &[1, 4_096, 65_536];
 
 /// A spec of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,15 +110,29 @@ pub struct Kernel {
 }
 
 const fn bytes(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
-    Measured { model, size: Size::Bytes, range, title }
+    Measured { model, size: Size::Bytes, range, beside: &[], of_all: false, title }
+}
+
+/// A non-blocking collective and as much computation, each alone and both at once.
+const fn overlapped(model: &'static str, least: i64, title: &'static str) -> Measured {
+    bytes(model, (least, 1 << 18), title).beside(PARTS).of_all()
+}
+
+/// A collective of which the least, the mean and the greatest time of all nodes are measured.
+const fn of_ranks(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
+    bytes(model, range, title).beside(RANKS).of_all()
 }
 
 const fn rows(model: &'static str, title: &'static str) -> Measured {
-    Measured { model, size: Size::Rows, range: (4, 256), title }
+    bytes(model, (4, 256), title).sized(Size::Rows, (4, 256)).of_all()
+}
+
+const fn elements(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
+    bytes(model, range, title).sized(Size::Elements, range)
 }
 
 const fn single(model: &'static str, title: &'static str) -> Measured {
-    Measured { model, size: Size::None, range: (0, 0), title }
+    bytes(model, (0, 0), title).sized(Size::None, (0, 0))
 }
 
 const fn kernel(name: &'static str, spec: &'static str, nodes: usize, models: &'static [Measured]) -> Kernel {
@@ -110,30 +161,30 @@ pub const KERNELS: &[Kernel] = &[
         "broadcast",
         include_str!("../../specs/broadcast.spec"),
         2,
-        &[bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier")],
+        &[bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier").of_all()],
     ),
     kernel(
         "reduce",
         include_str!("../../specs/reduce.spec"),
         2,
         &[
-            single("Reduce", "the sum of a number over all nodes, on all nodes"),
-            Measured {
-                model: "ReduceVector",
-                size: Size::Elements,
-                range: (1, 32_768),
-                title: "element-wise sums over all nodes, on all nodes",
-            },
+            single("Reduce", "the sum of a number over all nodes, on all nodes").of_all(),
+            elements("ReduceVector", (1, 32_768), "element-wise sums over all nodes, on all nodes").of_all(),
         ],
     ),
-    kernel("barrier", include_str!("../../specs/barrier.spec"), 2, &[single("Barrier", "a barrier")]),
+    kernel(
+        "barrier",
+        include_str!("../../specs/barrier.spec"),
+        2,
+        &[single("Barrier", "a barrier").of_all()],
+    ),
     kernel(
         "all_to_all",
         include_str!("../../specs/all_to_all.spec"),
         2,
         &[
-            bytes("AllToAll", (1, 1 << 18), "a block from each node to each"),
-            bytes("AllGather", (1, 1 << 18), "a block of each node to all"),
+            bytes("AllToAll", (1, 1 << 18), "a block from each node to each").of_all(),
+            bytes("AllGather", (1, 1 << 18), "a block of each node to all").of_all(),
         ],
     ),
     kernel(
@@ -168,14 +219,9 @@ pub const KERNELS: &[Kernel] = &[
         include_str!("../../specs/overlap.spec"),
         2,
         &[
-            bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation"),
-            bytes("Asynchronous", (1, 1 << 18), "a computation during an exchange"),
-            Measured {
-                model: "Daxpy",
-                size: Size::Elements,
-                range: (1, 1_048_576),
-                title: "the computation alone",
-            },
+            bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation").beside(LENGTHS),
+            bytes("Asynchronous", (1, 1 << 18), "a computation during an exchange").beside(LENGTHS),
+            elements("Daxpy", (1, 1_048_576), "the computation alone"),
         ],
     ),
     kernel(
@@ -203,17 +249,80 @@ pub const KERNELS: &[Kernel] = &[
     Kernel {
         usual: false,
         ..kernel(
+            "bandwidth",
+            include_str!("../../specs/bandwidth.spec"),
+            2,
+            &[
+                bytes("Stream", (1, 1 << 20), "a message of a window of 64, by so many pairs at once")
+                    .of_all(),
+                bytes("StreamBoth", (1, 1 << 20), "the same in both directions at once").of_all(),
+            ],
+        )
+    },
+    Kernel {
+        usual: false,
+        ..kernel(
+            "pairs",
+            include_str!("../../specs/pairs.spec"),
+            2,
+            &[
+                bytes("Pair", (1, 1 << 20), "one way of a message between two nodes"),
+                bytes(
+                    "Bisection",
+                    (1, 1 << 20),
+                    "a message of a window of 64 each way, by pairs of all nodes",
+                )
+                .beside(MATCHINGS)
+                .of_all(),
+            ],
+        )
+    },
+    Kernel {
+        usual: false,
+        ..kernel(
+            "collectives",
+            include_str!("../../specs/collectives.spec"),
+            2,
+            &[
+                of_ranks("EachBroadcast", (1, 1 << 18), "a broadcast from node 0"),
+                of_ranks("EachReduce", (8, 1 << 18), "element-wise sums, on all nodes"),
+                of_ranks("EachScan", (8, 1 << 18), "element-wise sums of all nodes before each"),
+                of_ranks("EachGather", (1, 1 << 18), "a block of each node to node 0, by puts"),
+                of_ranks("EachScatter", (1, 1 << 18), "a block from node 0 to each node, by puts"),
+                of_ranks("EachAllGather", (1, 1 << 18), "a block of each node to all"),
+                of_ranks("EachAllToAll", (1, 1 << 18), "a block from each node to each"),
+                of_ranks("EachAllToAllV", (1, 1 << 18), "blocks whose lengths the receivers do not know"),
+                single("EachBarrier", "a barrier").sized(Size::Ranks, (0, 2)).of_all(),
+            ],
+        )
+    },
+    Kernel {
+        usual: false,
+        ..kernel(
+            "noise",
+            include_str!("../../specs/noise.spec"),
+            1,
+            &[
+                single("FixedWork", "the same work again and again")
+                    .sized(Size::Work, (1, 10_000))
+                    .beside(RANKS),
+                single("FixedTime", "a unit of work, as many as fit into a time")
+                    .sized(Size::Work, (1, 10_000))
+                    .beside(RANKS),
+            ],
+        )
+    },
+    Kernel {
+        usual: false,
+        ..kernel(
             "late",
             include_str!("../../specs/late.spec"),
             2,
             &[
-                bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late"),
-                Measured {
-                    model: "BarrierSkewed",
-                    size: Size::Skew,
-                    range: (1, 256),
-                    title: "a barrier that the test node reaches last",
-                },
+                bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late")
+                    .beside(&[20, 200]),
+                single("BarrierSkewed", "a barrier that the test node reaches last")
+                    .sized(Size::Skew, (1, 256)),
             ],
         )
     },
@@ -236,15 +345,10 @@ pub const KERNELS: &[Kernel] = &[
             &[
                 bytes("RawEcho", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
                 bytes("RawExchange", (1, 1 << 20), "MPI_Isend and MPI_Recv each way at once"),
-                Measured {
-                    model: "RawReduce",
-                    size: Size::Elements,
-                    range: (1, 32_768),
-                    title: "MPI_Allreduce, sums",
-                },
-                bytes("RawAllGather", (1, 1 << 18), "MPI_Allgather"),
-                bytes("RawAllToAll", (1, 1 << 18), "MPI_Alltoall"),
-                single("RawBarrier", "MPI_Barrier"),
+                elements("RawReduce", (1, 32_768), "MPI_Allreduce, sums").of_all(),
+                bytes("RawAllGather", (1, 1 << 18), "MPI_Allgather").of_all(),
+                bytes("RawAllToAll", (1, 1 << 18), "MPI_Alltoall").of_all(),
+                single("RawBarrier", "MPI_Barrier").of_all(),
             ],
         )
     },
@@ -260,14 +364,48 @@ pub const KERNELS: &[Kernel] = &[
                 bytes("LibraryPingPing", (1, 1 << 20), "MPI_Isend and MPI_Recv on both ranks at once"),
                 bytes("LibraryWindow", (1, 1 << 20), "a message of 64 by MPI_Isend, before an answer"),
                 bytes("LibraryBothWays", (1, 1 << 20), "a message of 64 each way at once"),
-                bytes("LibraryBroadcast", (1, 1 << 18), "MPI_Bcast from rank 0"),
-                bytes("LibraryReduce", (4, 1 << 18), "MPI_Reduce of MPI_INT to rank 0"),
-                bytes("LibraryAllReduce", (4, 1 << 18), "MPI_Allreduce of MPI_INT"),
-                bytes("LibraryGather", (1, 1 << 18), "MPI_Gather to rank 0"),
-                bytes("LibraryScatter", (1, 1 << 18), "MPI_Scatter from rank 0"),
-                bytes("LibraryAllGather", (1, 1 << 18), "MPI_Allgather"),
-                bytes("LibraryAllToAll", (1, 1 << 18), "MPI_Alltoall"),
-                Measured { model: "LibraryBarrier", size: Size::Ranks, range: (0, 2), title: "MPI_Barrier" },
+                bytes("LibraryPairs", (1, 1 << 20), "windows of 64 by MPI_Isend of all pairs at once")
+                    .of_all(),
+                bytes(
+                    "LibraryPairsLatency",
+                    (1, 1 << 20),
+                    "MPI_Send and MPI_Recv of all pairs at once, halved",
+                )
+                .of_all(),
+                bytes("LibraryPut", (8, 1 << 20), "MPI_Put and its completion at the target"),
+                bytes("LibraryGet", (8, 1 << 20), "MPI_Get and its completion"),
+                of_ranks("LibraryBroadcast", (1, 1 << 18), "MPI_Bcast from rank 0"),
+                of_ranks("LibraryReduce", (4, 1 << 18), "MPI_Reduce of MPI_INT to rank 0"),
+                of_ranks("LibraryAllReduce", (4, 1 << 18), "MPI_Allreduce of MPI_INT"),
+                of_ranks("LibraryReduceScatter", (4, 1 << 18), "MPI_Reduce_scatter_block of MPI_INT"),
+                of_ranks("LibraryScan", (4, 1 << 18), "MPI_Scan of MPI_INT"),
+                of_ranks("LibraryGather", (1, 1 << 18), "MPI_Gather to rank 0"),
+                of_ranks("LibraryScatter", (1, 1 << 18), "MPI_Scatter from rank 0"),
+                of_ranks("LibraryAllGather", (1, 1 << 18), "MPI_Allgather"),
+                of_ranks("LibraryAllToAll", (1, 1 << 18), "MPI_Alltoall"),
+                of_ranks("LibraryAllToAllV", (1, 1 << 18), "MPI_Alltoallv with equal counts"),
+                single("LibraryBarrier", "MPI_Barrier").sized(Size::Ranks, (0, 2)).of_all(),
+            ],
+        )
+    },
+    Kernel {
+        mpi: true,
+        usual: false,
+        ..kernel(
+            "overlapped",
+            include_str!("../../specs/overlapped.spec"),
+            2,
+            &[
+                overlapped("OverlapBroadcast", 1, "MPI_Ibcast from rank 0"),
+                overlapped("OverlapReduce", 4, "MPI_Ireduce of MPI_INT to rank 0"),
+                overlapped("OverlapAllReduce", 4, "MPI_Iallreduce of MPI_INT"),
+                overlapped("OverlapReduceScatter", 4, "MPI_Ireduce_scatter_block of MPI_INT"),
+                overlapped("OverlapGather", 1, "MPI_Igather to rank 0"),
+                overlapped("OverlapScatter", 1, "MPI_Iscatter from rank 0"),
+                overlapped("OverlapAllGather", 1, "MPI_Iallgather"),
+                overlapped("OverlapAllToAll", 1, "MPI_Ialltoall"),
+                overlapped("OverlapAllToAllV", 1, "MPI_Ialltoallv with equal counts"),
+                single("OverlapBarrier", "MPI_Ibarrier").sized(Size::Parts, (0, 2)).of_all(),
             ],
         )
     },
@@ -276,7 +414,25 @@ pub const KERNELS: &[Kernel] = &[
 /// Messages of a window, before the answer to all of them.
 pub const WINDOW: usize = 64;
 
-/// How often a timing of the kernel `library` calls the MPI library, with messages of so many
+/// The setting that fixes the number of timed operations of every timing.
+pub const REPETITIONS: &str = "STRATA_COMET_REPETITIONS";
+
+/// The setting that fixes the number of operations before them.
+pub const WARM_UP: &str = "STRATA_COMET_WARM_UP";
+
+/// The setting of roots: [`IN_TURN`], or node 0 always.
+pub const ROOTS: &str = "STRATA_COMET_ROOTS";
+
+/// Each node is the root in turn.
+pub const IN_TURN: &str = "in-turn";
+
+/// Operations before `calls` timed ones, in kernels that time as other benchmarks do.
+#[must_use]
+pub fn first_calls(calls: usize) -> usize {
+    (calls / 10).max(2)
+}
+
+/// How often a timing of the kernels `library`, `overlapped` and `collectives` calls their operation, with messages of so many
 /// bytes.
 #[must_use]
 pub fn calls(bytes: usize) -> usize {

@@ -11,11 +11,11 @@ const USUAL: i64 = 262_144;
 /// Rows of a node's block of a matrix.
 const ROWS: [i64; 11] = [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 
-/// Lengths of the computations beside messages.
-const LENGTHS: [i64; 3] = [1, 4_096, 65_536];
+/// Sizes of messages between all pairs of nodes: a short one, and a long one.
+const BETWEEN: [i64; 2] = [8, 65_536];
 
-/// Which of all ranks' times; see [`Size::Ranks`].
-const RANKS: [i64; 3] = [0, 1, 2];
+/// Microseconds of work whose disturbances are measured.
+const WORK: [i64; 3] = [10, 100, 1_000];
 
 /// The most distances over which the echo is measured.
 const DISTANCES: usize = 8;
@@ -73,9 +73,8 @@ fn of_bytes(model: &Measured, bytes: i64) -> Result<i64, String> {
                 false => Err("its messages are of 8·(dim + 2)² bytes".to_owned()),
             }
         }
-        ("LibraryReduce" | "LibraryAllReduce", _) if bytes % 4 != 0 => {
-            Err("its numbers have 4 bytes".to_owned())
-        }
+        (name, _) if is_of_numbers(name, 4) && bytes % 4 != 0 => Err("its numbers have 4 bytes".to_owned()),
+        (name, _) if is_of_numbers(name, 8) && bytes % 8 != 0 => Err("its numbers have 8 bytes".to_owned()),
         (_, Size::Rows) => line("each row"),
         (_, Size::Elements) => line("each number"),
         _ => Ok(bytes),
@@ -88,6 +87,21 @@ fn of_bytes(model: &Measured, bytes: i64) -> Result<i64, String> {
     }
 }
 
+/// True if messages of this model are numbers of so many bytes.
+fn is_of_numbers(model: &str, bytes: i64) -> bool {
+    match model {
+        "EachReduce" | "EachScan" | "LibraryPut" | "LibraryGet" => bytes == 8,
+        "LibraryReduce"
+        | "LibraryAllReduce"
+        | "LibraryReduceScatter"
+        | "LibraryScan"
+        | "OverlapReduce"
+        | "OverlapAllReduce"
+        | "OverlapReduceScatter" => bytes == 4,
+        _ => false,
+    }
+}
+
 /// The default sizes of a model.
 fn usual(model: &Measured) -> Vec<i64> {
     let fine = matches!(model.model, "Echo" | "Exchange" | "Broadcast" | "RawEcho");
@@ -97,6 +111,7 @@ fn usual(model: &Measured) -> Vec<i64> {
         Size::None => Vec::new(),
         Size::Bytes if model.model == "EchoLarge" => vec![4 << 20],
         Size::Bytes if fine => usual_sizes(),
+        Size::Bytes if matches!(model.model, "Pair" | "Bisection") => BETWEEN.to_vec(),
         // The last sizes give the time between bytes, without what a message takes.
         Size::Bytes if model.model == "Gap" => {
             (0..=16).map(|bits| 1 << bits).chain([24_576, 40_960, 49_152, 57_344]).collect()
@@ -109,7 +124,8 @@ fn usual(model: &Measured) -> Vec<i64> {
         Size::Elements => (0..=16).map(|bits| 1 << bits).chain([511, 513, 1_023, 1_025]).collect(),
         Size::Rows => ROWS.to_vec(),
         Size::Skew => vec![1, 4, 16, 64, 256],
-        Size::Ranks => RANKS.to_vec(),
+        Size::Ranks | Size::Parts => vec![0, 1, 2],
+        Size::Work => WORK.to_vec(),
     };
     sizes.into_iter().filter(|size| (low..=high).contains(size)).collect()
 }
@@ -131,7 +147,7 @@ pub fn plan(kernels: &[&'static Kernel], ground: &Ground, sizes: Option<&[i64]>,
             continue;
         }
         let of_messages = match model.size {
-            Size::None | Size::Skew | Size::Ranks => false,
+            Size::None | Size::Skew | Size::Ranks | Size::Parts | Size::Work => false,
             // The computation alone has no message.
             _ => name != "Daxpy",
         };
@@ -187,11 +203,20 @@ pub fn plan(kernels: &[&'static Kernel], ground: &Ground, sizes: Option<&[i64]>,
                     });
                 }
             }
-            "EchoLate" => {
-                for late in [20, 200] {
-                    chosen.iter().for_each(|size| add(&[*size, late]));
+            "Stream" | "StreamBoth" => {
+                let most = (ground.nodes / 2) as i64;
+                for pairs in std::iter::once(1).chain((most > 1).then_some(most)) {
+                    chosen.iter().for_each(|size| add(&[*size, pairs]));
                 }
             }
+            "Pair" => {
+                let nodes = ground.nodes as i64;
+                for (from, to) in (0..nodes).flat_map(|from| (from + 1..nodes).map(move |to| (from, to))) {
+                    chosen.iter().for_each(|size| add(&[*size, from, to]));
+                }
+            }
+            // Two nodes are one pair, however they are divided.
+            "Bisection" if ground.nodes < 4 => chosen.iter().for_each(|size| add(&[*size, 0])),
             "Contention" => {
                 let Ok(crossing) = &ground.crossing else { continue };
                 let nodes = [crossing.peer, crossing.source, crossing.sink].map(|node| node as i64);
@@ -200,15 +225,9 @@ pub fn plan(kernels: &[&'static Kernel], ground: &Ground, sizes: Option<&[i64]>,
                     chosen.iter().for_each(|size| add(&[*size, load, nodes[0], nodes[1], nodes[2]]));
                 }
             }
-            "Synchronous" | "Asynchronous" => {
-                for length in LENGTHS {
-                    chosen.iter().for_each(|size| add(&[*size, length]));
-                }
-            }
-            "LibraryBroadcast" | "LibraryReduce" | "LibraryAllReduce" | "LibraryGather"
-            | "LibraryScatter" | "LibraryAllGather" | "LibraryAllToAll" => {
-                for of in RANKS {
-                    chosen.iter().for_each(|size| add(&[*size, of]));
+            _ if !model.beside.is_empty() => {
+                for other in model.beside {
+                    chosen.iter().for_each(|size| add(&[*size, *other]));
                 }
             }
             _ => chosen.iter().for_each(|size| add(&[*size])),
@@ -300,7 +319,9 @@ mod tests {
         let plan = plan(&all(), &ground(), Some(&asked), &[377]);
         for model in plan.points.models() {
             let (_, known) = super::super::model_named(&model.model).unwrap();
-            if matches!(known.size, Size::Skew | Size::Ranks) || model.model == "Daxpy" {
+            if matches!(known.size, Size::Skew | Size::Ranks | Size::Parts | Size::Work)
+                || model.model == "Daxpy"
+            {
                 continue;
             }
             for at in &model.points {

@@ -2,7 +2,7 @@
 
 use crate::common::everything;
 use proptest::prelude::*;
-use strata_comet::{Blocks, Direction, Mesh};
+use strata_comet::{self as comet, Blocks, Direction, Mesh};
 use strata_runtime::prelude::*;
 use strata_sim::platform::SimulatedMachine;
 
@@ -19,6 +19,69 @@ fn every_kernel_verifies_its_data_on_simulated_machines() {
         let machine = SimulatedMachine::find(platform).unwrap();
         Machine::sim(&machine, nodes).unwrap().run(everything).unwrap();
     }
+}
+
+#[test]
+fn nodes_that_are_no_pairs_are_refused() {
+    type Kernel = fn(&mut Node) -> f64;
+    let all: [(Kernel, &str); 4] = [
+        (|node| comet::stream(node, 8, 2), "3 nodes are not 2 pairs"),
+        (|node| comet::stream_both(node, 8, 0), "3 nodes are not 0 pairs"),
+        (|node| comet::pair(node, 8, 1, 1), "1 and 1 are not two of 3 nodes"),
+        (|node| comet::pair(node, 8, 0, 3), "0 and 3 are not two of 3 nodes"),
+    ];
+    for (kernel, why) in all {
+        let error = Machine::threads(3).unwrap().run(|node| Ok(kernel(node))).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let alone = Machine::threads(1).unwrap().run(|node| Ok(comet::bisection(node, 8, 0)));
+    assert!(alone.unwrap_err().to_string().contains("1 nodes are not 0 pairs"));
+}
+
+/// A vendor's matrix whose guard forgets a side.
+struct Forgetful(Blocks);
+
+impl comet::Matrix for Forgetful {
+    fn open(node: &mut Node, dim: usize) -> Self {
+        Self(Blocks::open(node, dim))
+    }
+
+    fn get(&self, row: usize, column: usize) -> f64 {
+        if row == 0 { -1.0 } else { self.0.get(row, column) }
+    }
+
+    fn update_guard(&mut self, node: &mut Node) {
+        self.0.update_guard(node);
+    }
+
+    fn close(self, node: &mut Node) {
+        self.0.close(node);
+    }
+}
+
+#[test]
+fn a_matrix_of_others_is_checked_and_what_it_lacks_is_named() {
+    let guard = Machine::threads(4).unwrap().run(|node| Ok(comet::matrix_guard::<Forgetful>(node, 4)));
+    assert!(guard.unwrap_err().to_string().contains("guard: wrong data"));
+    let lacks = Machine::threads(4).unwrap().run(|node| Ok(comet::matrix_transpose::<Forgetful>(node, 4)));
+    assert!(lacks.unwrap_err().to_string().contains("does not implement `Matrix::transpose`"));
+}
+
+/// Pairs at once have the bandwidth of all of them, where no link is shared.
+#[test]
+fn bandwidths_add_up_where_nothing_is_shared() {
+    let machine = SimulatedMachine::find("ipsc860").unwrap();
+    let seconds = |kernel: &(dyn Fn(&mut Node) -> f64 + Sync)| {
+        Machine::sim(&machine, 8).unwrap().run(|node| Ok(kernel(node))).unwrap().results[0]
+    };
+    let one = seconds(&|node| comet::stream(node, 4096, 1));
+    let four = seconds(&|node| comet::stream(node, 4096, 4));
+    assert!((one / four - 4.0).abs() < 0.1, "{one:e} {four:e}");
+    // The far pair's message passes three links.
+    let (near, far) =
+        (seconds(&|node| comet::pair(node, 4096, 6, 7)), seconds(&|node| comet::pair(node, 4096, 0, 7)));
+    let neighbours = seconds(&|node| comet::echo(node, 4096, 1));
+    assert!((near / neighbours - 1.0).abs() < 1e-3 && far > near, "{near:e} {neighbours:e} {far:e}");
 }
 
 /// A node's block after some operations on a matrix of random numbers, and what belongs there.

@@ -435,6 +435,9 @@ pub struct Target {
     /// Where the profiling program lies, if not in the output folder.
     #[arg(skip)]
     pub program: Option<PathBuf>,
+    /// Environment variables of the profiling program, with their values.
+    #[arg(skip)]
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// What `calibrate` takes.

@@ -104,6 +104,7 @@ impl<'a> Campaign<'a> {
             resume: target.resume,
             output: output.join("samples.txt"),
             part: None,
+            settings: target.settings.clone(),
         };
         options.check()?;
         let platform = options.on.platform(options.nodes);

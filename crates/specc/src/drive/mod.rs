@@ -148,6 +148,8 @@ pub struct RunOptions {
     /// The part of a measurement of several runs that this run is, such as `launch 2 of 6`; its
     /// messages are then short.
     pub part: Option<String>,
+    /// Environment variables of the program, with their values.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 impl RunOptions {
@@ -197,6 +199,7 @@ mod tests {
             resume: false,
             output: "samples.txt".into(),
             part: None,
+            settings: Vec::new(),
         }
     }
 

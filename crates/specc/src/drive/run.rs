@@ -119,6 +119,7 @@ fn command(program: &Program, options: &RunOptions) -> Command {
         None => command.env_remove("STRATA_ON"),
     };
     command
+        .envs(options.settings.iter().map(|(name, value)| (name, value)))
         .args(["--progress", "--end-with-stdin"])
         .arg("--output")
         .arg(&options.output)

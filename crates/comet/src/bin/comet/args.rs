@@ -52,6 +52,17 @@ pub(crate) struct Comet {
     /// End when the 95 % intervals of all medians are at most this wide on each side.
     #[arg(long, default_value = "5%", value_name = "PERCENT", value_parser = percentage)]
     pub(crate) precision: f64,
+    /// Every timing is of so many operations, in place of as many as take 0.1 ms.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) repetitions: Option<u32>,
+    /// So many operations come before them; 4, or a tenth, where it is left out.
+    #[arg(long, value_name = "NUMBER", requires = "repetitions",
+          value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    pub(crate) warm_up: Option<u32>,
+    /// The root of collectives that have one, in the kernels that time all nodes: node 0, or each
+    /// node in turn, so that no call finds its root's data in a cache or overtakes the one before.
+    #[arg(long, default_value = "first", value_name = "WHICH")]
+    pub(crate) roots: Roots,
     /// Seed of the order of measuring.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -76,6 +87,15 @@ const EXAMPLES: &str = "Examples:
   comet --on mpi --nodes 2 --kernels library -o comet-mpi
   comet --read comet-mpi --format osu
   comet --read NEW --compare OLD";
+
+/// The roots of collectives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Roots {
+    /// Node 0.
+    First,
+    /// Each node in turn.
+    InTurn,
+}
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

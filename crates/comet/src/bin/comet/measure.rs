@@ -13,11 +13,11 @@ use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
-use strata_comet::{Results, ResultsError, compare, formats, machine_file, over_nodes, report};
+use strata_comet::{Fixed, Results, ResultsError, compare, formats, machine_file, over_nodes, report};
 use strata_model::{Points, Samples, count, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
-use crate::args::{Comet, CometForm};
+use crate::args::{Comet, CometForm, Roots};
 use crate::setup::setup;
 use crate::topology::ground;
 use crate::{draw, source};
@@ -97,7 +97,15 @@ fn over_nodes(given: &Comet, numbers: &BTreeSet<u32>, output: &Path) -> Result<(
         let folder = output.join(format!("nodes-{nodes}"));
         runs.push(measure(&one, &kernels, *nodes as usize, &folder, Some(output))?);
     }
-    let all = over_nodes::table(&over_nodes::over_nodes(&runs));
+    let points = over_nodes::over_nodes(&runs);
+    let models: BTreeSet<&str> = points.iter().map(|one| one.model.as_str()).collect();
+    for model in models {
+        let of_model: Vec<_> = points.iter().filter(|one| one.model == model).collect();
+        if let Some(svg) = draw::over_nodes(&of_model) {
+            write(&output.join(format!("nodes-{}.svg", model.to_lowercase())), &svg)?;
+        }
+    }
+    let all = over_nodes::table(&points);
     write(&output.join("nodes.txt"), &all)?;
     match given.format {
         CometForm::Table => print(all.trim_end()),
@@ -293,6 +301,17 @@ impl Taken {
     }
 }
 
+/// What the profiling program is told beside its plan.
+fn settings(given: &Comet) -> Vec<(&'static str, String)> {
+    let mut settings = Vec::new();
+    settings.extend(given.repetitions.map(|count| (suite::REPETITIONS, count.to_string())));
+    settings.extend(given.warm_up.map(|count| (suite::WARM_UP, count.to_string())));
+    if given.roots == Roots::InTurn {
+        settings.push((suite::ROOTS, suite::IN_TURN.to_owned()));
+    }
+    settings
+}
+
 /// Measures on one number of nodes. With `program` the profiling program of all kernels lies in that
 /// folder, which several numbers of nodes share.
 fn measure(
@@ -331,6 +350,7 @@ fn measure(
         precision: Some(given.precision),
         most: Some(MOST),
         program: program.map(Path::to_owned),
+        settings: settings(given),
     };
     let watch = Watch::start();
     let campaign = Campaign::new(&spec, &target, output)?;
@@ -383,6 +403,11 @@ fn measure(
         results.contaminated = Some(Contaminated { reason, slowdown });
     }
     results.setup = setup(&on, nodes, run.campaign.executable());
+    results.setup.fixed = Fixed {
+        repetitions: given.repetitions.map(|count| count as usize),
+        warm_up: given.warm_up.map(|count| count as usize),
+        roots_in_turn: given.roots == Roots::InTurn,
+    };
     results.left_out = run.plan.left_out;
     keep(&spec, (&samples, digest), &results, output)?;
     if let Some(longer) = longer(&run.plan.points, &results, given.budget.as_secs_f64()) {
@@ -476,8 +501,16 @@ fn keep(
         save("here.toml", &text)?;
     }
     for kernel in &results.kernels {
-        if let Some(svg) = draw::curve(kernel) {
-            save(&format!("{}.svg", kernel.model.to_lowercase()), &svg)?;
+        let name = kernel.model.to_lowercase();
+        if kernel.model == "Pair" {
+            let sizes: BTreeSet<i64> = kernel.points.iter().filter_map(|p| p.at.first().copied()).collect();
+            for bytes in sizes {
+                if let Some(svg) = draw::pairs(kernel, bytes) {
+                    save(&format!("{name}-{bytes}.svg"), &svg)?;
+                }
+            }
+        } else if let Some(svg) = draw::curve(kernel) {
+            save(&format!("{name}.svg"), &svg)?;
         }
     }
     let mut fitting = fitting::fit(samples, digest, Some(spec), &Overrides::default());

@@ -24,6 +24,7 @@ pub(crate) fn setup(on: &On, nodes: usize, program: &Path) -> Setup {
         kernel: read("/proc/sys/kernel/osrelease"),
         governor: governors(),
         places,
+        ..Setup::default()
     }
 }
 

@@ -26,8 +26,9 @@ pub(crate) fn ground(on: &On, nodes: usize, given: Option<&str>) -> Result<Groun
         (On::Threads, None) => topology("bus")?,
         (On::Mpi, None) => return Ok(Ground::unknown(nodes, mpi)),
     };
+    let simulated = matches!(on, On::Sim { .. });
     if nodes < 2 {
-        return Ok(Ground::unknown(nodes, mpi));
+        return Ok(Ground { simulated, ..Ground::unknown(nodes, mpi) });
     }
     let graph = Graph::new(&machine, nodes).map_err(|error| match given {
         Some(given) => format!("--topology {given}: {error}"),
@@ -44,7 +45,7 @@ pub(crate) fn ground(on: &On, nodes: usize, given: Option<&str>) -> Result<Groun
             count(nodes, "node", "nodes")
         )
     });
-    Ok(Ground { nodes, mpi, peers, no_hops, crossing })
+    Ok(Ground { nodes, mpi, simulated, peers, no_hops, crossing })
 }
 
 /// The first node at each distance from node 0; the nearest one first.

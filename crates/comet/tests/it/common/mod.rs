@@ -28,6 +28,37 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
         comet::echo_late(node, 200, 20);
     }
     comet::poll(node);
+    comet::fixed_work(node, 10, 1);
+    comet::fixed_time(node, 10, 2);
+    if size > 1 {
+        for bytes in [1, 5000] {
+            for pairs in [1, size / 2] {
+                comet::stream(node, bytes, pairs);
+                comet::stream_both(node, bytes, pairs);
+            }
+            for matching in [0, 1, 2] {
+                comet::bisection(node, bytes, matching);
+            }
+            comet::pair(node, bytes, size - 2, size - 1);
+            comet::pair(node, bytes, size - 1, 0);
+        }
+    }
+    for collective in [
+        comet::Collective::Broadcast,
+        comet::Collective::Reduce,
+        comet::Collective::Scan,
+        comet::Collective::Gather,
+        comet::Collective::Scatter,
+        comet::Collective::AllGather,
+        comet::Collective::AllToAll,
+        comet::Collective::AllToAllV,
+        comet::Collective::Barrier,
+    ] {
+        let times =
+            [(8, 0), (4_000, 1), (4_000, 2)].map(|(bytes, of)| comet::each(node, collective, bytes, of));
+        let is_test = node.rank() == 0;
+        assert!(times.iter().all(|time| is_test && *time >= 0.0 || *time == 0.0), "{collective:?} {times:?}");
+    }
     for bytes in [1, 4096, 10_000] {
         comet::broadcast(node, bytes);
         comet::all_to_all(node, bytes);
@@ -70,23 +101,40 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
             Call::PingPing,
             Call::Window,
             Call::BothWays,
+            Call::Pairs,
+            Call::PairsLatency,
+            Call::Put,
+            Call::Get,
             Call::Broadcast,
             Call::Reduce,
             Call::AllReduce,
+            Call::ReduceScatter,
+            Call::Scan,
             Call::Gather,
             Call::Scatter,
             Call::AllGather,
             Call::AllToAll,
+            Call::AllToAllV,
             Call::Barrier,
         ];
+        let is_test = node.rank() == 0;
+        let is_told = |time: &f64| (*time > 0.0) == is_test;
         for call in calls {
-            let [least, mean, greatest] = [0, 1, 2].map(|of| comet::library(node, call, 4_000, of));
-            let times = [least, mean, greatest];
-            assert!(times.iter().all(|time| (*time > 0.0) == (node.rank() == 0)), "{call:?} {times:?}");
+            let all: &[usize] = if call == Call::Broadcast { &[0, 1, 2] } else { &[1] };
+            let times: Vec<f64> = all.iter().map(|of| comet::library(node, call, 4_000, *of)).collect();
+            // A library may lack one-sided transfers.
+            let lacks = matches!(call, Call::Put | Call::Get) && times[0].is_nan();
+            assert!(lacks || times.iter().all(is_told), "{call:?} {times:?}");
+        }
+        for call in &calls[calls.iter().position(|call| *call == Call::Broadcast).unwrap()..] {
+            let all: &[usize] = if *call == Call::Broadcast { &[0, 1, 2] } else { &[2] };
+            let times: Vec<f64> = all.iter().map(|part| comet::overlapped(node, *call, 400, *part)).collect();
+            assert!(times.iter().all(is_told), "{call:?} {times:?}");
         }
     } else if node.platform().transport != "mpi" {
         assert!(comet::raw_echo(node, 8).is_nan() && comet::raw_barrier(node).is_nan());
         assert!(comet::library(node, comet::Call::Gather, 8, 0).is_nan());
+        assert!(comet::overlapped(node, comet::Call::Gather, 8, 0).is_nan());
     }
     if size >= 4 {
         for load in [0, 100, 3000] {
