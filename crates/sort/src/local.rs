@@ -40,7 +40,7 @@ use crate::leading::{self, Range};
 use crate::pool;
 pub use models::LocalSort;
 use std::hint::black_box;
-use strata_select::{Library, Question, choose_always, is_pinned};
+use strata_select::{Library, Question, calibrate_as_set, choose_always, is_pinned};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
 
@@ -141,6 +141,7 @@ pub fn candidates<T: Item>() -> impl Iterator<Item = (&'static str, LocalSort)> 
 /// `STRATA_PIN` is respected.
 #[must_use]
 pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
+    calibrate_as_set::<LocalSort>();
     let Features { keys, width, run, distinct, skewed } = features;
     let inputs = [keys as f64, f64::from(width), run as f64, distinct as f64];
     let applies = |candidate| {
