@@ -16,12 +16,21 @@ use std::time::Instant;
 use std::vec::Vec;
 
 use crate::odds::erfc;
+use crate::{Choice, Outcome, Row, Source};
 
 /// The share of a program's time that timing its calls, and trying others, may cost.
 const SHARE: f64 = 0.005;
 
-/// The share for timing alone.
+/// The shares for timing, and for trying.
 const TIMING: f64 = 0.4 * SHARE;
+const TRYING: f64 = 0.4 * SHARE;
+
+/// After a change a call's time may be lost at once, if the last such change is so many calls ago:
+/// the rest of the share.
+const BETWEEN_CHANGES: f64 = 1.0 / (0.2 * SHARE);
+
+/// Another candidate is taken for good if it is faster by so many deviations.
+const SURE: f64 = 3.0;
 
 /// The deviation of the first drift: models are of another day.
 const DRIFT: f64 = 0.3;
@@ -65,11 +74,14 @@ struct Class {
     /// The variance of timings about their mean.
     noise: f64,
     calls: f64,
-    /// The seconds that trying may still lose.
+    /// How many times the best one's time trying may still lose.
     credit: f64,
+    /// Calls until a change is given credit again.
+    patience: f64,
     /// The candidate with the least expected time, and the one for the next call.
     best: usize,
     next: usize,
+    last: usize,
     /// The side of the last outlier; 0: the last timing was none.
     outlier: f64,
 }
@@ -163,7 +175,8 @@ impl Class {
             covariance[(place + 1) * (size + 1)] = deviation * deviation;
         }
         // Without models the level itself is unknown.
-        if predicted.contains(&Learner::UNKNOWN) {
+        let unknown = predicted.contains(&Learner::UNKNOWN);
+        if unknown {
             covariance[0] = 1e3;
         }
         let logs = predicted.iter().enumerate().filter_map(|(place, one)| Some((place, one.as_ref()?.0)));
@@ -173,9 +186,12 @@ impl Class {
             covariance,
             noise: NOISE * NOISE,
             calls: 0.0,
-            credit: 0.0,
+            // Nothing is known: each is tried once.
+            credit: if unknown { 2.0 * (size - 1) as f64 } else { 0.0 },
+            patience: 0.0,
             best,
             next: best,
+            last: best,
             outlier: 0.0,
             predicted,
         })
@@ -199,8 +215,10 @@ impl Class {
         if self.predicted.get(candidate).copied().flatten().is_none() {
             return;
         }
+        self.last = candidate;
         self.calls += calls;
-        self.credit += (SHARE - TIMING) * calls * self.expected(self.best).exp().min(seconds);
+        self.credit += TRYING * calls;
+        self.patience -= calls;
         self.fade(calls);
         let size = self.size();
         let own = candidate + 1;
@@ -217,6 +235,9 @@ impl Class {
                 return self.decide();
             }
             // The candidate or the machine has changed: both have room for it.
+            if self.patience <= 0.0 {
+                (self.patience, self.credit) = (BETWEEN_CHANGES, self.credit.max(1.0));
+            }
             self.covariance[0] += residual * residual;
             self.covariance[own * (size + 1)] += (OWN_PART * residual).powi(2);
             gain = gains(self);
@@ -264,13 +285,16 @@ impl Class {
         // Another one must be surely faster: a change may be that of the machine.
         if least != self.best {
             let (apart, deviation) = self.apart(least);
-            if -apart > deviation.max(0.01) {
+            if -apart > (SURE * deviation).max(0.01) {
                 self.best = least;
             }
         }
         self.next = self.best;
+        // In turns: the machine may change between two timings of one candidate.
+        if self.last != self.best {
+            return;
+        }
         let remaining = self.calls + 10.0;
-        let seconds = self.expected(self.best).exp();
         let mut most = 0.0;
         let mut cost = 0.0;
         for other in candidates.into_iter().filter(|other| *other != self.best) {
@@ -284,10 +308,11 @@ impl Class {
             let z = apart / moved;
             let density = (-0.5 * z * z).exp() / (std::f64::consts::TAU).sqrt();
             let gain = moved * density - apart * 0.5 * erfc(z / std::f64::consts::SQRT_2);
-            let loses = ((apart + 0.5 * square).min(3.0).exp() - 1.0).max(0.0);
+            // A wide prediction means that nothing is known, not that it may take for ever.
+            let loses = ((apart + 0.5 * square.min(1.0)).min(3.0).exp() - 1.0).max(0.0);
             let net = gain * remaining - loses;
-            if net > most && loses * seconds <= self.credit {
-                (most, cost) = (net, loses * seconds);
+            if net > most && loses <= self.credit {
+                (most, cost) = (net, loses);
                 self.next = other;
             }
         }
@@ -301,6 +326,29 @@ impl Class {
         let (i, j) = (other + 1, self.best + 1);
         let variance = self.covariance(i, i) + self.covariance(j, j) - 2.0 * self.covariance(i, j);
         (self.expected(other) - self.expected(self.best), variance.max(0.0).sqrt())
+    }
+}
+
+impl<R: AsRef<[Row]>> Choice<R> {
+    /// The predictions of all candidates for a [`Learner`], by these models for this problem, each
+    /// with the parameters that suit it; `None` for those that do not compete.
+    #[must_use]
+    pub fn predicted<S: Source + ?Sized>(&self, source: &S, nodes: usize, inputs: &[f64]) -> Vec<Predicted> {
+        let mut nearest = inputs.to_vec();
+        let (nodes, _) = source.domain().nearest(nodes, &mut nearest);
+        let one = |(candidate, row): (usize, &Row)| {
+            let parameters = match row.outcome {
+                Outcome::Taken => self.parameters,
+                Outcome::Slower(_, parameters) => parameters,
+                _ => return None,
+            };
+            let found = source.predict(candidate, nodes, &nearest, &parameters)?;
+            let seconds = found.seconds.get();
+            let expected = seconds * source.expected_ratio(candidate);
+            let deviation = (found.deviation.get() / seconds).hypot(self.distance);
+            (seconds > 0.0).then_some((expected.ln(), deviation))
+        };
+        self.rows.as_ref().iter().enumerate().map(one).collect()
     }
 }
 
@@ -408,5 +456,138 @@ impl<const N: usize> Learning<N> {
 impl<const N: usize> Default for Learning<N> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Noise of the same numbers in every run.
+    struct Noise(u64);
+
+    impl Noise {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        }
+
+        /// A factor with this deviation.
+        fn factor(&mut self, deviation: f64) -> f64 {
+            let normal = (0..12).map(|_| self.next()).sum::<f64>() - 6.0;
+            (deviation * normal).exp()
+        }
+    }
+
+    fn predicted(seconds: &[f64], deviation: f64) -> Vec<Predicted> {
+        seconds.iter().map(|seconds| Some((seconds.ln(), deviation))).collect()
+    }
+
+    /// Calls with these true times; returns the candidates taken, and the seconds lost to the best.
+    fn calls(learner: &mut Learner, noise: &mut Noise, models: &[f64], times: &[f64], count: usize) -> (Vec<usize>, f64) {
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut lost = 0.0;
+        let taken = (0..count).map(|_| {
+            let taken = learner.decide(1, || predicted(models, 0.1)).unwrap();
+            learner.took(1, taken, times[taken] * noise.factor(0.05), 1);
+            lost += times[taken] - least;
+            taken
+        });
+        (taken.collect(), lost)
+    }
+
+    #[test]
+    fn a_candidate_that_slows_down_is_left_within_50_calls() {
+        for seed in 0..50 {
+            for (models, slow) in [([1e-5, 1.1e-5, 3e-5], 0), ([2e-5, 1e-5, 1.3e-5], 1)] {
+                let (mut learner, mut noise) = (Learner::new(), Noise(seed));
+                calls(&mut learner, &mut noise, &models, &models, 400);
+                assert_eq!(learner.best(1), Some(slow));
+                let mut changed = models;
+                changed[slow] *= 1.5;
+                calls(&mut learner, &mut noise, &models, &changed, 50);
+                let least = (0..3).min_by(|a, b| changed[*a].total_cmp(&changed[*b]));
+                assert_eq!(learner.best(1), least, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slower_machine_changes_no_choice() {
+        for seed in 0..50 {
+            let (mut learner, mut noise) = (Learner::new(), Noise(seed));
+            let models = [1e-5, 1.1e-5, 2e-5];
+            calls(&mut learner, &mut noise, &models, &models, 300);
+            for factor in [1.5, 0.7, 2.0, 1.0] {
+                let slower = models.map(|seconds| seconds * factor);
+                let (_, lost) = calls(&mut learner, &mut noise, &models, &slower, 300);
+                assert_eq!(learner.best(1), Some(0));
+                // It is looked into: for less than what two calls take.
+                assert!(lost <= 2.0 * slower[0], "{lost:e}, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_to_be_gained_little_is_lost() {
+        for seed in 0..20 {
+            for models in [[1e-5, 1.2e-5, 2e-5], [1e-5, 1.05e-5, 1.1e-5], [1e-5, 1e-4, 1e-3]] {
+                let (mut learner, mut noise) = (Learner::new(), Noise(seed));
+                let (_, lost) = calls(&mut learner, &mut noise, &models, &models, 5000);
+                assert!(lost <= 0.005 * 5000.0 * 1e-5, "{models:?}: {lost:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_site_without_models_finds_the_fastest_option() {
+        for seed in 0..20 {
+            let (mut learner, mut noise) = (Learner::new(), Noise(seed));
+            let times = [3e-3, 2e-3, 1e-3, 2.5e-3];
+            for _ in 0..2000 {
+                let taken = learner.decide(9, || std::vec![Learner::UNKNOWN; 4]).unwrap();
+                learner.took(9, taken, times[taken] * noise.factor(0.05), 1);
+            }
+            assert_eq!(learner.best(9), Some(2), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_or_no_candidate_changes_nothing() {
+        let mut learner = Learner::new();
+        assert_eq!(learner.decide(1, Vec::new), None);
+        assert_eq!(learner.decide(1, || std::vec![None, None]), None);
+        assert_eq!(learner.decide(1, || predicted(&[f64::NAN, 1.0], 0.1)), Some(1));
+        for seconds in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+            learner.took(1, 1, seconds, 1);
+        }
+        learner.took(1, 0, 1.0, 1);
+        learner.took(1, 99, 1.0, 1);
+        learner.took(2, 1, 1.0, 1);
+        assert_eq!((learner.best(1), learner.best(2)), (Some(1), None));
+        assert_eq!(learner.interval(2, 1e-6), u32::MAX);
+        assert!(learner.interval(1, 1e-6) >= 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Any times: a decision is always one of the candidates, and equal for equal calls.
+        #[test]
+        fn decisions_follow_from_the_calls(
+            times in prop::collection::vec((0..4_usize, -25.0..10.0_f64, 1..1000_u32), 1..80),
+        ) {
+            let (mut one, mut other) = (Learner::new(), Learner::new());
+            for (candidate, log, calls) in times {
+                for learner in [&mut one, &mut other] {
+                    let taken = learner.decide(1, || predicted(&[1e-5, 2e-5, 3e-6], 0.3)).unwrap();
+                    prop_assert!(taken < 3);
+                    learner.took(1, candidate, log.exp(), calls);
+                }
+                prop_assert_eq!(one.decide(1, Vec::new), other.decide(1, Vec::new));
+                prop_assert_eq!(one.interval(1, 1e-6), other.interval(1, 1e-6));
+            }
+        }
     }
 }

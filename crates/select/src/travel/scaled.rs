@@ -22,8 +22,14 @@ const LEAST_NOISE: f64 = 0.03;
 /// Degrees of freedom of Student's t.
 const FREEDOM: f64 = 4.0;
 
-/// Steps to the maximum; each is a least-squares fit.
-const STEPS: usize = 12;
+/// The most steps to the maximum; each is a least-squares fit.
+const STEPS: usize = 40;
+
+/// A step by less, in every logarithm, is the last one before timings are weighted.
+const SETTLED: f64 = 0.02;
+
+/// The longest step in a logarithm.
+const LONGEST: f64 = 1.5;
 
 /// The greatest logarithm of a scale: a factor of 400.
 const FARTHEST: f64 = 6.0;
@@ -217,6 +223,9 @@ impl Scaled {
         let prior = self.prior();
         self.reset();
         let mut weights = vec![1.0; points.len()];
+        // Far from the maximum every timing looks like an outlier.
+        let mut settled = false;
+        self.noise = 0.1;
         for step in 0..STEPS {
             let locals: Vec<Option<Local>> = points
                 .iter()
@@ -229,7 +238,7 @@ impl Scaled {
                 return;
             }
             let residual = |(at, local): &(usize, &Local)| points[*at].seconds.ln() - local.log_seconds;
-            if step > 1 {
+            if settled {
                 self.noise = noise(known.iter().map(|known| residual(known).abs()).collect());
                 for known in &known {
                     let square = residual(known).powi(2) / self.scatter(known.1);
@@ -257,18 +266,22 @@ impl Scaled {
             factor.forward(&mut right);
             factor.backward(&mut right);
             let last = step + 1 == STEPS;
-            let mut moved: f64 = 0.0;
-            for unknown in 0..self.logs.len() {
-                let to: f64 = columns.iter().zip(&right).map(|(column, right)| column[unknown] * right).sum();
-                let by = (to - self.logs[unknown]).clamp(-1.0, 1.0);
-                self.logs[unknown] = (self.logs[unknown] + by).clamp(-FARTHEST, FARTHEST);
-                moved = moved.max(by.abs());
+            let to = |unknown: usize| -> f64 {
+                columns.iter().zip(&right).map(|(column, right)| column[unknown] * right).sum()
+            };
+            let by: Vec<f64> = (0..self.logs.len()).map(|unknown| to(unknown) - self.logs[unknown]).collect();
+            let moved = by.iter().fold(0.0_f64, |most, by| most.max(by.abs()));
+            let share = (LONGEST / moved).min(1.0);
+            for (log, by) in self.logs.iter_mut().zip(by) {
+                *log = (*log + share * by).clamp(-FARTHEST, FARTHEST);
             }
             if self.logs.iter().any(|log| !log.is_finite()) {
                 return self.reset();
             }
             self.scales = self.logs.iter().map(|log| log.exp()).collect();
-            if last || moved < 1e-4 && step > 2 {
+            let weighted = settled;
+            settled |= moved < SETTLED;
+            if last || weighted && moved < 1e-3 {
                 let halves: Vec<Vec<f64>> = (0..self.logs.len())
                     .map(|unknown| {
                         let mut column: Vec<f64> = columns.iter().map(|column| column[unknown]).collect();
