@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{ModelSet, Platform, sha256_hex, write_atomically};
+use crate::{ModelSet, Platform, cache_folder, sha256_hex, write_atomically};
 
 /// Why models cannot be installed.
 #[derive(Debug, thiserror::Error)]
@@ -27,15 +27,6 @@ pub enum InstallError {
     /// No program would read the models; the reason.
     #[error("these models cannot be installed: {0}")]
     Unused(String),
-}
-
-/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`; `None`
-/// where neither that nor `HOME` is set.
-#[must_use]
-pub fn cache_folder() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
-    Some(cache.join("strata"))
 }
 
 /// The path from the cache to the folder of a library's models for this machine and transport.

@@ -27,7 +27,6 @@ pub mod platform;
 pub mod samples;
 pub mod set;
 
-mod atomic;
 mod file;
 mod hash;
 mod install;
@@ -35,11 +34,11 @@ mod names;
 mod number;
 mod unit;
 
-pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use file::{FileModels, find_installed, in_one_line, is_for};
 pub use hash::{Sha256, sha256_hex};
-pub use install::{InstallError, cache_folder, can_install, install, installed_models};
+pub use install::{InstallError, can_install, install, installed_models};
+pub use strata_select::{cache_folder, write_atomically};
 pub use names::{count, did_you_mean};
 pub use number::{grouped, number_text, percent, rounded};
 pub use plan::{Plan, Points};

@@ -46,6 +46,8 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+mod atomic;
 mod choice;
 mod choose;
 mod closest;
@@ -55,6 +57,8 @@ mod error;
 #[cfg(feature = "std")]
 mod gain;
 mod kept;
+#[cfg(feature = "std")]
+mod learn;
 mod library;
 #[cfg(feature = "std")]
 mod local;
@@ -76,10 +80,14 @@ mod say;
 mod sources;
 mod table;
 #[cfg(feature = "std")]
+mod travel;
+#[cfg(feature = "std")]
 mod values;
 mod verdict;
 mod wrapping;
 
+#[cfg(feature = "std")]
+pub use atomic::write_atomically;
 pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
 pub use closest::closest;
 pub use contrast::Contrast;
@@ -88,6 +96,8 @@ pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
 pub use gain::{Situation, better_than};
 pub use kept::Kept;
+#[cfg(feature = "std")]
+pub use learn::{Learner, Learning, Predicted, Started, learns};
 #[cfg(not(feature = "std"))]
 pub use library::choose;
 pub use library::{ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_among};
@@ -110,6 +120,11 @@ pub use say::say;
 #[cfg(feature = "std")]
 pub use sources::SOURCES;
 pub use table::{Domain, Entry, Incumbent, Source, Table};
+#[cfg(feature = "std")]
+pub use travel::{
+    Calibrated, Calibration, Point, Scaled, Timed, WIDTHS, Widths, cache_folder, calibrate_as_set, keep_timings,
+    kept_timings, scaled_by, timed, timings_of,
+};
 pub use verdict::Verdict;
 
 /// Whether a value counts as true: neither zero nor NaN. A `require` that cannot be computed does

@@ -4,6 +4,7 @@ use std::boxed::Box;
 use std::collections::{BTreeMap, BTreeSet};
 use std::string::String;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use std::{fmt, format};
 
 use crate::library::choose_from;
@@ -95,11 +96,26 @@ impl Models<'static> {
                 Some(Found { source, file }) => {
                     Self { source: Box::leak(source), file: Some(String::leak(file)), note: None }
                 }
-                None => Self::compiled::<L>("threads", nodes),
+                None => {
+                    let compiled = Self::compiled::<L>("threads", nodes);
+                    crate::travel::kept_models::<L>(&compiled, nodes).unwrap_or(compiled)
+                }
             };
             in_use().entry(key).or_insert_with(|| Box::leak(Box::new(models)))
         })
     }
+}
+
+/// The file in which the finder finds models of a library for choices without nodes.
+pub(crate) fn found<L: Library>() -> Option<String> {
+    FINDER.get().and_then(|finder| finder(L::TABLE, 1)).map(|found| found.file)
+}
+
+/// Chooses by these models from now on.
+pub(crate) fn adopt<L: Library>(nodes: usize, models: Models<'static>) {
+    let key = (std::ptr::from_ref(L::TABLE).addr(), nodes);
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    in_use.insert(key, Box::leak(Box::new(models)));
 }
 
 impl Models<'_> {
@@ -214,6 +230,11 @@ pub fn explains() -> bool {
     environment::explain()
 }
 
+/// How long libraries calibrate themselves, if `STRATA_CALIBRATE` was set when it was first read.
+pub(crate) fn calibrates() -> Option<Duration> {
+    environment::calibrates()
+}
+
 /// Writes a line to standard error, once in a process.
 pub fn say_once(line: String) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -225,13 +246,32 @@ pub fn say_once(line: String) {
 
 /// The settings of a program.
 mod environment {
+    use std::format;
     use std::string::String;
     use std::sync::OnceLock;
+    use std::time::Duration;
+
+    use crate::Seconds;
 
     /// `STRATA_PIN` when it was first read.
     pub(super) fn pins() -> &'static str {
         static PINS: OnceLock<String> = OnceLock::new();
         PINS.get_or_init(|| std::env::var("STRATA_PIN").unwrap_or_default())
+    }
+
+    /// `STRATA_CALIBRATE` when it was first read. A value that is no time is reported.
+    pub(super) fn calibrates() -> Option<Duration> {
+        static CALIBRATES: OnceLock<Option<Duration>> = OnceLock::new();
+        *CALIBRATES.get_or_init(|| {
+            let text = std::env::var("STRATA_CALIBRATE").ok().filter(|text| !text.is_empty() && text != "0")?;
+            match text.parse::<Seconds>() {
+                Ok(seconds) => Some(Duration::from_secs_f64(seconds.get().min(1e6))),
+                Err(error) => {
+                    crate::say_once(format!("strata: STRATA_CALIBRATE: {error}; nothing is calibrated"));
+                    None
+                }
+            }
+        })
     }
 
     pub(super) fn explain() -> bool {

@@ -197,7 +197,7 @@ impl LogNormal {
 ///
 /// # Source
 /// Press et al., *Numerical Recipes in C*, 2nd ed., section 6.2 (`erfcc`).
-fn erfc(x: f64) -> f64 {
+pub(crate) fn erfc(x: f64) -> f64 {
     const C: [f64; 10] = [
         0.170_872_77,
         -0.822_152_23,

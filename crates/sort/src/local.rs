@@ -40,7 +40,7 @@ use crate::leading::{self, Range};
 use crate::pool;
 pub use models::LocalSort;
 use std::hint::black_box;
-use strata_select::{Library, Question, choose_always, is_pinned};
+use strata_select::{Library, Question, calibrate_as_set, choose_always, is_pinned};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
 
@@ -114,7 +114,12 @@ pub fn sort<T: Item>(items: &mut [T]) {
         return;
     }
     let features = Features::with_run(items, run);
-    run_candidate(items, candidate_for::<T>(features));
+    let (class, candidate) = classes::choice::<T>(features);
+    let started = classes::LEARNING.begin(class);
+    run_candidate(items, candidate);
+    if let Some(started) = started {
+        classes::learn::<T>(class, features, candidate, started);
+    }
 }
 
 /// Sorts with this candidate after the same sampling as [`sort`]. Returns `false`, with the
@@ -141,8 +146,9 @@ pub fn candidates<T: Item>() -> impl Iterator<Item = (&'static str, LocalSort)> 
 /// `STRATA_PIN` is respected.
 #[must_use]
 pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
-    let Features { keys, width, run, distinct, skewed } = features;
-    let inputs = [keys as f64, f64::from(width), run as f64, distinct as f64];
+    calibrate_as_set::<LocalSort>();
+    let Features { run, skewed, .. } = features;
+    let inputs = inputs_of(features);
     let applies = |candidate| {
         let suits = match candidate {
             LocalSort::Leading | LocalSort::Voracious => !skewed,
@@ -155,11 +161,16 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
     chosen.expect("the standard library's sort applies to all elements")
 }
 
+/// The inputs of the models.
+fn inputs_of(Features { keys, width, run, distinct, .. }: Features) -> [f64; 4] {
+    [keys as f64, f64::from(width), run as f64, distinct as f64]
+}
+
 /// The candidate that [`sort`] uses for elements of this type with these features: the cached
 /// choice of their class.
 #[must_use]
 pub fn candidate_for<T: Item>(features: Features) -> LocalSort {
-    classes::choice::<T>(features)
+    classes::choice::<T>(features).1
 }
 
 fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {

@@ -1,20 +1,39 @@
 //! Classes of problems, whose choices are cached.
 
-use super::{Features, LocalSort, choose, others};
+use super::{Features, LocalSort, choose, inputs_of, others};
 use crate::item::Item;
-use strata_select::{Kept, Library};
+use strata_select::{Kept, Learning, Library, Models, Parameters, Started};
 
 static KEPT: Kept<1024> = Kept::new();
 
-/// The choice for these features: the cached one of their class, or a new one.
-pub(super) fn choice<T: Item>(features: Features) -> LocalSort {
+/// What calls have taken, with `STRATA_LEARN=1`.
+pub(super) static LEARNING: Learning<1024> = Learning::new();
+
+/// The class of these features, and the choice for it: the cached one, or a new one.
+pub(super) fn choice<T: Item>(features: Features) -> (u32, LocalSort) {
     let (class, middle) = class::<T>(features);
     if let Some(candidate) = KEPT.candidate(class).and_then(|index| LocalSort::candidate(index, &[])) {
-        return candidate;
+        return (class, candidate);
     }
     let (candidate, choice) = choose::<T>(middle);
     KEPT.keep(class, choice.index);
-    candidate
+    (class, candidate)
+}
+
+/// Learns from the time of a sort with this candidate which one the next sort of the class takes.
+#[cold]
+pub(super) fn learn<T: Item>(class: u32, features: Features, candidate: LocalSort, started: Started) {
+    let mut rows = LocalSort::TABLE.entries.iter().enumerate();
+    let is_it = |index| LocalSort::candidate(index, &Parameters::NONE) == Some(candidate);
+    let Some(index) = rows.find_map(|(index, _)| is_it(index).then_some(index)) else { return };
+    let next = LEARNING.end(class, index, started, || {
+        let (_, middle) = self::class::<T>(features);
+        let choice = choose::<T>(middle).1;
+        choice.predicted(Models::of::<LocalSort>(1).source, 1, &inputs_of(middle))
+    });
+    if let Some(next) = next {
+        KEPT.keep(class, next);
+    }
 }
 
 /// The class of runs, or of numbers of different keys, that equal the number of keys.
@@ -74,6 +93,6 @@ mod tests {
             assert!(middle.run <= middle.keys && middle.distinct <= middle.keys, "{middle:?}");
         }
         assert_eq!(choice::<u64>(a), choice::<u64>(a));
-        assert_eq!(choice::<u64>(a), choose::<u64>(class::<u64>(a).1).0);
+        assert_eq!(choice::<u64>(a).1, choose::<u64>(class::<u64>(a).1).0);
     }
 }

@@ -1,10 +1,12 @@
 //! Times of the [local sorts](crate::local), for the profiling program generated from
 //! `specs/sort/local`, and for benches.
 
-use crate::local;
+use crate::local::{self, LocalSort};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::hint::black_box;
+use std::time::Instant;
+use strata_select::Timed;
 
 /// Keys sorted between two readings of the clock: smaller arrays are sorted several at a time. One
 /// array sorted repeatedly would be faster, because a processor learns its branches.
@@ -71,10 +73,26 @@ pub fn seconds(cell: Cell, now: &mut dyn FnMut() -> f64, sort: &mut dyn FnMut(&m
 ///
 /// # Participation
 /// Local.
-pub fn sample(mut now: impl FnMut() -> f64, candidate: &str, cell: Cell) -> f64 {
+pub fn sample(now: impl FnMut() -> f64, candidate: &str, cell: Cell) -> f64 {
     let found = local::candidates::<u64>().find(|(name, _)| *name == candidate);
-    let candidate = found.map_or(local::LocalSort::Unstable, |(_, candidate)| candidate);
+    sample_of(now, found.map_or(LocalSort::Unstable, |(_, candidate)| candidate), cell)
+}
+
+fn sample_of(mut now: impl FnMut() -> f64, candidate: LocalSort, cell: Cell) -> f64 {
     seconds(cell, &mut now, &mut |items| {
         black_box(local::sort_by(items, candidate));
     })
+}
+
+/// The local sorts time themselves as the spec does.
+impl Timed for LocalSort {
+    fn seconds(self, inputs: &[f64], _: u64) -> Option<f64> {
+        let &[keys, width, run, distinct] = inputs else { return None };
+        let able = local::candidates::<u64>().any(|(_, candidate)| candidate == self);
+        let start = Instant::now();
+        let now = || start.elapsed().as_secs_f64();
+        let (keys, width) = (keys as usize, width as u32);
+        let cell = Cell { keys, width, run: run as usize, distinct: distinct as usize };
+        able.then(|| sample_of(now, self, cell))
+    }
 }

@@ -1,0 +1,333 @@
+//! Where timings are kept: in the user's cache folder, by machine, transport and library.
+//!
+//! Every calibration writes a file of its own, under a temporary name that is then renamed, and a
+//! reader takes the union of the lines of all files. Processes that calibrate at once therefore
+//! lose nothing, and no lock is needed. A file is of one version of the models: its name begins with
+//! their digest. Its last line counts and hashes the others, so that a torn file is told.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::string::{String, ToString as _};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::vec::Vec;
+use std::{format, io};
+
+use super::Point;
+use crate::atomic::write_atomically;
+use crate::{Machine, Parameters, Table, say_once};
+
+/// The first line of a file.
+const HEAD: &str = "strata-timings 1";
+
+/// From this many files on the next one replaces those that it contains.
+const MANY: usize = 8;
+
+/// The most lines of a file: a calibration takes at most some hundred timings.
+const MOST_LINES: usize = 4096;
+
+/// A file is read only if it is shorter, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`; `None`
+/// where neither that nor `HOME` is set.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    Some(cache.join("strata"))
+}
+
+/// FNV-1a.
+pub(super) fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes
+        .into_iter()
+        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3))
+}
+
+/// The lines of a file that say what its timings are of.
+fn head(table: &Table, machine: &Machine, transport: &str) -> String {
+    let Table { library, digest, platform, .. } = table;
+    format!("{HEAD}\nmachine {machine}\ntransport {transport}\nlibrary {library}\nmodels {digest} of {platform}\n")
+}
+
+/// The folder of a library's timings below the user's cache folder.
+fn folder(cache: &Path, table: &Table, machine: &Machine, transport: &str) -> PathBuf {
+    let machine = fnv(machine.to_string().bytes());
+    let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+    cache.join("timings").join(format!("{machine:016x}")).join(plain(transport)).join(plain(table.library))
+}
+
+/// The beginning of the names of files of this version of the models.
+fn version(table: &Table) -> String {
+    format!("{:016x}-", fnv(table.digest.bytes().chain(table.platform.bytes())))
+}
+
+/// A timing as a line.
+fn line(table: &Table, point: &Point) -> Option<String> {
+    let mut line = format!("{:?} {} {}", point.seconds, point.nodes, table.entries.get(point.candidate)?.name);
+    for value in point.parameters.iter() {
+        write!(line, ":{value}").ok()?;
+    }
+    for input in &point.inputs {
+        write!(line, " {input:?}").ok()?;
+    }
+    Some(line)
+}
+
+/// The timing of a line, if it fits the table.
+fn point(table: &Table, line: &str) -> Option<Point> {
+    let mut words = line.split(' ');
+    let seconds = words.next()?.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0)?;
+    let nodes = words.next()?.parse().ok()?;
+    let mut named = words.next()?.split(':');
+    let name = named.next()?;
+    let candidate = table.entries.iter().position(|entry| entry.name == name)?;
+    let mut parameters = Parameters::NONE;
+    for value in named {
+        parameters.push(value.parse().ok()?)?;
+    }
+    let inputs: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
+    let inputs = inputs.filter(|inputs| inputs.len() == table.inputs.len())?;
+    let fits = parameters.len() == table.entries[candidate].parameters.len();
+    fits.then_some(Point { candidate, nodes, inputs, parameters, seconds })
+}
+
+/// Timings as the text of a file.
+fn text(head: &str, lines: &BTreeSet<String>) -> String {
+    let mut text = head.to_owned();
+    for line in lines {
+        text += line;
+        text.push('\n');
+    }
+    let hash = fnv(text.bytes());
+    let _ = writeln!(text, "end {} {hash:016x}", lines.len());
+    text
+}
+
+/// The lines of a file's timings.
+///
+/// # Errors
+/// A text that follows the file's name.
+fn lines_of(text: &str, head: &str) -> Result<BTreeSet<String>, &'static str> {
+    let torn = "it is cut short or damaged";
+    let whole = text.strip_suffix('\n').ok_or(torn)?;
+    let (before, end) = whole.rsplit_once('\n').ok_or(torn)?;
+    let before = format!("{before}\n");
+    let mut words = end.strip_prefix("end ").ok_or(torn)?.split(' ');
+    let count: usize = words.next().and_then(|word| word.parse().ok()).ok_or(torn)?;
+    let hash = words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).ok_or(torn)?;
+    if fnv(before.bytes()) != hash {
+        return Err(torn);
+    }
+    let lines = before.strip_prefix(head).ok_or("it is of another machine or of other models")?;
+    let lines: BTreeSet<String> = lines.lines().take(MOST_LINES).map(str::to_owned).collect();
+    if lines.len() == count { Ok(lines) } else { Err(torn) }
+}
+
+/// The files of a library's timings: which they are, their lines, and the faults of the others.
+#[derive(Debug, Default)]
+struct Read {
+    files: Vec<PathBuf>,
+    lines: BTreeSet<String>,
+    faults: Vec<(PathBuf, String)>,
+}
+
+fn read(folder: &Path, table: &Table, head: &str) -> Read {
+    let mut all = Read::default();
+    let version = version(table);
+    let Ok(entries) = fs::read_dir(folder) else { return all };
+    let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let of_version = |name: &str| name.starts_with(&version) && name.ends_with(".txt");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| name(path).is_some_and(|name| of_version(&name)));
+    paths.sort();
+    for path in paths {
+        let long = || fs::metadata(&path).is_ok_and(|file| file.len() > MOST_BYTES);
+        let found = match fs::read(&path) {
+            _ if long() => Err("it is too long".to_owned()),
+            // Another process has replaced it by one that has its lines.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => Err(error.to_string()),
+            Ok(bytes) => lines_of(&String::from_utf8_lossy(&bytes), head).map_err(str::to_owned),
+        };
+        match found {
+            Ok(lines) => {
+                all.lines.extend(lines);
+                all.files.push(path);
+            }
+            Err(fault) => all.faults.push((path, fault)),
+        }
+    }
+    all
+}
+
+/// The kept timings of a library's candidates on this machine, as one text; `None` without any.
+/// A file that cannot be used is reported once on standard error.
+#[must_use]
+pub fn kept_timings(table: &Table, transport: &str) -> Option<String> {
+    kept_in(&cache_folder()?, table, Machine::here(), transport)
+}
+
+fn kept_in(cache: &Path, table: &Table, machine: &Machine, transport: &str) -> Option<String> {
+    let head = head(table, machine, transport);
+    let found = read(&folder(cache, table, machine, transport), table, &head);
+    for (path, fault) in found.faults {
+        say_once(format!(
+            "strata: {}: {fault}; its timings are ignored: remove the file, or calibrate again",
+            path.display()
+        ));
+    }
+    (!found.lines.is_empty()).then(|| text(&head, &found.lines))
+}
+
+/// The timings in a text of [`kept_timings`], as far as they are of this table.
+#[must_use]
+pub fn timings_of(table: &Table, text: &str) -> Vec<Point> {
+    text.lines().filter_map(|line| point(table, line)).collect()
+}
+
+/// Keeps timings beside those of earlier calibrations; returns the file.
+///
+/// # Errors
+/// There is no cache folder, or it cannot be written.
+pub fn keep_timings(table: &Table, transport: &str, points: &[Point]) -> io::Result<PathBuf> {
+    let none = || io::Error::other("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set");
+    keep_in(&cache_folder().ok_or_else(none)?, table, Machine::here(), transport, points)
+}
+
+fn keep_in(
+    cache: &Path,
+    table: &Table,
+    machine: &Machine,
+    transport: &str,
+    points: &[Point],
+) -> io::Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let head = head(table, machine, transport);
+    let folder = folder(cache, table, machine, transport);
+    fs::create_dir_all(&folder)?;
+    let mut lines: BTreeSet<String> = points.iter().filter_map(|point| line(table, point)).collect();
+    let before = read(&folder, table, &head);
+    let replaced = if before.files.len() + 1 >= MANY { before.files } else { Vec::new() };
+    if !replaced.is_empty() && lines.len() + before.lines.len() <= MOST_LINES {
+        lines.extend(before.lines);
+    }
+    let text = text(&head, &lines);
+    // Processes of several hosts may share the folder and have the same number: the hash of the
+    // contents tells them apart, and equal contents may replace each other.
+    let number = COUNT.fetch_add(1, Relaxed);
+    let name = format!(
+        "{}{:016x}-{}-{number}.txt",
+        version(table),
+        fnv(text.bytes()),
+        std::process::id()
+    );
+    let path = folder.join(name);
+    write_atomically(&path, |out| out.write_all(text.as_bytes()))?;
+    let kept: BTreeSet<&str> = text.lines().collect();
+    for old in replaced.iter().filter(|old| **old != path) {
+        let contained = fs::read_to_string(old).is_ok_and(|old| {
+            lines_of(&old, &head).is_ok_and(|lines| lines.iter().all(|line| kept.contains(&**line)))
+        });
+        if contained {
+            // A file that stays is read again, no more.
+            let _ = fs::remove_file(old);
+        }
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Domain, Entry, Model, Parameter, Verdict};
+    use std::thread;
+    use std::vec;
+
+    static TABLE: Table = Table {
+        library: "any",
+        spec: "any.spec",
+        platform: "threads nodes=1 elsewhere",
+        digest: "abc",
+        inputs: &["n"],
+        domain: Domain { nodes: (1, 1), inputs: &[(1.0, 9.0)] },
+        entries: &[
+            Entry::new("plain", Verdict::Verified, 1.0, &Model::Unknown),
+            Entry::new("block", Verdict::Verified, 1.0, &Model::Unknown).with(&[Parameter::new("b", 1, 9)]),
+        ],
+    };
+
+    fn points(seed: usize) -> Vec<Point> {
+        let one = |i: usize| Point {
+            candidate: i % 2,
+            nodes: 1,
+            inputs: vec![1.0 + i as f64],
+            parameters: if i % 2 == 1 { Parameters::new(&[3]).unwrap() } else { Parameters::NONE },
+            seconds: 1e-6 * (1.0 + i as f64) + 1e-9 * seed as f64,
+        };
+        (0..9).map(one).collect()
+    }
+
+    fn kept(cache: &Path, table: &Table) -> Vec<Point> {
+        kept_in(cache, table, Machine::here(), "threads").map_or(Vec::new(), |text| timings_of(table, &text))
+    }
+
+    fn keep(cache: &Path, seed: usize) -> io::Result<PathBuf> {
+        keep_in(cache, &TABLE, Machine::here(), "threads", &points(seed))
+    }
+
+    #[test]
+    fn timings_read_back_and_many_writers_lose_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        assert_eq!(kept(cache.path(), &TABLE), []);
+        keep(cache.path(), 0).unwrap();
+        let mut back = kept(cache.path(), &TABLE);
+        back.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        assert_eq!(back, points(0));
+        thread::scope(|scope| {
+            for writer in 1..9 {
+                let cache = cache.path();
+                scope.spawn(move || (0..8).for_each(|i| drop(keep(cache, 8 * writer + i).unwrap())));
+            }
+        });
+        assert_eq!(kept(cache.path(), &TABLE).len(), 9 * 65);
+        let folder = folder(cache.path(), &TABLE, Machine::here(), "threads");
+        assert!(fs::read_dir(folder).unwrap().count() < 40, "contained files are removed");
+    }
+
+    #[test]
+    fn what_is_torn_or_of_another_version_is_ignored() {
+        let cache = tempfile::tempdir().unwrap();
+        let path = keep(cache.path(), 0).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for end in 0..whole.len() {
+            fs::write(&path, &whole[..end]).unwrap();
+            assert_eq!(kept(cache.path(), &TABLE), [], "{end}");
+        }
+        let mut flipped = whole.clone();
+        for at in 0..whole.len() {
+            flipped[at] ^= 1;
+            fs::write(&path, &flipped).unwrap();
+            assert_eq!(kept(cache.path(), &TABLE), [], "{at}");
+            flipped[at] ^= 1;
+        }
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(kept(cache.path(), &TABLE).len(), 9);
+        let newer = Table { digest: "abd", ..TABLE };
+        assert_eq!(kept(cache.path(), &newer), []);
+        keep_in(cache.path(), &newer, Machine::here(), "threads", &points(1)[..2]).unwrap();
+        assert_eq!((kept(cache.path(), &newer).len(), kept(cache.path(), &TABLE).len()), (2, 9));
+        let other = Machine { cpu: "Abacus".to_owned(), ..Machine::here().clone() };
+        assert_eq!(kept_in(cache.path(), &TABLE, &other, "threads"), None);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_an_error() {
+        let cache = tempfile::tempdir().unwrap();
+        fs::write(cache.path().join("timings"), "a file in the way").unwrap();
+        assert!(keep(cache.path(), 0).is_err());
+        assert_eq!(kept(cache.path(), &TABLE), []);
+    }
+}

@@ -1,0 +1,394 @@
+//! The models of a table with a scale for each coefficient, and how the scales follow from timings.
+//!
+//! Of a model Σ c·x another machine changes mostly the coefficients. Their scales have a log-normal
+//! prior at 1 whose covariance is a sum of parts: what all models share (the clock), what the terms
+//! of one kind share (start-up, work, work beyond some size), what the terms of one model share, and
+//! each term's own. Few timings then say something about all terms. The posterior is that of the
+//! logarithm of the time, linearised at its maximum; timings far off are weighted down (Student's t).
+
+use std::vec;
+use std::vec::Vec;
+
+use super::matrix::{Square, dot};
+use super::{Point, Widths};
+use crate::model::joined;
+use crate::{
+    Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict,
+};
+
+/// The relative deviation of a timing about its mean, at least.
+const LEAST_NOISE: f64 = 0.03;
+
+/// Degrees of freedom of Student's t.
+const FREEDOM: f64 = 4.0;
+
+/// The most steps to the maximum; each is a least-squares fit.
+const STEPS: usize = 40;
+
+/// A step by less, in every logarithm, is the last one before timings are weighted.
+const SETTLED: f64 = 0.02;
+
+/// The longest step in a logarithm.
+const LONGEST: f64 = 1.5;
+
+/// The greatest logarithm of a scale: a factor of 400.
+const FARTHEST: f64 = 6.0;
+
+/// The unknowns of one model: candidates that call the same model share them.
+#[derive(Clone, Debug)]
+struct Base {
+    model: &'static Model,
+    /// Where its unknowns begin, and how many they are.
+    first: usize,
+    count: usize,
+}
+
+/// The models of a table, each coefficient times a scale.
+#[derive(Clone, Debug)]
+pub struct Scaled {
+    table: &'static Table,
+    bases: Vec<Base>,
+    /// The base of each candidate; `None` for one without a model.
+    base_of: Vec<Option<usize>>,
+    /// The kind of each unknown: start-up, work, or work beyond some size.
+    kinds: Vec<u8>,
+    widths: Widths,
+    /// The logarithms of the scales, and their covariance.
+    logs: Vec<f64>,
+    scales: Vec<f64>,
+    covariance: Square,
+    /// The relative deviation of a timing.
+    noise: f64,
+    timings: usize,
+}
+
+/// The time of a candidate for one problem, and its derivative.
+#[derive(Clone, Debug)]
+pub(super) struct Local {
+    pub(super) log_seconds: f64,
+    /// Where its unknowns begin.
+    first: usize,
+    /// The share of each unknown in the time: the derivative of its logarithm.
+    shares: Vec<f64>,
+    /// The square of the model's own error, relative.
+    own: f64,
+}
+
+impl Scaled {
+    /// All scales 1, as before any timing. `problems` are some of the table's domain, from which
+    /// the kinds of terms are told.
+    pub(super) fn new(
+        table: &'static Table,
+        nodes: usize,
+        problems: &[Vec<f64>],
+        widths: Widths,
+    ) -> Self {
+        let mut bases: Vec<Base> = Vec::new();
+        let mut unknowns = 0;
+        let base_of = table.entries.iter().map(|entry| {
+            let model = entry.model.base()?;
+            let known = bases.iter().position(|base| std::ptr::eq(base.model, model));
+            Some(known.unwrap_or_else(|| {
+                let count = model.unknowns();
+                bases.push(Base { model, first: unknowns, count });
+                unknowns += count;
+                bases.len() - 1
+            }))
+        });
+        let base_of: Vec<Option<usize>> = base_of.collect();
+        let kinds = vec![WORK; unknowns];
+        let (logs, scales) = (vec![0.0; unknowns], vec![1.0; unknowns]);
+        let covariance = Square::from_fn(0, |_, _| 0.0);
+        let noise = LEAST_NOISE;
+        let mut made = Self {
+            table, bases, base_of, kinds, widths, logs, scales, covariance, noise, timings: 0,
+        };
+        made.tell_kinds(nodes, problems);
+        made.covariance = made.prior();
+        made
+    }
+
+    /// Terms that vary little over the problems are start-up; those that are zero for a part of
+    /// the problems are work beyond some size.
+    fn tell_kinds(&mut self, nodes: usize, problems: &[Vec<f64>]) {
+        let mut seen = vec![(f64::INFINITY, 0.0_f64, 0_usize, 0_usize); self.kinds.len()];
+        for (candidate, entry) in self.table.entries.iter().enumerate() {
+            let least = crate::Parameters::least(entry.parameters);
+            let Some(base) = self.base_of[candidate].map(|base| self.bases[base].clone()) else { continue };
+            for problem in problems {
+                let mut to = [0.0; MAX_TERMS];
+                let parts = joined(problem, &least, |x| entry.model.parts(nodes, x, &mut to));
+                let Some((count, _)) = parts.filter(|(count, _)| *count == base.count) else { continue };
+                for (seen, part) in seen[base.first..].iter_mut().zip(&to[..count]) {
+                    let size = part.abs();
+                    seen.2 += 1;
+                    if size > 0.0 {
+                        *seen = (seen.0.min(size), seen.1.max(size), seen.2, seen.3 + 1);
+                    }
+                }
+            }
+        }
+        for (kind, (least, most, all, nonzero)) in self.kinds.iter_mut().zip(seen) {
+            *kind = match () {
+                () if 8 * nonzero < 7 * all => FAR,
+                () if most <= START_UP * least => START,
+                () => WORK,
+            };
+        }
+    }
+
+    fn prior(&self) -> Square {
+        let Widths { machine, kind, model, term } = self.widths;
+        let base = |unknown: usize| self.bases.iter().rposition(|base| base.first <= unknown);
+        let bases: Vec<Option<usize>> = (0..self.kinds.len()).map(base).collect();
+        Square::from_fn(self.kinds.len(), |i, j| {
+            let if_same = |same: bool, width: f64| if same { width * width } else { 0.0 };
+            machine * machine
+                + if_same(self.kinds[i] == self.kinds[j], kind)
+                + if_same(bases[i] == bases[j], model)
+                + if_same(i == j, term)
+        })
+    }
+
+    /// How many timings the scales follow from.
+    #[must_use]
+    pub fn timings(&self) -> usize {
+        self.timings
+    }
+
+    /// A hash of all scales.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let bytes = self.scales.iter().flat_map(|scale| scale.to_bits().to_le_bytes());
+        super::cache::fnv(bytes)
+    }
+
+    /// The time of a candidate, and how it depends on the unknowns; `None` without a prediction.
+    pub(super) fn local(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Local> {
+        let base = &self.bases[(*self.base_of.get(candidate)?)?];
+        let entry = self.table.entries.get(candidate)?;
+        let mut to = [0.0; MAX_TERMS];
+        let (count, factor) = joined(inputs, parameters, |x| entry.model.parts(nodes, x, &mut to))?;
+        let parts = to.get(..count).filter(|_| count == base.count)?;
+        let scales = &self.scales[base.first..][..count];
+        let sum = dot(parts, scales);
+        let seconds = factor * sum;
+        if !(seconds.is_finite() && seconds > 0.0) {
+            return None;
+        }
+        let shares = parts.iter().zip(scales).map(|(part, scale)| part * scale / sum).collect();
+        let (own, _) = joined(inputs, parameters, |x| entry.model.variances(nodes, x, seconds))?;
+        Some(Local { log_seconds: seconds.ln(), first: base.first, shares, own })
+    }
+
+    /// The covariance of the logarithms of two times, from the scales.
+    pub(super) fn covariance(&self, a: &Local, b: &Local) -> f64 {
+        let row = |(place, share): (usize, &f64)| {
+            share * dot(&self.covariance.row(a.first + place)[b.first..][..b.shares.len()], &b.shares)
+        };
+        a.shares.iter().enumerate().map(row).sum()
+    }
+
+    /// The variance of a timing about the predicted logarithm.
+    fn scatter(&self, local: &Local) -> f64 {
+        self.noise * self.noise + local.own
+    }
+
+    /// The covariance after a timing there, whatever it will be.
+    pub(super) fn expect(&mut self, local: &Local) {
+        let size = self.covariance.size;
+        let gain = |row: usize| dot(&self.covariance.row(row)[local.first..][..local.shares.len()], &local.shares);
+        let gains: Vec<f64> = (0..size).map(gain).collect();
+        let own = dot(&gains[local.first..][..local.shares.len()], &local.shares);
+        let by = 1.0 / (own + self.scatter(local));
+        for (row, first) in gains.iter().enumerate() {
+            for (value, second) in self.covariance.row_mut(row).iter_mut().zip(&gains) {
+                *value -= by * first * second;
+            }
+        }
+    }
+
+    /// The scales and their covariance by these timings.
+    pub(super) fn fit(&mut self, nodes: usize, points: &[Point]) {
+        let usable = |point: &&Point| {
+            point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0
+        };
+        let points: Vec<&Point> = points.iter().filter(usable).collect();
+        let prior = self.prior();
+        self.reset();
+        let mut weights = vec![1.0; points.len()];
+        // Far from the maximum every timing looks like an outlier.
+        let mut settled = false;
+        self.noise = 0.1;
+        for step in 0..STEPS {
+            let locals: Vec<Option<Local>> = points
+                .iter()
+                .map(|point| self.local(point.candidate, nodes, &point.inputs, &point.parameters))
+                .collect();
+            let known: Vec<(usize, &Local)> =
+                locals.iter().enumerate().filter_map(|(at, local)| Some((at, local.as_ref()?))).collect();
+            self.timings = known.len();
+            if known.is_empty() {
+                return;
+            }
+            let residual = |(at, local): &(usize, &Local)| points[*at].seconds.ln() - local.log_seconds;
+            if settled {
+                self.noise = noise(known.iter().map(|known| residual(known).abs()).collect());
+                for known in &known {
+                    let square = residual(known).powi(2) / self.scatter(known.1);
+                    weights[known.0] = (FREEDOM + 1.0) / (FREEDOM + square);
+                }
+            }
+            // S = J Σ J' + R, and the least-squares step from the prior.
+            let times_prior = |local: &Local| -> Vec<f64> {
+                (0..prior.size)
+                    .map(|row| dot(&prior.row(row)[local.first..][..local.shares.len()], &local.shares))
+                    .collect()
+            };
+            let columns: Vec<Vec<f64>> = known.iter().map(|(_, local)| times_prior(local)).collect();
+            let sum = Square::from_fn(known.len(), |i, j| {
+                let local = known[j].1;
+                let shared = dot(&columns[i][local.first..][..local.shares.len()], &local.shares);
+                shared + if i == j { self.scatter(local) / weights[known[i].0] } else { 0.0 }
+            });
+            let Some(factor) = sum.cholesky() else { return self.reset() };
+            let linear = |known: &(usize, &Local)| {
+                let local = known.1;
+                residual(known) + dot(&local.shares, &self.logs[local.first..][..local.shares.len()])
+            };
+            let mut right: Vec<f64> = known.iter().map(linear).collect();
+            factor.forward(&mut right);
+            factor.backward(&mut right);
+            let last = step + 1 == STEPS;
+            let to = |unknown: usize| -> f64 {
+                columns.iter().zip(&right).map(|(column, right)| column[unknown] * right).sum()
+            };
+            let by: Vec<f64> = (0..self.logs.len()).map(|unknown| to(unknown) - self.logs[unknown]).collect();
+            let moved = by.iter().fold(0.0_f64, |most, by| most.max(by.abs()));
+            let share = (LONGEST / moved).min(1.0);
+            for (log, by) in self.logs.iter_mut().zip(by) {
+                *log = (*log + share * by).clamp(-FARTHEST, FARTHEST);
+            }
+            if self.logs.iter().any(|log| !log.is_finite()) {
+                return self.reset();
+            }
+            self.scales = self.logs.iter().map(|log| log.exp()).collect();
+            let weighted = settled;
+            settled |= moved < SETTLED;
+            if last || weighted && moved < 1e-3 {
+                let halves: Vec<Vec<f64>> = (0..self.logs.len())
+                    .map(|unknown| {
+                        let mut column: Vec<f64> = columns.iter().map(|column| column[unknown]).collect();
+                        factor.forward(&mut column);
+                        column
+                    })
+                    .collect();
+                self.covariance =
+                    Square::from_fn(prior.size, |i, j| prior.at(i, j) - dot(&halves[i], &halves[j]));
+                return;
+            }
+        }
+    }
+
+    fn reset(&mut self) {
+        self.logs.fill(0.0);
+        self.scales.fill(1.0);
+        (self.noise, self.timings) = (LEAST_NOISE, 0);
+        self.covariance = self.prior();
+    }
+}
+
+/// The deviation of timings, from the sizes of the residuals: 1.48 times their median.
+fn noise(mut sizes: Vec<f64>) -> f64 {
+    sizes.sort_by(f64::total_cmp);
+    let median = sizes.get(sizes.len() / 2).copied().unwrap_or_default();
+    if sizes.len() < 8 { 0.1 } else { (1.48 * median).clamp(LEAST_NOISE, 0.3) }
+}
+
+const START: u8 = 0;
+const WORK: u8 = 1;
+const FAR: u8 = 2;
+
+/// A term that varies by less than this factor over the problems is start-up.
+const START_UP: f64 = 64.0;
+
+impl Source for Scaled {
+    fn domain(&self) -> Domain<'_> {
+        self.table.domain()
+    }
+
+    fn platform(&self) -> &str {
+        self.table.platform()
+    }
+
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        let base = &self.bases[(*self.base_of.get(candidate)?)?];
+        let entry = self.table.entries.get(candidate)?;
+        if inputs.len() != self.table.inputs.len() {
+            return None;
+        }
+        let mut to = [0.0; MAX_TERMS];
+        let (count, factor) = joined(inputs, parameters, |x| entry.model.parts(nodes, x, &mut to))?;
+        let scales = self.scales.get(base.first..base.first + base.count).filter(|_| count == base.count)?;
+        Some(crate::Seconds::new(factor * dot(to.get(..count)?, scales))?.get())
+    }
+
+    fn predict(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Prediction> {
+        let seconds = self.seconds(candidate, nodes, inputs, parameters)?;
+        let Some(local) = self.local(candidate, nodes, inputs, parameters) else {
+            return Prediction::new(seconds, 0.0);
+        };
+        let entry = self.table.entries.get(candidate)?;
+        let (own, noise) = joined(inputs, parameters, |x| entry.model.variances(nodes, x, seconds))?;
+        let mean = self.covariance(&local, &local).max(0.0) + own;
+        let half = 1.96 * (mean - own + noise.max(own)).sqrt();
+        Prediction::new(seconds, seconds * half)?.with_deviation(seconds * mean.sqrt())
+    }
+
+    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        self.table.sign(candidate, nodes, inputs, parameters)
+    }
+
+    fn range(
+        &self,
+        candidate: usize,
+        parameter: usize,
+        nodes: usize,
+        cores: usize,
+        inputs: &[f64],
+    ) -> Option<(i64, i64)> {
+        self.table.range(candidate, parameter, nodes, cores, inputs)
+    }
+
+    fn verdict(&self, candidate: usize) -> Verdict {
+        self.table.verdict(candidate)
+    }
+
+    fn expected_ratio(&self, candidate: usize) -> f64 {
+        self.table.expected_ratio(candidate)
+    }
+
+    fn incumbent(&self) -> Option<Incumbent> {
+        self.table.incumbent()
+    }
+
+    fn contrast(&self, candidate: usize) -> Option<Contrast> {
+        self.table.contrast(candidate)
+    }
+
+    fn corrected_by(&self, candidate: usize) -> Option<usize> {
+        self.table.corrected_by(candidate)
+    }
+}
