@@ -1,65 +1,128 @@
-//! The chosen sort beside what else one would call, in one run, alternating.
+//! The chosen sort beside what else one would call, and beside each of its own candidates, over
+//! distributions of keys: in one run, alternating.
 //!
-//!     cargo bench -p strata-benches --bench sort_race
+//!     cargo bench -p strata-benches [--features mpi] --bench sort_race
 //!
-//! Keys of 64 bits lie distributed over the threads of a node, as they do in a parallel program.
-//! Contestants: `strata_sort::sort`; gathering everything on node 0, `sort_unstable` there, and
-//! handing the shares back; where there are more cores than one, rayon's `par_sort_unstable` of the
-//! gathered keys on as many threads as there are nodes, with the same handing back; radsort instead
-//! of `sort_unstable`. What gathers pays for moving the keys, as it would in such a program. A
-//! ratio above one says how many times as long as ours the fastest other one takes.
+//! Keys of 64 bits lie distributed over the nodes, as they do in a parallel program. Contestants:
+//! `strata_sort::sort`; its rivals, which gather everything on node 0, call `sort_unstable`, rayon's
+//! `par_sort_unstable` or `radsort` there, and hand back; and each candidate by itself, with several
+//! values of its parameters. Rivals pay for moving the keys, as they would in such a program.
+//!
+//! Each round sorts other keys, all contestants the same, since a processor learns the branches of
+//! keys that it has sorted before. The fastest rival and the best candidate are determined by the
+//! rounds of odd numbers; the ratio is the median over the other rounds of their time to ours. So the
+//! least of many noisy medians does not count as faster than it is. Above one ours is faster.
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use rayon::slice::ParallelSliceMut as _;
 use serde_json::json;
 use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
-use strata_sort::profile;
+use strata_sort::profile::{self, Distribution};
+use strata_sort::{Choice, Options, Sort};
 
-const CONTESTANTS: [&str; 4] = ["strata", "gather, sort_unstable", "gather, rayon", "gather, radsort"];
+const RIVALS: [&str; 3] = ["sort_unstable", "rayon", "radsort"];
 
-const SHAPES: [&str; 6] = ["uniform", "sorted", "reversed", "few distinct", "Zipf", "staggered"];
+/// Values of the parameters of our candidates.
+const VALUES: [i64; 6] = [4, 6, 8, 11, 16, 64];
 
-/// Seconds that a cell may take.
-const SECONDS: f64 = 1.5;
+/// After the first rounds, contestants above this many times the least time are measured no more.
+const HOPELESS: f64 = 2.0;
+
+/// Fewer rounds tell little of a cell.
+const LEAST_ROUNDS: usize = 8;
 
 #[derive(Parser)]
 struct Arguments {
+    /// Where the nodes are; on mpi only with `--features mpi`
+    #[arg(long, value_enum, default_value = "threads")]
+    on: On,
     /// Numbers of nodes
-    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_parser = at_least(1))]
+    #[arg(long, value_delimiter = ',', default_value = "2,4", value_parser = at_least(1))]
     nodes: Vec<usize>,
+    /// Exponents of two of keys a node, 1 to 24
+    #[arg(long, value_delimiter = ',', default_value = "4,8,12,16,20",
+        value_parser = clap::value_parser!(u32).range(1..=24))]
+    exponents: Vec<u32>,
+    /// Distributions of keys by name, as in the table; all by default
+    #[arg(long, value_delimiter = ',', value_parser = distribution)]
+    only: Vec<Distribution>,
+    /// Seconds that a cell may take
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum On {
+    Threads,
+    #[cfg(feature = "mpi")]
+    Mpi,
+}
+
+fn distribution(name: &str) -> Result<Distribution, String> {
+    let found = Distribution::ALL.into_iter().find(|one| one.name() == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = Distribution::ALL.iter().map(|one| one.name()).collect();
+        format!("there are {}", names.join(", "))
+    })
 }
 
 fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| run(&arguments.nodes))
+    strata_benches::run(run)
 }
 
-/// This node's keys of a shape.
-fn keys(node: &Node, shape: &str, len: usize) -> Vec<u64> {
-    let mut keys = profile::keys(node, len, 64, 11);
-    let (rank, size) = (node.rank() as u64, node.size() as u64);
-    let position = |index: usize| rank * len as u64 + index as u64;
-    for (index, key) in keys.iter_mut().enumerate() {
-        *key = match shape {
-            "sorted" => position(index),
-            "reversed" => u64::MAX - position(index),
-            "few distinct" => *key % 16,
-            "Zipf" => 1_000_000 / (1 + *key % 1_000_000),
-            "staggered" => ((rank * 7 + 3) % size) << 32 | *key >> 40,
-            _ => *key,
-        };
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let program = |node: &mut Node| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(node.size()).build();
+        let pool = pool.map_err(Error::program)?;
+        let cells = race(node, &pool, arguments)?;
+        if node.rank() == 0 {
+            report(node, &cells);
+        }
+        Ok(())
+    };
+    if strata_benches::is_rank() {
+        return strata_runtime::launch(program).map(drop).map_err(|error| error.to_string());
     }
-    keys
+    println!("{}\n", machine());
+    for &nodes in &arguments.nodes {
+        if arguments.on == On::Threads {
+            let run = Machine::threads(nodes).and_then(|machine| machine.run(program));
+            run.map(drop).map_err(|error| error.to_string())?;
+        } else {
+            strata_benches::mpirun(nodes)?;
+        }
+    }
+    Ok(())
 }
 
-/// Sorts by one contestant; on every node its share is left.
-fn sort(node: &mut Node, contestant: usize, pool: &rayon::ThreadPool, items: &mut Vec<u64>) {
-    if contestant == 0 {
-        drop(strata_sort::sort(node, items));
-        return;
+/// One point of the race, as node 0 saw it.
+struct Cell {
+    keys: usize,
+    distribution: Distribution,
+    choice: String,
+    ours: Timings,
+    /// The fastest rival and the best candidate: name, and its time to ours.
+    rival: (String, f64),
+    candidate: (String, f64),
+}
+
+fn race(node: &mut Node, pool: &rayon::ThreadPool, arguments: &Arguments) -> Result<Vec<Cell>, Error> {
+    let mut cells = Vec::new();
+    for &exponent in &arguments.exponents {
+        for distribution in Distribution::ALL {
+            if arguments.only.is_empty() || arguments.only.contains(&distribution) {
+                cells.push(cell(node, pool, distribution, 1 << exponent, arguments.seconds)?);
+            }
+        }
     }
+    Ok(cells)
+}
+
+/// Gathers, sorts on node 0 and hands back: on every node its share is left.
+fn gather_and_sort(node: &mut Node, rival: usize, pool: &rayon::ThreadPool, items: &mut Vec<u64>) {
     let mut to_first: Vec<Block<u64>> = (0..node.size()).map(|_| Block::zeroed(0)).collect();
     to_first[0] = Block::zeroed(items.len());
     to_first[0].copy_from_slice(items);
@@ -68,9 +131,9 @@ fn sort(node: &mut Node, contestant: usize, pool: &rayon::ThreadPool, items: &mu
     if node.rank() == 0 {
         let mut all: Vec<u64> = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
         parts.iter().for_each(|part| all.extend_from_slice(part));
-        match contestant {
-            1 => all.sort_unstable(),
-            2 => pool.install(|| all.par_sort_unstable()),
+        match rival {
+            0 => all.sort_unstable(),
+            1 => pool.install(|| all.par_sort_unstable()),
             _ => radsort::sort(&mut all),
         }
         for (share, part) in shares.iter_mut().zip(all.chunks(all.len().div_ceil(node.size()).max(1))) {
@@ -83,63 +146,113 @@ fn sort(node: &mut Node, contestant: usize, pool: &rayon::ThreadPool, items: &mu
     items.extend_from_slice(&mine[0]);
 }
 
-fn run(all_nodes: &[usize]) -> Result<(), String> {
-    println!("{}\n", machine());
-    head(&["nodes", "keys/node", "shape", "ours", "fastest other", "its time", "ratio"]);
-    let mut ratios = Vec::new();
-    for &nodes in all_nodes {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(nodes).build().map_err(|e| e.to_string())?;
-        for exponent in [4, 8, 12, 16, 20] {
-            for shape in SHAPES {
-                let cell = Machine::threads(nodes)
-                    .and_then(|machine| machine.run(|node| Ok(race(node, &pool, shape, 1 << exponent))))
-                    .map_err(|e| e.to_string())?;
-                let timings: Vec<Timings> = cell[0].iter().map(|all| all.iter().copied().collect()).collect();
-                let other = (1..CONTESTANTS.len())
-                    .min_by(|a, b| timings[*a].median().total_cmp(&timings[*b].median()))
-                    .unwrap_or(1);
-                let ratio = timings[other].median() / timings[0].median();
-                ratios.push(ratio);
-                row(&[
-                    nodes.to_string(),
-                    (1usize << exponent).to_string(),
-                    shape.to_owned(),
-                    timings[0].to_string(),
-                    CONTESTANTS[other].to_owned(),
-                    timings[other].to_string(),
-                    format!("{ratio:.2}"),
-                ]);
-            }
-        }
-    }
-    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp();
-    let behind = ratios.iter().filter(|ratio| **ratio < 0.95).count();
-    strata_benches::summary(&json!({
-        "bench": "sort_race", "cells": ratios.len(), "least_ratio": least, "mean_ratio": mean, "behind": behind,
-    }));
-    Ok(())
-}
-
-/// The timings of all contestants, as node 0 saw them.
-fn race(node: &mut Node, pool: &rayon::ThreadPool, shape: &str, len: usize) -> Vec<Vec<f64>> {
-    let data = keys(node, shape, len);
-    let mut timings = vec![Vec::new(); CONTESTANTS.len()];
-    let mut expected: Option<Vec<u64>> = None;
+fn cell(
+    node: &mut Node,
+    pool: &rayon::ThreadPool,
+    distribution: Distribution,
+    keys: usize,
+    seconds: f64,
+) -> Result<Cell, Error> {
+    // Contestant 0 is the choice, then come the rivals, then the candidates.
+    let fixed: Vec<(String, Sort)> = profile::candidates(&VALUES).collect();
+    let mut timings = vec![Vec::new(); 1 + RIVALS.len() + fixed.len()];
+    let mut racing: Vec<usize> = (0..timings.len()).collect();
     let (mut spent, mut round) = (0.0, 0);
-    while round < 3 || (spent < SECONDS && round < 101) {
-        for who in turns(round, CONTESTANTS.len()) {
-            let mut items = data.clone();
+    while round < LEAST_ROUNDS || (spent < seconds && round < 400) {
+        let data = distribution.keys(node, keys, round as u64 + 1);
+        let mut answer: Option<Vec<u64>> = None;
+        for turn in turns(round, racing.len()) {
+            let who = racing[turn];
+            let mut mine = data.clone();
             node.barrier();
             let start = node.now().get();
-            sort(node, who, pool, &mut items);
-            let seconds = node.reduce_max(node.now().get() - start);
-            timings[who].push(seconds);
-            spent += seconds;
-            let answer = expected.get_or_insert_with(|| items.clone());
-            assert!(*answer == items, "{} sorts `{shape}` otherwise", CONTESTANTS[who]);
+            match who {
+                0 => strata_sort::sort(node, &mut mine)?,
+                1..=3 => gather_and_sort(node, who - 1, pool, &mut mine),
+                _ => fixed[who - 4].1.run(node, &mut mine),
+            }
+            let taken = node.reduce_max(node.now().get() - start);
+            timings[who].push(taken);
+            spent += taken;
+            let expected = answer.get_or_insert_with(|| mine.clone());
+            assert!(*expected == mine, "contestant {who} sorts {keys} `{}` otherwise", distribution.name());
+        }
+        if round == 3 {
+            let least = timings.iter().map(|all| median(all)).fold(f64::INFINITY, f64::min);
+            // Every group keeps one, and all nodes the same ones, as times are those of the slowest.
+            let best = |group: std::ops::Range<usize>| {
+                group.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
+            };
+            let kept = [0, best(1..4), best(4..timings.len())];
+            racing.retain(|who| kept.contains(who) || median(&timings[*who]) <= HOPELESS * least);
         }
         round += 1;
     }
-    timings
+    let fastest = |group: std::ops::Range<usize>| {
+        let in_group = racing.iter().copied().filter(|who| group.contains(who));
+        let odd = |who: usize| median(&timings[who].iter().copied().skip(1).step_by(2).collect::<Vec<_>>());
+        let best = in_group.min_by(|a, b| odd(*a).total_cmp(&odd(*b))).unwrap_or(0);
+        let pairs = timings[best].iter().zip(&timings[0]).step_by(2);
+        (best, median(&pairs.map(|(other, ours)| other / ours).collect::<Vec<_>>()))
+    };
+    let (rival, to_rival) = fastest(1..4);
+    let (candidate, to_candidate) = fastest(4..timings.len());
+    let mut keys_of_choice = distribution.keys(node, keys, 1);
+    let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
+    Ok(Cell {
+        keys,
+        distribution,
+        choice: name(&choice),
+        ours: timings[0].iter().copied().collect(),
+        rival: (RIVALS[rival - 1].to_owned(), to_rival),
+        candidate: (fixed[candidate - 4].0.clone(), to_candidate),
+    })
+}
+
+/// As in a pin.
+fn name(choice: &Choice) -> String {
+    let values = choice.parameters.iter().map(i64::to_string);
+    std::iter::once(choice.name.to_owned()).chain(values).collect::<Vec<_>>().join(":")
+}
+
+fn median(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().collect::<Timings>().median()
+}
+
+fn report(node: &Node, cells: &[Cell]) {
+    let (transport, nodes) = (node.platform().transport, node.size());
+    println!("{transport}, {nodes} nodes; median (10 % to 90 %)\n");
+    head(&[
+        "keys/node",
+        "distribution",
+        "chosen",
+        "ours",
+        "fastest rival",
+        "ratio",
+        "best candidate",
+        "ratio",
+    ]);
+    for cell in cells {
+        row(&[
+            cell.keys.to_string(),
+            cell.distribution.name().to_owned(),
+            cell.choice.clone(),
+            cell.ours.to_string(),
+            cell.rival.0.clone(),
+            format!("{:.2}", cell.rival.1),
+            cell.candidate.0.clone(),
+            format!("{:.2}", cell.candidate.1),
+        ]);
+    }
+    let mean = |of: &dyn Fn(&Cell) -> f64| {
+        (cells.iter().map(|cell| of(cell).ln()).sum::<f64>() / cells.len().max(1) as f64).exp()
+    };
+    let least = |of: &dyn Fn(&Cell) -> f64| cells.iter().map(of).fold(f64::INFINITY, f64::min);
+    let behind = |of: &dyn Fn(&Cell) -> f64| cells.iter().filter(|cell| of(cell) < 0.95).count();
+    let (rival, candidate) = (|cell: &Cell| cell.rival.1, |cell: &Cell| cell.candidate.1);
+    strata_benches::summary(&json!({
+        "bench": "sort_race", "transport": transport, "nodes": nodes, "cells": cells.len(),
+        "rivals": {"least": least(&rival), "mean": mean(&rival), "behind": behind(&rival)},
+        "candidates": {"least": least(&candidate), "mean": mean(&candidate), "behind": behind(&candidate)},
+    }));
 }

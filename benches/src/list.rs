@@ -50,7 +50,7 @@ pub const BENCHES: [Bench; 34] = [
     bench("simulator_speed", "Speed and memory of simulations"),
     bench("sort_choice", "The chosen sort of several nodes beside each candidate"),
     bench("sort_accuracy", "How often the chosen sort is the fastest, simulated"),
-    bench("sort_race", "The sort of several nodes beside gathering"),
+    bench("sort_race", "The sort over distributions of keys beside gathering"),
     bench("sort_local", "The chosen sort of one node beside each candidate").brief(&["--rounds", "3"]),
     bench("stencil_regret", "How much slower the chosen layout is than the fastest"),
     bench("stencil_sweep", "Sweeps of a stencil beside a loop that moves memory"),

@@ -1,10 +1,13 @@
 //! Keys, timings and the list of candidates, for calibration, benchmarks and tests: the profiling
 //! programs generated from `specs/sort` call these functions and [`Sort::run`].
 
+mod distribution;
 pub mod kernels;
 pub mod local;
 #[cfg(feature = "rdst")]
 pub mod rdst;
+
+pub use distribution::Distribution;
 
 use crate::Sort;
 use chacha20::ChaCha8Rng;

@@ -113,25 +113,32 @@ fn share_of_samples(problem: &Problem, oversample: usize, len: usize) -> usize {
     (oversample as u128 * len as u128).div_ceil(problem.keys().max(1) as u128).min(len as u128) as usize
 }
 
+/// The indices that node `rank` samples of its `len` elements: a random one of each of `share` equal
+/// strata.
+pub(crate) fn sampled(rank: usize, len: usize, share: usize, seed: u64) -> impl Iterator<Item = usize> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(rank as u64);
+    (0..share).map(move |stratum| {
+        let bound = |i: usize| (i as u128 * len as u128 / share as u128) as usize;
+        let (from, to) = (bound(stratum), bound(stratum + 1));
+        from + ((u128::from(rng.next_u64()) * (to - from) as u128) >> 64) as usize
+    })
+}
+
 /// The splitters, equal on all nodes: P - 1 of them, ascending; none if there are no elements.
 fn draw_splitters<T: Item>(
     node: &mut Node,
     items: &[T],
     problem: &Problem,
     oversample: usize,
-    draw: u64,
+    seed: u64,
 ) -> Vec<Splitter> {
     let shares: Vec<usize> =
         problem.lens.iter().map(|&len| share_of_samples(problem, oversample, len)).collect();
     let longest = shares.iter().copied().max().unwrap_or(0);
-    let mut rng = ChaCha8Rng::seed_from_u64(draw);
-    rng.set_stream(node.rank() as u64);
     let mut mine = vec![[0u64; 2]; longest];
-    let share = shares[node.rank()];
-    for (stratum, sample) in mine[..share].iter_mut().enumerate() {
-        let bound = |i: usize| (i as u128 * items.len() as u128 / share as u128) as usize;
-        let (from, to) = (bound(stratum), bound(stratum + 1));
-        let index = from + ((u128::from(rng.next_u64()) * (to - from) as u128) >> 64) as usize;
+    let indices = sampled(node.rank(), items.len(), shares[node.rank()], seed);
+    for (sample, index) in mine.iter_mut().zip(indices) {
         *sample = [items[index].bits(), index as u64];
     }
     let all = node.all_gather(&mine);
