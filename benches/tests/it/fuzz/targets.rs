@@ -306,7 +306,7 @@ fn samples(input: &[u8]) -> bool {
     let Ok(samples) = Samples::parse(&text, "samples.txt") else { return false };
     keeps_samples(&samples);
     keeps_results(&Results::of(&samples));
-    let fitting = fit(&samples, input, None, &Overrides::default());
+    let fitting = fit(&samples, String::new(), None, &Overrides::default());
     keeps_models(&fitting.set);
     use_models(&fitting.set);
     let competitions: Vec<Competition> = fitting
