@@ -230,6 +230,11 @@ fn promises_are_held_to_a_report() {
     assert!(said.contains("less.json promises less than promised.json"), "{err}");
     assert!(said.contains("`collect`, set `Collect`, 1 -> 0: MB/s: 4.00, it was 5.00"), "{err}");
     assert!(!folder.path().join("less.image").exists());
+    // The greatest latency is a promise, too.
+    let longer = report.replacen("\"bound\": ", "\"bound\": 1.0e-3, \"old\": ", 1);
+    fs::write(folder.path().join("promised.json"), longer).unwrap();
+    let (_, err) = expect(1, &["collect.json", "--against", "promised.json"], folder.path());
+    assert!(line(&err).contains("greatest latency in µs"), "{err}");
     fs::write(folder.path().join("promised.json"), "{}").unwrap();
     let (_, err) = expect(1, &["collect.json", "--against", "promised.json"], folder.path());
     assert!(line(&err).contains("promised.json: no report"), "{err}");

@@ -1,6 +1,7 @@
 //! What the linker grants and refuses.
 
 use proptest::prelude::*;
+use strata_model::ModelSet;
 use strata_tcs::barrier::{Algorithm, Signal, Way};
 use strata_tcs::{App, Image, LinkError, Options, Placement, Shape, Sure, Target, TaskId, link, link_with};
 
@@ -335,6 +336,38 @@ fn fast_barriers_go_to_where_they_are_used_most() {
     assert_eq!(by_wire(fast(2, true)), [vec![0, 1, 2, 3]]);
 }
 
+/// Networks and sets of one name in two blocks of a function are two.
+#[test]
+fn networks_of_one_name_are_told_apart() {
+    let mut app = App::new("test");
+    let root = app.task("root", 2);
+    {
+        strata_tcs::communication! { networks { Up } sets { Send: Up; } }
+        app[root].connect::<u8, Up>(0, 1);
+        app[root].set::<Send>();
+    }
+    strata_tcs::communication! { networks { Up } sets { Send: Up; } }
+    let back = app[root].connect::<u8, Up>(1, 0);
+    app[root].set::<Send>();
+    let image = link(&app, root, &Target::iwarp(2, 1)).unwrap();
+    let from: Vec<Vec<usize>> = image.report().tasks[0]
+        .sets
+        .iter()
+        .map(|set| set.connections.iter().map(|connection| connection.from).collect())
+        .collect();
+    assert_eq!(from, [[0], [1]]);
+    let came = strata_tcs::simulate(&image, |cell| {
+        let me = cell.id();
+        cell.phase::<Send, _>(|net| {
+            if me == 1 {
+                net.send(back, &[7]);
+            }
+            Ok(if me == 0 { net.receive_vec(back)[0] } else { 0 })
+        })
+    });
+    assert_eq!(came.unwrap().results, [7, 0]);
+}
+
 /// Where nothing was measured nothing is guaranteed, and nothing can be reserved.
 #[test]
 fn a_machine_of_unknown_rates_guarantees_nothing() {
@@ -357,6 +390,61 @@ fn a_machine_of_unknown_rates_guarantees_nothing() {
         assert!(said.iter().all(|said| refused.contains(said)), "{refused}");
     }
     assert!(link(&app, root, &known(3)).is_ok());
+}
+
+/// A model of blocks as `specc calibrate specs/tcs/bandwidth` fits it; a bound or a mean.
+fn stream(bound: &str) -> ModelSet {
+    let inputs = ["bytes", "messages", "lanes"]
+        .map(|name| format!("{{ name = \"{name}\", min = 1.0, max = 65536.0, integer = true }}"));
+    let terms = [("1", 1e-6), ("messages*lanes", 5e-8), ("messages*lanes*bytes", 2e-10)].map(|(term, value)| {
+        format!(
+            "{{ term = \"{term}\", coefficient = {value:e}, std_error = 0.0, half_width = 0.0, relevant = true }}"
+        )
+    });
+    let zeros = ["[0.0, 0.0, 0.0]"; 3].join(", ");
+    let text = format!(
+        "strata-models = 1\n[[models]]\nname = \"Stream\"\ninputs = [{}]\n{bound}terms = [{}]\ncovariance = [{zeros}]\n",
+        inputs.join(", "),
+        terms.join(", ")
+    );
+    ModelSet::read(&text).unwrap()
+}
+
+/// Rates are those of the bound, with what it says about itself.
+#[test]
+fn measured_rates_are_guaranteed_with_how_sure_they_are() {
+    let bound = "upper = { share = 0.99, confidence = 0.95, samples = 400, points = 40, covered = 0.995, \
+                 fresh = 0.992, above = 1.2 }\n";
+    let target = Target::crossbar(2).with_rates(&stream(bound)).unwrap();
+    let near = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 1e-6, "{found} {wanted}");
+    near(target.link_bandwidth().unwrap(), 5e9);
+    near(target.message, 50.0);
+    near(target.wait, 1000.0);
+    let mut app = App::new("test");
+    let root = app.task("root", 2);
+    let blocks = app[root].connect::<u8, Data>(0, 1);
+    app[root].reserve(blocks, 1e9);
+    app[root].shortest(blocks, 1000);
+    app[root].connect::<u64, Data>(1, 0);
+    app[root].set::<Go>();
+    let image = link(&app, root, &target).unwrap();
+    let report = image.report();
+    let text = report.to_string();
+    assert!(text.contains("\nmeasured: 99 % of blocks, 95 % sure, by 400 held-out ones\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let all: Vec<_> = report.connections().collect();
+    // Alone on their links: a thousand bytes in 250 ns, a word in 51.6.
+    near(all[0].bound.unwrap(), 1000.0 + 4096.0 * 0.25);
+    near(all[1].rate.unwrap(), 8e9 / 51.6);
+    near(all[1].bound.unwrap(), 1000.0 + 4096.0 / 8.0 * 51.6);
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["sure"]["measured"]["blocks"], 400);
+    // What is no such model is refused, with the command.
+    let empty = ModelSet::read("strata-models = 1\n").unwrap();
+    for (set, why) in [(stream(""), "is a mean"), (empty, "has no model `Stream`")] {
+        let refused = Target::crossbar(2).with_rates(&set).unwrap_err().to_string();
+        assert!(refused.contains(why) && refused.contains("--upper 99% --nodes 2"), "{refused}");
+    }
 }
 
 /// Messages take time of a measured link besides their bytes: one of 8 bytes here as long as 88.
