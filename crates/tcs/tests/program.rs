@@ -153,6 +153,15 @@ fn a_refusal_names_every_reason_and_leaves_no_image() {
     assert!(line(&err).contains("set `Collect` of `collect`"), "{err}");
     assert!(err.lines().all(|line| line.chars().count() <= 80), "{err}");
     assert!(!folder.path().join("collect.image").exists());
+    // Where nothing was measured nothing is reserved, and what to do is said.
+    let mut app = App::new("unknown");
+    let root = app.task("unknown", 2);
+    let up = app[root].connect::<u64, Up>(1, 0);
+    app[root].reserve(up, 5e6);
+    app[root].set::<Collect>();
+    Description::new(app, root, Target::crossbar(2)).write(folder.path().join("unknown.json")).unwrap();
+    let (_, err) = expect(1, &["unknown.json"], folder.path());
+    assert!(line(&err).contains("`specc calibrate specs/tcs/bandwidth --upper 99%`"), "{err}");
 }
 
 #[test]
