@@ -153,6 +153,15 @@ fn a_refusal_names_every_reason_and_leaves_no_image() {
     assert!(line(&err).contains("set `Collect` of `collect`"), "{err}");
     assert!(err.lines().all(|line| line.chars().count() <= 80), "{err}");
     assert!(!folder.path().join("collect.image").exists());
+    // Where nothing was measured nothing is reserved, and what to do is said.
+    let mut app = App::new("unknown");
+    let root = app.task("unknown", 2);
+    let up = app[root].connect::<u64, Up>(1, 0);
+    app[root].reserve(up, 5e6);
+    app[root].set::<Collect>();
+    Description::new(app, root, Target::crossbar(2)).write(folder.path().join("unknown.json")).unwrap();
+    let (_, err) = expect(1, &["unknown.json"], folder.path());
+    assert!(line(&err).contains("`specc calibrate specs/tcs/bandwidth --upper 99%`"), "{err}");
 }
 
 #[test]
@@ -230,6 +239,11 @@ fn promises_are_held_to_a_report() {
     assert!(said.contains("less.json promises less than promised.json"), "{err}");
     assert!(said.contains("`collect`, set `Collect`, 1 -> 0: MB/s: 4.00, it was 5.00"), "{err}");
     assert!(!folder.path().join("less.image").exists());
+    // The greatest latency is a promise, too.
+    let longer = report.replacen("\"bound\": ", "\"bound\": 1.0e-3, \"old\": ", 1);
+    fs::write(folder.path().join("promised.json"), longer).unwrap();
+    let (_, err) = expect(1, &["collect.json", "--against", "promised.json"], folder.path());
+    assert!(line(&err).contains("greatest latency in µs"), "{err}");
     fs::write(folder.path().join("promised.json"), "{}").unwrap();
     let (_, err) = expect(1, &["collect.json", "--against", "promised.json"], folder.path());
     assert!(line(&err).contains("promised.json: no report"), "{err}");

@@ -375,7 +375,7 @@ impl Task {
     /// Declares set number `index` of the family `S`. The set contains network number `index` of
     /// each of its tags, or number 0 if there is no such network.
     pub fn set_in<S: Set>(&mut self, index: usize) {
-        let tag = Name::of::<S>();
+        let tag = Name::declared::<S>();
         if !self.sets.iter().any(|set| set.tag == tag && set.index == index) {
             self.sets.push(SetOf { tag, name: Name::new(S::NAME), index, networks: S::networks() });
         }
@@ -383,7 +383,7 @@ impl Task {
 
     /// The first number after all declared sets of the family `S`.
     pub(crate) fn unused<S: Set>(&self) -> usize {
-        let tag = Name::of::<S>();
+        let tag = Name::declared::<S>();
         let used = self.sets.iter().filter(|set| set.tag == tag).map(|set| set.index + 1);
         used.max().unwrap_or(0)
     }

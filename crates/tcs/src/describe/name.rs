@@ -1,8 +1,9 @@
 //! Names of types: what is known of a type when a description is written to a file and read again.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::any::type_name;
-use std::collections::BTreeSet;
+use std::any::{TypeId, type_name};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{fmt, ptr};
 
@@ -15,15 +16,47 @@ impl Name {
         Self(name)
     }
 
-    /// The name of a type, with its modules: no two networks or sets of a program should share one.
+    /// The name of a type of messages, with its modules.
     pub(crate) fn of<T: ?Sized>() -> Self {
         Self(type_name::<T>())
+    }
+
+    /// The name of a network or set, with its modules. Types in two blocks of a function have one name:
+    /// the second that is described gets a number, and so on, which is the same in every process of a
+    /// program.
+    pub(crate) fn declared<T: ?Sized + 'static>() -> Self {
+        let (name, own) = (type_name::<T>(), TypeId::of::<T>());
+        let mut all = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let types = all.entry(name).or_default();
+        if let Some((_, known)) = types.iter().find(|(of, _)| *of == own) {
+            return *known;
+        }
+        let new = match types.len() {
+            0 => Self(name),
+            others => {
+                TWINS.store(true, Ordering::Release);
+                Self(Box::leak(format!("{name}#{}", others + 1).into_boxed_str()))
+            }
+        };
+        types.push((own, new));
+        new
+    }
+
+    /// As [`declared`](Self::declared), for a type that is declared already.
+    #[inline]
+    pub(crate) fn of_declared<T: ?Sized + 'static>() -> Self {
+        if TWINS.load(Ordering::Acquire) { Self::declared::<T>() } else { Self(type_name::<T>()) }
     }
 
     pub(crate) fn text(self) -> &'static str {
         self.0
     }
 }
+
+/// The networks and sets of this process: the types that have each name.
+static DECLARED: Mutex<BTreeMap<&'static str, Vec<(TypeId, Name)>>> = Mutex::new(BTreeMap::new());
+/// True if several types have one name.
+static TWINS: AtomicBool = AtomicBool::new(false);
 
 impl PartialEq for Name {
     #[inline]

@@ -40,7 +40,7 @@ impl Tag {
     /// The tag of `N`.
     #[must_use]
     pub fn of<N: Network>() -> Self {
-        Self { id: Name::of::<N>(), name: Name::new(N::NAME) }
+        Self { id: Name::declared::<N>(), name: Name::new(N::NAME) }
     }
 
     /// The network's name.

@@ -70,7 +70,8 @@ impl Report {
                 connection.from, connection.to, connection.hops, connection.congestion,
             )?;
             match connection.rate {
-                Some(rate) => write!(f, "{:.2} MB/s", rate / 1e6)?,
+                Some(rate) if rate < 1e9 => write!(f, "{:.2} MB/s", rate / 1e6)?,
+                Some(rate) => write!(f, "{:.0} MB/s", rate / 1e6)?,
                 None => write!(f, "no guarantee")?,
             }
             write!(f, "{}", if connection.reserved { " reserved" } else { "" })?;

@@ -394,7 +394,7 @@ impl<'a> Cell<'a> {
 
     #[track_caller]
     fn set_of<S: Set>(&mut self, index: usize) -> usize {
-        let tag = Name::of::<S>();
+        let tag = Name::of_declared::<S>();
         let found = self.instance().sets.iter().position(|set| set.tag == tag && set.index == index);
         match found {
             Some(set) => set,

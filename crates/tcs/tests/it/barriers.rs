@@ -9,6 +9,12 @@ fn all(n: usize) -> Vec<Algorithm> {
     for columns in (2..n).filter(|columns| n.is_multiple_of(*columns)) {
         all.push(Algorithm::Rings(vec![columns, n / columns]));
     }
+    use Algorithm::{Broadcast, Combining, CombiningTwice, TreeBroadcast};
+    all.extend([Broadcast, TreeBroadcast]);
+    // Their n² messages are those of a channel.
+    if n <= 40 {
+        all.extend([Combining, CombiningTwice]);
+    }
     if n == 27 {
         all.push(Algorithm::Rings(vec![3, 3, 3]));
     }
@@ -43,6 +49,20 @@ fn messages_are_as_many_as_the_thesis_counts() {
         assert!((log..=most).contains(&checked(Algorithm::Hypercube).rounds), "{n}");
         assert_eq!(checked(Algorithm::Dissemination).messages, n * up);
         assert_eq!(checked(Algorithm::Dissemination).rounds, up);
+        if n > 40 {
+            continue;
+        }
+        // Class P1: 1, N, 2 and log N + 1 message times, and what is told to all at once counts once.
+        let sent = |algorithm: Algorithm| algorithm.transmissions(&algorithm.schedule(n).unwrap());
+        for (algorithm, rounds, transmissions) in [
+            (Algorithm::Combining, 1, n),
+            (Algorithm::Broadcast, n, n),
+            (Algorithm::CombiningTwice, 2, 2 * n),
+            (Algorithm::TreeBroadcast, log + 1, n),
+        ] {
+            assert_eq!(checked(algorithm.clone()).rounds, rounds, "{algorithm} of {n}");
+            assert_eq!(sent(algorithm), transmissions);
+        }
     }
     let of_13 = [Algorithm::Token, Algorithm::Ring, Algorithm::Hypercube, Algorithm::Tree];
     assert_eq!(of_13.map(|algorithm| algorithm.schedule(13).unwrap().messages()), [26, 156, 34, 24]);

@@ -4,7 +4,7 @@ use crate::common::{Tree, shifts};
 use std::time::Duration;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Development, Machine, prelude::*};
-use strata_tcs::barrier::Algorithm;
+use strata_tcs::barrier::{Algorithm, Signal, Way};
 use strata_tcs::switch::Mode;
 use strata_tcs::{
     App, Cell, Connection, Image, Options, RunOptions, Target, link, link_with, run, run_with, simulate,
@@ -96,6 +96,51 @@ fn the_machines_own_barrier_takes_all_nodes() {
     assert_eq!(late.unwrap().results, [201.0; 3]);
     let error = Machine::threads(4).unwrap().run(|node| run(node, &image, program)).unwrap_err();
     assert!(error.to_string().contains("own barrier of 3 cells, and there are 4 nodes"), "{error}");
+}
+
+/// What a machine signals barriers by is carried out on every transport, and takes its time.
+#[test]
+fn barriers_by_other_signals_are_barriers() {
+    let combining =
+        |memory| Way::Combining { settle: 5.0, cell: 1.0, stage: 0.0, channels: 1, turn: 0.0, memory };
+    let ways = [
+        (combining(true), 10.0),
+        (combining(false), 20.0),
+        (Way::Broadcast { message: 3.0, private: false }, 15.0),
+        (Way::Broadcast { message: 3.0, private: true }, 9.0),
+    ];
+    for (way, clocks) in ways {
+        let mut app = App::new("signals");
+        let root = app.task("signals", 5);
+        let next: Vec<_> = (0..5).map(|cell| app[root].connect::<u64, Data>(cell, (cell + 1) % 5)).collect();
+        app[root].connect::<u64, Back>(1, 0);
+        app[root].set::<Go>();
+        app[root].set::<Return>();
+        let signals = vec![Signal { name: "wire".to_owned(), way, pending: Some(1), whole: true }];
+        let image = link(&app, root, &Target { signals, ..Target::crossbar(5) }).unwrap();
+        let chosen = &image.report().barriers[0];
+        assert_eq!((chosen.clocks, chosen.signal.as_deref()), (clocks, Some("wire")));
+        let program = |cell: &mut Cell<'_>| {
+            let me = cell.id();
+            let mut value = [me as u64];
+            for _ in 0..10 {
+                cell.phase::<Go, _>(|net| {
+                    net.send(next[me], &value);
+                    net.receive(next[(me + 4) % 5], &mut value);
+                    Ok(())
+                })?;
+                cell.phase::<Return, _>(|_| Ok(()))?;
+            }
+            Ok(value[0])
+        };
+        assert_eq!(everywhere(&image, program), [0, 1, 2, 3, 4]);
+        let last = simulate(&image, |cell| {
+            cell.work(100.0 * f64::from(u8::from(cell.id() == 4)), || ());
+            cell.sync();
+            Ok(cell.clocks())
+        });
+        assert!(last.unwrap().results.iter().all(|left| (100.0..=100.0 + clocks).contains(left)));
+    }
 }
 
 #[test]

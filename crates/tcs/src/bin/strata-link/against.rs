@@ -61,9 +61,14 @@ fn promises(report: &Value) -> Option<Promises> {
                 let end = |end: &str| connection.get(end).and_then(Value::as_u64);
                 let of = format!("`{name}`, {place}, {} -> {}", end("from")?, end("to")?);
                 let number = |what: &str| connection.get(what).and_then(Value::as_f64);
-                if let (Some(rate), Some(latency)) = (number("rate"), number("latency")) {
+                // Where nothing is guaranteed, rate and greatest latency are null.
+                if let Some(rate) = number("rate") {
                     add(&mut all, format!("{of}: MB/s"), (rate / 1e6, Better::More));
-                    add(&mut all, format!("{of}: latency in µs"), (latency / mhz, Better::Less));
+                }
+                for (field, what) in [("latency", "latency"), ("bound", "greatest latency")] {
+                    if let Some(clocks) = number(field) {
+                        add(&mut all, format!("{of}: {what} in µs"), (clocks / mhz, Better::Less));
+                    }
                 }
             }
         }

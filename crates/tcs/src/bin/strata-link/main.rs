@@ -16,8 +16,8 @@ use strata_tcs::{Description, FileError, Image};
 ///
 /// A program writes FILE with `Description::write`, and loads the image that is written here with
 /// `Image::load`, which refuses an image of another description. Prints the report: each
-/// connection's path, guaranteed rate and latency, and the predicted times of switches, starts,
-/// ends and barriers.
+/// connection's path, guaranteed rate, latency and greatest latency, how sure the rates are, and the
+/// predicted times of switches, starts, ends and barriers.
 ///
 /// Results go to standard output, the rest to standard error. Exit status: 0 linked; 1 the
 /// description is refused, promises less than it did, or a file is none; 2 wrong usage; 3 a file
