@@ -8,6 +8,7 @@
 mod chapter6;
 mod claims;
 mod crossover;
+mod here;
 mod lengths;
 mod messages;
 mod pipeline;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
-use strata_runtime::Error;
+use strata_runtime::{Error, Machine};
 
 /// How a claim's figure comes about (what ran), and what it is held against.
 enum Source {
@@ -108,6 +109,12 @@ struct Arguments {
     /// Only chapter 6, by the crate's own patterns
     #[arg(long)]
     chapter6: bool,
+    /// Only choices of forms of patterns on simulated iWarp
+    #[arg(long)]
+    patterns: bool,
+    /// Only such choices on 2 and 4 threads of this machine
+    #[arg(long)]
+    here: bool,
     /// Only messages of 8 bytes to 64 KiB between two threads
     #[arg(long)]
     lengths: bool,
@@ -126,6 +133,21 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     println!("{}\n", machine());
     if arguments.chapter6 {
         chapter6::measure(quick, &mut summary)?;
+        strata_benches::summary(&summary.into());
+        return Ok(());
+    }
+    if arguments.patterns {
+        crossover::measure(quick, &mut summary)?;
+        strata_benches::summary(&summary.into());
+        return Ok(());
+    }
+    if arguments.here {
+        for threads in [2, 4] {
+            let found = Machine::threads(threads)?.run(|node| here::choices(node, quick))?;
+            println!("\nPatterns on {threads} threads:\n");
+            let first = found.into_iter().next().unwrap_or_default();
+            here::print(&first, &format!("threads_{threads}"), &mut summary);
+        }
         strata_benches::summary(&summary.into());
         return Ok(());
     }

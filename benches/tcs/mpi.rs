@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod here;
 mod lengths;
 mod steps;
 
@@ -27,6 +28,9 @@ struct Arguments {
     /// Only messages of 8 bytes to 64 KiB
     #[arg(long)]
     lengths: bool,
+    /// Only choices of forms of patterns, with 2 and 4 processes
+    #[arg(long)]
+    patterns: bool,
 }
 
 fn main() -> ExitCode {
@@ -35,6 +39,10 @@ fn main() -> ExitCode {
             return inside(arguments).map_err(|error| error.to_string());
         }
         println!("{}", machine());
+        if arguments.patterns {
+            strata_benches::mpirun(2)?;
+            return strata_benches::mpirun(4).map(drop);
+        }
         strata_benches::mpirun(2).map(drop)
     })
 }
@@ -70,6 +78,14 @@ fn of_lengths([shared, apart]: &Lengths, summary: &mut Map<String, Value>) {
 fn inside(arguments: &Arguments) -> Result<(), Error> {
     let quick = arguments.quick;
     let mut summary = Map::new();
+    if arguments.patterns {
+        if let Some((found, processes)) = launch(|node| Ok((here::choices(node, quick)?, node.size())))? {
+            println!("\nPatterns on {processes} processes:\n");
+            here::print(&found, &format!("processes_{processes}"), &mut summary);
+            strata_benches::summary(&summary.into());
+        }
+        return Ok(());
+    }
     if arguments.lengths {
         let lanes = lanes()?;
         if let Some(found) = launch(|node| both_lengths(node, &lanes, if quick { 20 } else { 200 }))? {

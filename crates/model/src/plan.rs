@@ -13,7 +13,8 @@
 //!
 //! A row is the model's name, the iteration variables (outermost first; `-` for a model without
 //! loops), the values named by `let`, and the columns of the point's sample; `@` marks points for
-//! verification, as in [samples](crate::samples). A line `run` begins the points of a number of
+//! verification, as in [samples](crate::samples). Columns that `gives=` names are measured with the
+//! seconds, and 0 here. A line `run` begins the points of a number of
 //! nodes. If the spec's loops or values read the machine, it has the numbers used, as in `run
 //! nodes=4 seed=1 cache2=2097152`. The hash in the first line covers the rest of the file, so a
 //! truncated or edited plan is refused.
@@ -68,6 +69,8 @@ pub struct ModelPlan {
     pub bound: Vec<String>,
     /// The columns of its samples.
     pub columns: Vec<Column>,
+    /// The columns that are measured with the seconds: 0 in the plan.
+    pub gives: Vec<String>,
     /// How its samples are to be fitted, as in the spec; empty for the defaults.
     pub fit: String,
     /// The least number of timings of a point.
@@ -137,7 +140,7 @@ impl ModelPlan {
     fn write(&self, text: &mut String) {
         let name = &self.name;
         let _ = write!(text, "model {name}");
-        for (key, names) in [("at", &self.variables), ("let", &self.bound)] {
+        for (key, names) in [("at", &self.variables), ("let", &self.bound), ("gives", &self.gives)] {
             if !names.is_empty() {
                 let _ = write!(text, " {key}={}", names.join(","));
             }
@@ -197,6 +200,7 @@ mod tests {
                     variables: vec!["e".into(), "w".into()],
                     bound: vec!["n".into()],
                     columns: vec![Column::input("n"), Column::term("n*logP")],
+                    gives: if hot { vec!["n".into()] } else { Vec::new() },
                     fit: if once { String::new() } else { "relative, robust huber".into() },
                     repeat,
                     once,

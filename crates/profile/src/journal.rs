@@ -32,7 +32,11 @@ pub(crate) struct Journal {
     spec: SpecId,
     names: Vec<String>,
     earlier: Ratios,
+    given: Given,
 }
+
+/// By model and point: the inputs that the task gave with the seconds.
+type Given = BTreeMap<(usize, usize), Vec<f64>>;
 
 /// Comparisons of points of an earlier run with variants of the call.
 type Ratios = BTreeMap<(usize, usize), [Option<Ratio>; 2]>;
@@ -52,9 +56,9 @@ impl Journal {
         schedule: &mut Schedule,
     ) -> Result<Self, Refusal> {
         let path = job.settings.partial();
-        let mut earlier = Ratios::new();
+        let (mut earlier, mut given) = (Ratios::new(), Given::new());
         let file = if job.settings.resume && path.exists() {
-            resume(job, &path, platform, plans, (schedule, &mut earlier))?
+            resume(job, &path, platform, plans, (schedule, &mut earlier, &mut given))?
         } else {
             if job.settings.resume {
                 say!("there is no {} to go on with; starting afresh", path.display());
@@ -69,14 +73,16 @@ impl Journal {
             spec: job.spec.clone(),
             names: plans.iter().map(|plan| plan.name.clone()).collect(),
             earlier,
+            given,
         })
     }
 
-    /// Appends one timing.
+    /// Appends one timing of a point, with the inputs that its task gave.
     pub(crate) fn timing(
         &mut self,
         place: PointIndex,
-        point: &Point,
+        plan: &ModelPlan,
+        given: Vec<f64>,
         timing: Timing,
         preempted: bool,
     ) -> Result<(), Failure> {
@@ -86,7 +92,8 @@ impl Journal {
             preempted: u32::from(preempted),
             timings: vec![timing],
         };
-        let sample = sample(point, summary);
+        let sample = sample(plan, &plan.points[place.point], summary, Some(&given));
+        self.given.insert((place.model, place.point), given);
         let name = &self.names[place.model];
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
@@ -108,7 +115,8 @@ impl Journal {
                 head(plan, &mut writer)?;
                 for (index, (point, summary)) in plan.points.iter().zip(summaries).enumerate() {
                     let Some(summary) = summary else { continue };
-                    let mut sample = sample(point, summary);
+                    let given = self.given.get(&(model, index));
+                    let mut sample = sample(plan, point, summary, given);
                     let [hot, replayed] = ratios(PointIndex { model, point: index });
                     let earlier = self.earlier.get(&(model, index)).copied().unwrap_or_default();
                     sample.notes.hot = hot.or(earlier[0]);
@@ -127,15 +135,24 @@ impl Journal {
     }
 }
 
-/// The note on a point. Simulated time is exact, and a single timing has no spread.
-fn sample(point: &Point, summary: Summary) -> Sample {
+/// The place of a column among the inputs that the task gives; `None` if the plan knows it.
+fn given_place(plan: &ModelPlan, column: usize) -> Option<usize> {
+    plan.gives.iter().position(|given| *given == plan.columns[column].text)
+}
+
+/// The sample of a point. Simulated time is exact, and a single timing has no spread.
+fn sample(plan: &ModelPlan, point: &Point, summary: Summary, given: Option<&Vec<f64>>) -> Sample {
     let Summary { seconds, spread, preempted, timings } = summary;
     let repeats = timings.len() as u32;
     let timings = if timings.iter().all(|timing| timing.moment == 0.0) { Vec::new() } else { timings };
     // The `platform` line states the number of nodes.
     let notes =
         Notes { nodes: 0, at: point.at.clone(), repeats, spread, preempted, timings, ..Notes::default() };
-    Sample { verify: point.verify, seconds, values: point.values.clone(), notes, line: 0 }
+    let value = |(column, planned): (usize, &f64)| {
+        given_place(plan, column).and_then(|place| given?.get(place).copied()).unwrap_or(*planned)
+    };
+    let values = point.values.iter().enumerate().map(value).collect();
+    Sample { verify: point.verify, seconds, values, notes, line: 0 }
 }
 
 fn begin(path: &Path, platform: &Platform, spec: &SpecId, plans: &[ModelPlan]) -> io::Result<File> {
@@ -164,7 +181,7 @@ fn resume(
     path: &Path,
     platform: &Platform,
     plans: &[ModelPlan],
-    (schedule, earlier): (&mut Schedule, &mut Ratios),
+    (schedule, earlier, given): (&mut Schedule, &mut Ratios, &mut Given),
 ) -> Result<File, Refusal> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
@@ -205,7 +222,7 @@ fn resume(
         }
         return refuse("its models are not those of the spec".to_owned());
     }
-    let (restored, strange) = restore(&samples, plans, schedule, earlier);
+    let (restored, strange) = restore(&samples, plans, (schedule, earlier, given));
     if !job.settings.part {
         say!("going on with {restored} timings of {shown}");
     }
@@ -232,13 +249,17 @@ struct Sharing {
 fn restore(
     samples: &Samples,
     plans: &[ModelPlan],
-    schedule: &mut Schedule,
-    earlier: &mut Ratios,
+    (schedule, earlier, given): (&mut Schedule, &mut Ratios, &mut Given),
 ) -> (usize, usize) {
     let (mut taken, mut strange) = (0, 0);
     for (model, plan) in plans.iter().enumerate() {
         type Key<'a> = (bool, &'a [i64], Vec<u64>);
-        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        // What the task gives is not planned.
+        let planned = |(column, value): (usize, &f64)| match given_place(plan, column) {
+            Some(_) => 0,
+            None => value.to_bits(),
+        };
+        let bits = |values: &[f64]| values.iter().enumerate().map(planned).collect::<Vec<_>>();
         let mut places: BTreeMap<Key<'_>, Sharing> = BTreeMap::new();
         for (index, point) in plan.points.iter().enumerate() {
             let key = (point.verify, point.at.as_slice(), bits(&point.values));
@@ -253,6 +274,13 @@ fn restore(
             taken += 1;
             let place = PointIndex { model, point: sharing.points[sharing.turn % sharing.points.len()] };
             sharing.turn += 1;
+            let mut gave: Vec<f64> = vec![0.0; plan.gives.len()];
+            for (column, value) in row.values.iter().enumerate() {
+                if let Some(gave) = given_place(plan, column).and_then(|at| gave.get_mut(at)) {
+                    *gave = *value;
+                }
+            }
+            given.insert((place.model, place.point), gave);
             let Notes { repeats, spread, preempted, timings, hot, replayed, .. } = &row.notes;
             if hot.is_some() || replayed.is_some() {
                 earlier.insert((place.model, place.point), [*hot, *replayed]);

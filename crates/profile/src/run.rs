@@ -173,7 +173,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
         let taken = taking.time(node, &mut *clock, place, count, call)?;
         if let Some(director) = &mut director {
             let now = clock.now(node);
-            director.record(place, call, &taken, (before - start, now - start))?;
+            director.record(place, call, taken, (before - start, now - start))?;
         }
     }
 }
@@ -369,7 +369,7 @@ impl<'a> Director<'a> {
         &mut self,
         place: PointIndex,
         call: Call,
-        &Taken { timing, count, cost, replayable }: &Taken,
+        Taken { timing, count, cost, replayable, given }: Taken,
         (begun, ended): (f64, f64),
     ) -> Result<(), Failure> {
         let elapsed = self.elapsed(ended);
@@ -404,7 +404,7 @@ impl<'a> Director<'a> {
             self.schedule.reports(place.model);
         }
         self.schedule.record(place, single, timing.preempted, ended - begun, price);
-        self.journal.timing(place, &self.plans[place.model].points[place.point], single, timing.preempted)?;
+        self.journal.timing(place, &self.plans[place.model], given, single, timing.preempted)?;
         let model = &self.plans[place.model].name;
         self.progress.tell(&self.schedule, elapsed, self.budget, model);
         Ok(())

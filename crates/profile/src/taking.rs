@@ -25,6 +25,8 @@ pub(crate) struct Taken {
     pub(crate) cost: f64,
     /// Whether its data can be made again from the same seeds.
     pub(crate) replayable: bool,
+    /// The inputs that this node's task gave with the seconds.
+    pub(crate) given: Vec<f64>,
 }
 
 /// One node's part in taking timings.
@@ -99,7 +101,8 @@ impl<'a> Taking<'a> {
                     timing.resolved = node.is_simulated() || bench.timer.resolves(&timing);
                     // Numbers that are drawn in turn differ between the repetitions of a timing.
                     let replayable = bench.seeds.is_drawn() && (count == 1 || !bench.random.is_drawn());
-                    return Ok(Taken { timing, count, cost, replayable });
+                    let given = self.bench.timer.take_given();
+                    return Ok(Taken { timing, count, cost, replayable, given });
                 }
             }
         }
@@ -141,6 +144,15 @@ impl<'a> Taking<'a> {
                 format!("model {}: the task left before the timing ended", describe(plan, point)).into()
             );
         };
+        let given = bench.timer.given();
+        if given.len() != plan.gives.len() || !given.iter().all(|input| input.is_finite()) {
+            let text = format!(
+                "model {}: its `sample` gives {given:?} for {}, where finite numbers are due",
+                describe(plan, point),
+                plan.gives.join(", ")
+            );
+            return Err(text.into());
+        }
         Ok(slowest(node, own))
     }
 }

@@ -98,6 +98,8 @@ pub struct Timer {
     /// Whether setups are made only as long as they take little time; else all at once.
     in_parts: bool,
     outcome: Option<Timing>,
+    /// The inputs that a task which measures itself gives with the seconds.
+    given: Vec<f64>,
 }
 
 /// One timing as one node measured it.
@@ -126,6 +128,7 @@ impl Timer {
             preparing: 0.0,
             in_parts: false,
             outcome: None,
+            given: Vec::new(),
         }
     }
 
@@ -236,6 +239,21 @@ impl Timer {
     /// Sets the seconds that a task measured itself (`sample { … }`).
     pub fn record(&mut self, seconds: f64) {
         self.outcome = Some(Timing { seconds, interval: f64::INFINITY, preempted: false, resolved: true });
+    }
+
+    /// The inputs of this point that only the task knows, in the order of the plan's `gives`.
+    pub fn give(&mut self, inputs: &[f64]) {
+        self.given = inputs.to_vec();
+    }
+
+    /// The inputs that the task gave.
+    pub(crate) fn given(&self) -> &[f64] {
+        &self.given
+    }
+
+    /// Takes the inputs that the task gave; none if it gave none.
+    pub(crate) fn take_given(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.given)
     }
 
     /// Takes the timing; `None` if the task left before STOP.

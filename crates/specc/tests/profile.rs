@@ -91,6 +91,29 @@ fn a_small_spec_is_measured() {
 }
 
 #[test]
+fn what_a_sample_gives_is_a_column_of_the_samples() {
+    let emitted = emitted("gives");
+    let program = build(&emitted, &On::Threads).unwrap();
+    let mut earlier = None;
+    for _ in 0..2 {
+        let mut options = options("gives");
+        if let Some(text) = &earlier {
+            // As after an interruption.
+            std::fs::write(options.output.with_extension("txt.partial"), text).unwrap();
+            options.resume = true;
+        }
+        let text = std::fs::read_to_string(profile(&program, &emitted, &options).unwrap()).unwrap();
+        let samples =
+            Samples::parse(&text, "samples.txt").unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let columns: Vec<String> = samples.models[0].columns.iter().map(ToString::to_string).collect();
+        assert_eq!(columns, ["bytes", "(distance)"], "the term that reads it is the fit's");
+        assert_eq!(samples.models[0].rows.len(), 6);
+        assert!(samples.models[0].rows.iter().all(|row| row.values[1] == 3.0), "{text}");
+        earlier = Some(text);
+    }
+}
+
+#[test]
 fn compiler_errors_are_shown_in_the_spec() {
     let error = build(&emitted("wrong"), &On::Threads).unwrap_err();
     assert_eq!(error.exit_status(), 1);

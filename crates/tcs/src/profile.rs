@@ -1,13 +1,13 @@
 //! Single patterns in one form, and the primitives of linked programs, for calibration, benchmarks
 //! and tests.
 //!
-//! The profiling programs generated from `specs/tcs` call [`seconds`], those from
+//! The profiling programs generated from `specs/tcs` call [`measured`], those from
 //! `specs/tcs/primitives` [`primitive`], and those from `specs/tcs/bandwidth` [`stream`].
 
 use crate::barrier::Algorithm;
 use crate::describe::{App, Connection};
 use crate::link::{Image, Options, link_with};
-use crate::patterns::{Form, Kind, Pattern, ReduceBroadcast, phases};
+use crate::patterns::{Form, Kind, Pattern, ReduceBroadcast, Schedule, phases};
 use crate::run::{Cell, run, switch::Mode};
 use crate::shape::square;
 use crate::target::Target;
@@ -102,6 +102,14 @@ impl Linked {
         Ok(node.reduce_max(took.unwrap_or(0.0)))
     }
 
+    /// Its schedule, as the linker made it.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        // The last set is `Idle`.
+        let sets = self.image.instances.first().map_or(0, |root| root.sets.len());
+        Schedule::of(&self.image, 0, 0..sets.saturating_sub(1))
+    }
+
     /// The form that models choose for blocks of `bytes`.
     ///
     /// # Participation
@@ -110,23 +118,35 @@ impl Linked {
     /// # Errors
     /// If a setting is invalid.
     pub fn choice(&self, node: &mut Node, bytes: usize) -> Result<Form, Error> {
-        let chosen = run(node, &self.image, |cell| self.kind.choose(cell, bytes))?;
+        let chosen = run(node, &self.image, |cell| {
+            if self.schedule().rounds == 0.0 {
+                return Ok(Form::Sets);
+            }
+            let schedule = match &self.of {
+                Of::Moves(pattern) => pattern.schedule(cell),
+                Of::Reduce(tree) => tree.schedule(cell),
+            };
+            self.kind.choose(cell, &schedule, bytes)
+        })?;
         Ok(chosen.unwrap_or(Form::Sets))
     }
 }
 
-/// The seconds that pattern `kind` takes in a form with blocks of `bytes` on this machine: see
-/// [`Linked::clocks`]. NaN if the pattern does not link.
+/// The seconds that pattern `kind` takes in a form with blocks of `bytes` on this machine (see
+/// [`Linked::clocks`]), and the numbers of its [`Schedule`]. The seconds are NaN if all blocks stay
+/// on their cells. The job ends if the pattern does not link.
 ///
 /// # Participation
 /// Collective, with equal arguments.
-pub fn seconds(node: &mut Node, kind: Kind, form: Form, bytes: usize) -> f64 {
+pub fn measured(node: &mut Node, kind: Kind, form: Form, bytes: usize) -> (f64, [f64; Schedule::LEN]) {
     let target = Target::here(node);
     // Simulated times do not vary, so one run suffices.
     let times = if node.is_simulated() { 1 } else { 20 };
-    let clocks = Linked::new(kind, &target).and_then(|linked| linked.clocks(node, form, bytes, times));
-    match clocks {
-        Ok(clocks) => target.seconds(clocks),
+    let linked = Linked::new(kind, &target);
+    let found = linked.and_then(|linked| Ok((linked.clocks(node, form, bytes, times)?, linked.schedule())));
+    match found {
+        Ok((_, schedule)) if schedule.rounds == 0.0 => (f64::NAN, schedule.numbers()),
+        Ok((clocks, schedule)) => (target.seconds(clocks), schedule.numbers()),
         Err(error) => node.fail(error),
     }
 }

@@ -98,6 +98,7 @@ fn model(text: &str) -> Option<ModelPlan> {
         match word.split_once('=') {
             Some(("at", text)) => model.variables = names(text),
             Some(("let", text)) => model.bound = names(text),
+            Some(("gives", text)) => model.gives = names(text),
             Some(("repeat", text)) => model.repeat = text.parse().ok()?,
             None if word == "once" => model.once = true,
             None if word == "hot" => model.hot = true,

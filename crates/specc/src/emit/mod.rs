@@ -190,7 +190,7 @@ fn crates(
     }
     for (_, plan) in measured {
         let work: &Code = match &plan.work {
-            Timed::Task { code, .. } | Timed::Sample(code) => code,
+            Timed::Task { code, .. } | Timed::Sample { code, .. } => code,
         };
         for code in [plan.setup.as_ref(), Some(work), plan.cleanup.as_ref()].into_iter().flatten() {
             crates.extend(first_segments(&code.written_out()));

@@ -96,7 +96,7 @@ impl Printer<'_> {
                 }
                 match work {
                     Timed::Task { repeated, code, .. } => self.task(*repeated == Repeated::Never, code),
-                    Timed::Sample(code) => self.sample(code),
+                    Timed::Sample { gives, code } => self.sample(gives.len(), code),
                 }
                 if let Some(cleanup) = &measured.cleanup {
                     self.statements("cleanup", cleanup);
@@ -143,13 +143,21 @@ impl Printer<'_> {
         self.line(2, "});");
     }
 
-    fn sample(&mut self, code: &Code) {
+    /// Code that measures by itself, and gives so many inputs.
+    fn sample(&mut self, gives: usize, code: &Code) {
         let place = self.place(code.span.start);
         self.line(2, &format!("// sample, {place}"));
-        self.line(2, "let strata_seconds: f64 = {");
+        if gives == 0 {
+            self.line(2, "let strata_seconds: f64 = {");
+        } else {
+            self.line(2, &format!("let (strata_seconds, strata_given): (f64, [f64; {gives}]) = {{"));
+        }
         self.page.code(code, self.model.file);
         self.line(2, "};");
         self.line(2, "strata_timer.record(strata_seconds);");
+        if gives > 0 {
+            self.line(2, "strata_timer.give(&strata_given);");
+        }
     }
 
     /// Repetitions that each have what a setup of their own has made: all setups, then START, all

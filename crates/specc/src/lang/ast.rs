@@ -203,8 +203,14 @@ pub enum StatementKind {
     },
     /// `cleanup { … }`: runs after the timing.
     Cleanup(Code),
-    /// `sample { … }`: measures by itself and ends with the seconds.
-    Sample(Code),
+    /// `sample rounds, path { … }`: measures by itself and ends with the seconds, and with the
+    /// inputs that it gives.
+    Sample {
+        /// The inputs that it gives.
+        gives: Vec<Name>,
+        /// The code.
+        code: Code,
+    },
     /// `terms length, length*logP`
     Terms(Vec<Listed>),
     /// `fit relative, robust huber`: parts of one or more words.

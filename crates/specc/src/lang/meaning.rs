@@ -138,7 +138,7 @@ fn measured_lines(measured: &Measured) -> Vec<String> {
     let rust = |word: &str, code: &Code| block(word, &code.written_out(), INDENT, WIDTH);
     let repeated = match &measured.work {
         Timed::Task { repeated, .. } => *repeated,
-        Timed::Sample(_) => Repeated::OnOneSetup,
+        Timed::Sample { .. } => Repeated::OnOneSetup,
     };
     let is_task = matches!(measured.work, Timed::Task { .. });
     let setup = if is_task && repeated == Repeated::OnOneSetup { "setup once" } else { "setup" };
@@ -148,7 +148,7 @@ fn measured_lines(measured: &Measured) -> Vec<String> {
             let once = if repeated == Repeated::Never { " once" } else { "" };
             rust(&format!("task{once}{}", if *hot { " hot" } else { "" }), code)
         }
-        Timed::Sample(code) => rust("sample", code),
+        Timed::Sample { gives, code } => rust(format!("sample {}", gives.join(", ")).trim_end(), code),
     });
     lines.extend(measured.cleanup.iter().map(|code| rust("cleanup", code)));
     lines

@@ -154,9 +154,18 @@ impl Measured {
     /// Its pieces of Rust.
     pub(crate) fn codes(&self) -> impl Iterator<Item = &Code> {
         let work = match &self.work {
-            Timed::Task { code, .. } | Timed::Sample(code) => code,
+            Timed::Task { code, .. } | Timed::Sample { code, .. } => code,
         };
         self.setup.iter().chain([work]).chain(&self.cleanup)
+    }
+
+    /// The inputs that its code gives with the seconds: no plan knows them.
+    #[must_use]
+    pub fn gives(&self) -> &[String] {
+        match &self.work {
+            Timed::Sample { gives, .. } => gives,
+            Timed::Task { .. } => &[],
+        }
     }
 
     /// The names of its loops and values, which its Rust code sees.
@@ -178,8 +187,14 @@ pub enum Timed {
         /// The code: statements, perhaps with a value at the end.
         code: Code,
     },
-    /// Measures by itself: a block whose value is the seconds, an `f64`.
-    Sample(Code),
+    /// Measures by itself: a block whose value is the seconds, an `f64`, and with inputs that it
+    /// gives `(seconds, [inputs])`.
+    Sample {
+        /// The inputs that only the code knows, in the order of its value.
+        gives: Vec<String>,
+        /// The code.
+        code: Code,
+    },
 }
 
 /// How a task is repeated inside one timing, where it is too short for the clock.
@@ -259,7 +274,7 @@ pub struct Term {
     /// models; its text names the column.
     pub value: Expr,
     /// Whether only the fit can evaluate it: it calls other models, has a knee, or reads the
-    /// machine.
+    /// machine or what a `sample` gives.
     pub fit_only: bool,
     /// Where it stands; the input's name for an input that is a term by default.
     pub span: Span,

@@ -214,8 +214,10 @@ impl Printer<'_> {
         self.open();
         for statement in statements {
             let head_end = match &statement.kind {
-                StatementKind::Setup { code, .. } | StatementKind::Task { code, .. } => code.span.start,
-                StatementKind::Cleanup(code) | StatementKind::Sample(code) => code.span.start,
+                StatementKind::Setup { code, .. }
+                | StatementKind::Task { code, .. }
+                | StatementKind::Cleanup(code)
+                | StatementKind::Sample { code, .. } => code.span.start,
                 _ => statement.span.end,
             };
             self.begin(statement.span, head_end, INDENT);
@@ -253,7 +255,10 @@ impl Printer<'_> {
                 self.code("task", &[("once", *once), ("hot", *hot)], code, indent)
             }
             StatementKind::Cleanup(code) => code::block("cleanup", &code.text, indent, WIDTH),
-            StatementKind::Sample(code) => code::block("sample", &code.text, indent, WIDTH),
+            StatementKind::Sample { gives, code } => {
+                let head = format!("sample {}", list(gives));
+                code::block(head.trim_end(), &code.text, indent, WIDTH)
+            }
             StatementKind::Terms(terms) => filled("terms", &self.terms(terms), indent),
             StatementKind::Fit(parts) => {
                 let words = |part: &Vec<Name>| {
@@ -351,7 +356,7 @@ impl Printer<'_> {
                     terms.extend(listed.map(|term| format!("{}{}", label(term), self.bare(&term.value))));
                 }
                 StatementKind::Require(_)
-                | StatementKind::Sample(_)
+                | StatementKind::Sample { .. }
                 | StatementKind::Fit(_)
                 | StatementKind::Option { .. } => {}
             }

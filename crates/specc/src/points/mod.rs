@@ -149,6 +149,7 @@ pub(crate) fn model_plan(space: &Space<'_>, points: Vec<PlanPoint>) -> ModelPlan
         variables: measured.loops.iter().map(|plan| plan.name.clone()).collect(),
         bound: measured.bindings.iter().map(|binding| binding.name.clone()).collect(),
         columns: model.columns(),
+        gives: measured.gives().to_vec(),
         fit: model.options.fit.to_text(),
         repeat: model.options.repeat,
         once: matches!(measured.work, Timed::Task { repeated: Repeated::Never, .. }),

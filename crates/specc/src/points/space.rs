@@ -37,8 +37,8 @@ pub struct Space<'a> {
     columns: Vec<Program>,
 }
 
-/// The spaces of the models of a spec that have iteration variables and matter at `site`
-/// ([`competing`]), in the spec's order.
+/// The spaces of the models of a spec that have iteration variables, whose inputs a plan knows, and
+/// which matter at `site` ([`competing`]), in the spec's order.
 ///
 /// # Errors
 /// The machine lacks a number that loops or values of one of them read.
@@ -47,7 +47,8 @@ pub fn spaces(spec: &CheckedSpec, site: impl Into<Site>) -> Result<Vec<Space<'_>
     let needed = competing(spec, site.clone());
     let models = spec.models.iter().filter(|model| needed.contains(model.name.as_str()));
     let spaces = models.filter_map(|model| Space::new(spec, model, site.clone()).transpose());
-    spaces.filter(|space| space.as_ref().map_or(true, |s| !s.measured.loops.is_empty())).collect()
+    let known = |space: &Space<'_>| !space.measured.loops.is_empty() && space.measured.gives().is_empty();
+    spaces.filter(|space| space.as_ref().map_or(true, known)).collect()
 }
 
 impl<'a> Space<'a> {
@@ -77,6 +78,10 @@ impl<'a> Space<'a> {
         let named: Vec<&str> = model.inputs.iter().map(|i| i.name.as_str()).chain(RESERVED).collect();
         let input = |name: &str| match measured.bindings.iter().find(|b| b.name == name) {
             Some(binding) => Program::compile(&with_numbers(&binding.reduced, &number), &loops).ok(),
+            // No plan knows what is measured with the seconds.
+            None if measured.gives().iter().any(|given| given == name) => {
+                Program::compile(&Expr::number(0.0), &loops).ok()
+            }
             None => Program::compile(&Expr::name(name), &loops).ok(),
         };
         let over_inputs = |expr: &Expr| Program::compile(expr, &named).ok();

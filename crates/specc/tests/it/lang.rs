@@ -52,7 +52,12 @@ fn outline(spec: &CheckedSpec) -> String {
                         let hot = if *hot { " hot" } else { "" };
                         writeln!(text, "  task {repeated:?}{hot} {:?}", code.text).unwrap()
                     }
-                    Timed::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
+                    Timed::Sample { gives, code } if gives.is_empty() => {
+                        writeln!(text, "  sample {:?}", code.text).unwrap();
+                    }
+                    Timed::Sample { gives, code } => {
+                        writeln!(text, "  sample {} {:?}", gives.join(", "), code.text).unwrap();
+                    }
                 }
                 let count =
                     |nodes| Space::new(spec, model, server(nodes)).unwrap().unwrap().nest().unwrap().len();

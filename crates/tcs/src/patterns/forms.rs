@@ -4,6 +4,7 @@ use super::models::{
     PatternColumn, PatternExchange, PatternGather, PatternHalo, PatternReduce, PatternRow, PatternScatter,
     PatternTranspose,
 };
+use super::schedule::Schedule;
 use crate::run::{Cell, Compiled};
 use serde::Serialize;
 use std::fmt;
@@ -75,23 +76,24 @@ impl Kind {
         }
     }
 
-    /// The fastest form for blocks of `bytes`, as predicted by models of this machine.
+    /// The fastest form of a pattern with this schedule for blocks of `bytes`, as predicted by
+    /// models of this machine.
     ///
     /// # Participation
     /// Local: all cells of the task choose the same.
     ///
     /// # Errors
     /// If a setting is invalid, such as a pin.
-    pub fn choose(self, cell: &mut Cell<'_>, bytes: usize) -> Result<Form, Error> {
+    pub fn choose(self, cell: &mut Cell<'_>, schedule: &Schedule, bytes: usize) -> Result<Form, Error> {
         Ok(match self {
-            Self::Scatter => cell.choose::<PatternScatter>(bytes)?,
-            Self::Gather => cell.choose::<PatternGather>(bytes)?,
-            Self::Reduce => cell.choose::<PatternReduce>(bytes)?,
-            Self::Exchange => cell.choose::<PatternExchange>(bytes)?,
-            Self::Halo => cell.choose::<PatternHalo>(bytes)?,
-            Self::Transpose => cell.choose::<PatternTranspose>(bytes)?,
-            Self::Row => cell.choose::<PatternRow>(bytes)?,
-            Self::Column => cell.choose::<PatternColumn>(bytes)?,
+            Self::Scatter => cell.choose::<PatternScatter>(schedule, bytes)?,
+            Self::Gather => cell.choose::<PatternGather>(schedule, bytes)?,
+            Self::Reduce => cell.choose::<PatternReduce>(schedule, bytes)?,
+            Self::Exchange => cell.choose::<PatternExchange>(schedule, bytes)?,
+            Self::Halo => cell.choose::<PatternHalo>(schedule, bytes)?,
+            Self::Transpose => cell.choose::<PatternTranspose>(schedule, bytes)?,
+            Self::Row => cell.choose::<PatternRow>(schedule, bytes)?,
+            Self::Column => cell.choose::<PatternColumn>(schedule, bytes)?,
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use super::forms::{Form, Kind};
 use super::phases::Phase;
+use super::schedule::Schedule;
 use crate::describe::{App, Connection, TaskId};
 use crate::run::{Cell, Sent};
 use crate::shape::{Path, square};
@@ -203,8 +204,19 @@ impl<T: Pod> Pattern<T> {
         self.blocks.get(cell).copied().unwrap_or_default()
     }
 
+    /// Its schedule, as the linker made it.
+    ///
+    /// # Participation
+    /// Local. The job ends if the pattern was described in another task.
+    #[must_use]
+    #[track_caller]
+    pub fn schedule(&self, cell: &mut Cell<'_>) -> Schedule {
+        cell.schedule::<Move>(self.first..self.first + self.phases.len())
+    }
+
     /// Moves blocks of `length` elements: sends the blocks in `data`, and returns those received.
-    /// Uses the [form](Kind::choose) that is predicted to be the fastest.
+    /// Uses the [form](Kind::choose) that is predicted to be the fastest; any if all blocks stay on
+    /// their cells.
     ///
     /// # Participation
     /// Collective over the task's cells, with the same length.
@@ -213,7 +225,11 @@ impl<T: Pod> Pattern<T> {
     /// If `data` does not hold the number of blocks that this cell sends, or a setting is invalid.
     #[track_caller]
     pub fn run(&self, cell: &mut Cell<'_>, data: &[T], length: usize) -> Result<Block<T>, Error> {
-        let form = self.kind.choose(cell, length * size_of::<T>())?;
+        if self.phases.is_empty() {
+            return self.run_by(cell, Form::Sets, data, length);
+        }
+        let schedule = self.schedule(cell);
+        let form = self.kind.choose(cell, &schedule, length * size_of::<T>())?;
         self.run_by(cell, form, data, length)
     }
 

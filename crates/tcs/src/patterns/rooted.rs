@@ -1,6 +1,7 @@
 //! Patterns with a root, cell 0: scatter and gather, reduction and broadcast.
 
 use super::forms::{Form, Kind};
+use super::schedule::Schedule;
 use crate::describe::{App, Connection, Contains, Set, TaskId};
 use crate::run::{Cell, Net, Sent};
 use bytemuck::Pod;
@@ -164,6 +165,16 @@ impl<T: Pod> ReduceBroadcast<T> {
         Self { parents }
     }
 
+    /// Its schedule, as the linker made it.
+    ///
+    /// # Participation
+    /// Local. The job ends if it was described in another task.
+    #[must_use]
+    #[track_caller]
+    pub fn schedule(&self, cell: &mut Cell<'_>) -> Schedule {
+        cell.schedule::<Combine>(0..1)
+    }
+
     /// Combines the values of all cells by element, and returns the result on all cells. It is the
     /// same to the bit on all cells, in both forms and in every run, because values are combined in
     /// a fixed order. Uses the [form](Kind::choose) that is predicted to be the fastest.
@@ -180,7 +191,8 @@ impl<T: Pod> ReduceBroadcast<T> {
         values: &mut [T],
         combine: impl Fn(T, T) -> T,
     ) -> Result<(), Error> {
-        let form = Kind::Reduce.choose(cell, size_of_val(values))?;
+        let schedule = self.schedule(cell);
+        let form = Kind::Reduce.choose(cell, &schedule, size_of_val(values))?;
         self.reduce_by(cell, form, values, combine)
     }
 

@@ -13,8 +13,10 @@ use super::switch::{Mode, SwitchStep};
 use crate::barrier::{Algorithm, Step};
 use crate::describe::{Child, Input, Name, Output, Set};
 use crate::link::{Image, Instance, Part};
+use crate::patterns::Schedule;
 use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 use strata_runtime::{Error, Node};
 
@@ -37,6 +39,8 @@ pub struct Cell<'a> {
     changes: BTreeMap<(usize, Option<PartOf>, Option<PartOf>), Rc<Change<'a>>>,
     /// By connection with a reservation, where senders are checked: the bytes ahead of it, and when.
     ahead: BTreeMap<usize, (f64, f64)>,
+    /// By instance and first set.
+    schedules: BTreeMap<(usize, usize), Schedule>,
 }
 
 /// A set's number and a part of it.
@@ -89,8 +93,9 @@ impl<'a> Cell<'a> {
         clocked: bool,
     ) -> Self {
         let frames = vec![Frame { instance: 0, id, active: None, switches: 0 }];
-        let (changes, ahead) = (BTreeMap::new(), BTreeMap::new());
-        let mut this = Self { node, image, fabric, options, frames, time: 0.0, clocked, changes, ahead };
+        let (changes, schedules, ahead) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut this =
+            Self { node, image, fabric, options, frames, time: 0.0, clocked, changes, ahead, schedules };
         this.absorb();
         this
     }
@@ -263,6 +268,22 @@ impl<'a> Cell<'a> {
     pub(crate) fn parts<S: Set>(&mut self) -> usize {
         let set = self.set_of::<S>(0);
         self.instance().sets[set].parts.len()
+    }
+
+    /// The schedule of a pattern whose phases are these sets of the family `S`.
+    #[track_caller]
+    pub(crate) fn schedule<S: Set>(&mut self, indices: Range<usize>) -> Schedule {
+        let instance = self.frame().instance;
+        let Some(first) = (!indices.is_empty()).then(|| self.set_of::<S>(indices.start)) else {
+            return Schedule::of(self.image, instance, []);
+        };
+        if let Some(known) = self.schedules.get(&(instance, first)) {
+            return *known;
+        }
+        let sets: Vec<usize> = indices.map(|index| self.set_of::<S>(index)).collect();
+        let schedule = Schedule::of(self.image, instance, sets);
+        self.schedules.insert((instance, first), schedule);
+        schedule
     }
 
     fn checked<S: Set, R>(

@@ -77,6 +77,8 @@ struct Checker<'a> {
     intermediate: BTreeMap<String, Expr>,
     /// Those that call other models or have a knee: terms alone can read them.
     of_models: BTreeSet<String>,
+    /// The inputs that a `sample` gives: terms alone can read them, too.
+    given: BTreeSet<String>,
     requires: Vec<Expr>,
     terms: Vec<Term>,
     options: ModelOptions,
@@ -92,6 +94,7 @@ impl<'a> Checker<'a> {
             bindings: Vec::new(),
             intermediate: BTreeMap::new(),
             of_models: BTreeSet::new(),
+            given: BTreeSet::new(),
             requires: Vec::new(),
             terms: Vec::new(),
             options: ModelOptions::default(),
@@ -183,6 +186,7 @@ impl<'a> Checker<'a> {
         let told: BTreeSet<usize> = self.errors.iter().map(CheckError::start).collect();
         self.errors.extend(nest.errors.into_iter().filter(|error| !told.contains(&error.start())));
         self.spans = nest.spans;
+        parts.sample.iter().flat_map(|(gives, _)| *gives).for_each(|given| self.given(given));
         let is_input = |name: &str| self.model.inputs.iter().any(|input| input.text == name);
         let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels()).collect();
         for &(name, value) in &values {
@@ -207,6 +211,11 @@ impl<'a> Checker<'a> {
             let reduced = self.over_inputs(expr, "a requirement");
             if let Some(reduced) = reduced.as_ref().filter(|_| self.reads_models(expr)) {
                 self.errors.extend(forbid_calls(reduced, "a requirement"));
+            }
+            if let Some(read) = reduced.as_ref().and_then(|reduced| self.reads_given(reduced)) {
+                let help = "a requirement holds before anything is measured";
+                self.errors.push(only_measured("a requirement", &read, expr.span).help(help));
+                continue;
             }
             self.requires.extend(reduced);
         }
@@ -233,10 +242,41 @@ impl<'a> Checker<'a> {
         let cleanup = parts.cleanup.cloned();
         let mut measured = Measured { loops: nest.plans, bindings: Vec::new(), setup, work, cleanup };
         measured.bindings = self.measured_bindings(&measured);
+        for binding in &measured.bindings {
+            if let Some(read) = self.reads_given(&binding.reduced) {
+                let what = format!("the value of `{}`", binding.name);
+                let help = "terms alone can read what is measured with the seconds";
+                self.errors.push(only_measured(&what, &read, binding.span).help(help));
+            }
+        }
         for at in 0..measured.loops.len() {
             measured.loops[at].between = self.may_lie_between(&measured, at);
         }
         Some(ModelKind::Measured(measured))
+    }
+
+    /// An input that the `sample` gives.
+    fn given(&mut self, name: &Name) {
+        self.errors.extend(value_name(name));
+        if let Some(&first) = self.spans.get(&name.text) {
+            self.errors.push(duplicate("value", name, Some(first)));
+            return;
+        }
+        if self.model.inputs.iter().all(|input| input.text != name.text) {
+            let message = format!("`sample` gives `{}`, which is not an input", name.text);
+            let error = CheckError::new(ErrorCode::NotAFunction, message, name.span, "not an input");
+            let way_out = format!("make it an input: {}", self.header_with(&name.text));
+            self.errors.push(error.help(way_out));
+            return;
+        }
+        self.spans.insert(name.text.clone(), name.span);
+        self.ranges.insert(name.text.clone(), Range::ANY);
+        self.given.insert(name.text.clone());
+    }
+
+    /// The first name in an expression that a `sample` gives.
+    fn reads_given(&self, expr: &Expr) -> Option<String> {
+        expr.names().into_iter().find(|name| self.given.contains(name))
     }
 
     /// A loop whose ends read no `let`: what those stand for that are given before it is put in.
@@ -468,7 +508,8 @@ impl<'a> Checker<'a> {
             let span = term.value.span;
             let Some(value) = self.over_inputs(&term.value, A_TERM) else { continue };
             let read = value.names();
-            let fit_only = !value.calls().is_empty() || read.iter().any(|name| self.is_machine(name));
+            let late = |name: &String| self.is_machine(name) || self.given.contains(name);
+            let fit_only = !value.calls().is_empty() || read.iter().any(late);
             let text = value.to_string();
             if let Some(&first) = seen.get(&text) {
                 let message = format!("the term `{text}` is given twice");
@@ -503,11 +544,12 @@ impl<'a> Checker<'a> {
                 };
                 Some(Timed::Task { repeated, hot, code: code.clone() })
             }
-            (None, Some(code)) => {
+            (None, Some((gives, code))) => {
                 self.errors.extend(rust::check("sample", code, Shape::Value));
-                Some(Timed::Sample(code.clone()))
+                let gives = gives.iter().map(|given| given.text.clone()).collect();
+                Some(Timed::Sample { gives, code: code.clone() })
             }
-            (Some((_, task)), Some(sample)) => {
+            (Some((_, task)), Some((_, sample))) => {
                 let message = format!(
                     "`{}` has a task to be timed and a `sample` that measures by itself",
                     self.model.name.text
@@ -567,6 +609,12 @@ fn further_down(used: &str, span: Span, later: &Name, reader: &Name) -> CheckErr
     CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet")
         .label(later.span, "given here")
         .help(format!("move `{used}` before `{}`", reader.text))
+}
+
+/// The error for what reads an input that only a `sample` gives.
+fn only_measured(what: &str, read: &str, span: Span) -> CheckError {
+    let message = format!("{what} reads `{read}`, which `sample` gives");
+    CheckError::new(ErrorCode::NotAFunction, message, span, format!("`{read}` is not known before"))
 }
 
 /// Replaces names; `None` if the result is too large to work with.

@@ -15,7 +15,8 @@ pub(super) struct Parts<'a> {
     /// The flags `once` and `hot`, and the code of the task.
     pub(super) task: Option<([bool; 2], &'a Code)>,
     pub(super) cleanup: Option<&'a Code>,
-    pub(super) sample: Option<&'a Code>,
+    /// The inputs that it gives, and its code.
+    pub(super) sample: Option<(&'a [Name], &'a Code)>,
     pub(super) terms: Option<(&'a [Listed], Span)>,
     pub(super) fit: Option<&'a [Vec<Name>]>,
     pub(super) options: Vec<(&'a Name, &'a Name)>,
@@ -57,9 +58,9 @@ pub(super) fn parts<'a>(
                 once("cleanup", word(7));
                 parts.cleanup = Some(code);
             }
-            StatementKind::Sample(code) => {
+            StatementKind::Sample { gives, code } => {
                 once("sample", word(6));
-                parts.sample = Some(code);
+                parts.sample = Some((gives, code));
             }
             StatementKind::Terms(terms) => {
                 once("terms", word(5));

@@ -492,7 +492,7 @@ fn spell(statement: &mut Statement, words: &Words) {
         StatementKind::Setup { code, .. }
         | StatementKind::Task { code, .. }
         | StatementKind::Cleanup(code)
-        | StatementKind::Sample(code) => code.words = words.in_rust(&code.text),
+        | StatementKind::Sample { code, .. } => code.words = words.in_rust(&code.text),
         _ => {}
     }
 }

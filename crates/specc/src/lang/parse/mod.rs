@@ -242,7 +242,10 @@ impl Reader<'_> {
                 StatementKind::Task { once: once(pair), hot, code: self.code(pair)? }
             }
             Rule::cleanup => StatementKind::Cleanup(self.code(pair)?),
-            Rule::sample => StatementKind::Sample(self.code(pair)?),
+            Rule::sample => StatementKind::Sample {
+                gives: children(pair, Rule::identifier).map(|given| name(&given)).collect(),
+                code: self.code(pair)?,
+            },
             Rule::terms_line => StatementKind::Terms(self.terms(&child(pair, Rule::terms)?)),
             Rule::fit_line => StatementKind::Fit(
                 children(pair, Rule::fit_part)

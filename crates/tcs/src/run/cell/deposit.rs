@@ -3,7 +3,7 @@
 //! §3.2.3).
 
 use super::Cell;
-use crate::patterns::Form;
+use crate::patterns::{Form, Schedule};
 use bytemuck::Pod;
 use strata_runtime::Block;
 use strata_runtime::select::{Options, SelectError};
@@ -82,13 +82,19 @@ impl Cell<'_> {
         memory
     }
 
-    /// The best form of a pattern for blocks of `bytes`, by models for as many nodes as the task
+    /// The best form of a pattern with this schedule for blocks of `bytes`, by models for as many nodes as the task
     /// has cells. Local: all cells choose the same. If time is simulated without the machine's
     /// network, only `sets` applies.
-    pub(crate) fn choose<L: Compiled>(&mut self, bytes: usize) -> Result<Form, SelectError> {
+    pub(crate) fn choose<L: Compiled>(
+        &mut self,
+        schedule: &Schedule,
+        bytes: usize,
+    ) -> Result<Form, SelectError> {
         let timed_apart = self.options.simulated && !self.clocked;
         let selector = self.node.selector::<L>(&Options::default())?;
-        let (cells, inputs) = (self.cells(), [bytes as f64]);
+        let cells = self.cells();
+        let mut inputs = [bytes as f64; 1 + Schedule::LEN];
+        inputs[1..].copy_from_slice(&schedule.numbers());
         let applies = |candidate: L| !timed_apart || candidate.form() == Form::Sets;
         let chosen = self.node.choose_for::<L>(cells, &selector, &inputs, &applies, None)?;
         Ok(chosen.candidate.form())
