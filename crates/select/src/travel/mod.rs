@@ -228,8 +228,7 @@ impl Calibration {
 
     fn fit(&mut self) {
         self.models.fit(self.nodes, &self.points);
-        self.contest =
-            Contest::new(self.table, &self.models, self.nodes, &self.problems, &self.available);
+        self.contest = Contest::new(self.table, &self.models, self.nodes, &self.problems, &self.available);
         self.since = 0;
     }
 
@@ -242,8 +241,8 @@ impl Calibration {
         let usual = budget / 1000.0;
         let allowed = (LONGEST * left).max(usual);
         // The shortest timing of each candidate first: it shows the speed of the machine.
-        let untried =
-            (0..self.counts.len()).find(|candidate| self.counts[*candidate] == 0 && self.available[*candidate]);
+        let untried = (0..self.counts.len())
+            .find(|candidate| self.counts[*candidate] == 0 && self.available[*candidate]);
         let wanted = match untried {
             Some(candidate) if self.earlier == 0 => {
                 let found = self.contest.shortest_of(candidate);

@@ -13,9 +13,7 @@ use std::vec::Vec;
 use super::matrix::{Square, dot};
 use super::{Point, Widths};
 use crate::model::joined;
-use crate::{
-    Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict,
-};
+use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict};
 
 /// The relative deviation of a timing about its mean, at least.
 const LEAST_NOISE: f64 = 0.03;
@@ -104,12 +102,7 @@ pub(super) struct Local {
 impl Scaled {
     /// All scales 1, as before any timing. `problems` are some of the table's domain, from which
     /// the kinds of terms are told.
-    pub(super) fn new(
-        table: &'static Table,
-        nodes: usize,
-        problems: &[Vec<f64>],
-        widths: Widths,
-    ) -> Self {
+    pub(super) fn new(table: &'static Table, nodes: usize, problems: &[Vec<f64>], widths: Widths) -> Self {
         let mut bases: Vec<Base> = Vec::new();
         let mut unknowns = 0;
         let base_of = table.entries.iter().map(|entry| {
@@ -130,10 +123,11 @@ impl Scaled {
         let (logs, scales) = (vec![0.0; unknowns], vec![1.0; unknowns]);
         let covariance = Square::from_fn(0, |_, _| 0.0);
         let noise = LEAST_NOISE;
-        let mut made = Self {
-            table, bases, base_of, kinds, widths, logs, scales, covariance, noise, timings: 0,
-        };
-        made.bases.iter().for_each(|base| made.kinds[base.first + base.count..][..KNOTS * base.ranges.len()].fill(SHAPE));
+        let mut made =
+            Self { table, bases, base_of, kinds, widths, logs, scales, covariance, noise, timings: 0 };
+        made.bases
+            .iter()
+            .for_each(|base| made.kinds[base.first + base.count..][..KNOTS * base.ranges.len()].fill(SHAPE));
         made.tell_kinds(nodes, problems);
         made.covariance = made.prior();
         made
@@ -244,7 +238,8 @@ impl Scaled {
     /// The covariance after a timing there, whatever it will be.
     pub(super) fn expect(&mut self, local: &Local) {
         let size = self.covariance.size;
-        let gain = |row: usize| dot(&self.covariance.row(row)[local.first..][..local.shares.len()], &local.shares);
+        let gain =
+            |row: usize| dot(&self.covariance.row(row)[local.first..][..local.shares.len()], &local.shares);
         let gains: Vec<f64> = (0..size).map(gain).collect();
         let own = dot(&gains[local.first..][..local.shares.len()], &local.shares);
         let by = 1.0 / (own + self.scatter(local));
@@ -257,9 +252,8 @@ impl Scaled {
 
     /// The scales and their covariance by these timings.
     pub(super) fn fit(&mut self, nodes: usize, points: &[Point]) {
-        let usable = |point: &&Point| {
-            point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0
-        };
+        let usable =
+            |point: &&Point| point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0;
         let points: Vec<&Point> = points.iter().filter(usable).collect();
         let prior = self.prior();
         self.reset();
