@@ -31,7 +31,8 @@ fn programs(place: usize) -> &'static [Program] {
                     let names: Vec<&str> =
                         inputs.iter().copied().chain(candidate.parameter.map(|p| p.0)).collect();
                     let terms = std::iter::once(&"1").chain(candidate.terms);
-                    let compiled = terms.map(|term| Program::compile(&parse(term).expect(term), &names).expect(term));
+                    let compiled =
+                        terms.map(|term| Program::compile(&parse(term).expect(term), &names).expect(term));
                     compiled.collect()
                 })
                 .collect()
@@ -50,8 +51,18 @@ fn terms<const PLACE: usize>(_: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
 }
 
 const COMPUTE: [strata_select::Compute; 12] = [
-    terms::<0>, terms::<1>, terms::<2>, terms::<3>, terms::<4>, terms::<5>, terms::<6>, terms::<7>, terms::<8>,
-    terms::<9>, terms::<10>, terms::<11>,
+    terms::<0>,
+    terms::<1>,
+    terms::<2>,
+    terms::<3>,
+    terms::<4>,
+    terms::<5>,
+    terms::<6>,
+    terms::<7>,
+    terms::<8>,
+    terms::<9>,
+    terms::<10>,
+    terms::<11>,
 ];
 
 /// Timings of a machine: log-normal noise, and a few that were interrupted.
@@ -102,15 +113,23 @@ pub(super) fn calibrated(which: usize, machine: &Machine, seed: u64) -> Result<&
             fit: String::new(),
             rows: rows.collect(),
         };
-        let texts: Vec<_> = candidate.terms.iter().map(|term| parse(term)).collect::<Result<_, _>>().map_err(|error| format!("{error:?}"))?;
+        let texts: Vec<_> = candidate
+            .terms
+            .iter()
+            .map(|term| parse(term))
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("{error:?}"))?;
         let structure = Structure {
             inputs: names.iter().map(|name| (*name).to_owned()).collect(),
             terms: texts.clone(),
             ..Structure::default()
         };
         let options = FitOptions { nonnegative: true, ..FitOptions::default() };
-        let fitted = fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
-        let of = |text: &str| fitted.terms.iter().find(|term| term.term == text).map_or(0.0, |term| term.coefficient);
+        let fitted =
+            fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
+        let of = |text: &str| {
+            fitted.terms.iter().find(|term| term.term == text).map_or(0.0, |term| term.coefficient)
+        };
         let all = std::iter::once(of("1")).chain(texts.iter().map(|term| of(&term.to_string())));
         let coefficients: Vec<f64> = all.collect();
         let own = Variance::Relative(fitted.own_error * fitted.own_error);
@@ -163,7 +182,13 @@ pub(super) fn least(which: usize, machine: &Machine, table: &Table, problem: &[f
 }
 
 /// The true time of a candidate with parameters.
-pub(super) fn cost(which: usize, machine: &Machine, candidate: usize, problem: &[f64], parameters: &Parameters) -> f64 {
+pub(super) fn cost(
+    which: usize,
+    machine: &Machine,
+    candidate: usize,
+    problem: &[f64],
+    parameters: &Parameters,
+) -> f64 {
     let x: Vec<f64> = problem.iter().copied().chain(parameters.iter().map(|value| *value as f64)).collect();
     (LIBRARIES[which].cost)(machine, candidate, &x)
 }

@@ -27,7 +27,8 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
         let width = draw.between(4.0, 64.0);
         let distinct = if few { draw.between(2.0, keys) } else { keys };
         let run = if draw.between(1.0, 4.0) < 2.0 { draw.between(1.0, keys / 4.0) } else { 1.0 };
-        let cell = Cell { keys: keys as usize, width: width as u32, run: run as usize, distinct: distinct as usize };
+        let cell =
+            Cell { keys: keys as usize, width: width as u32, run: run as usize, distinct: distinct as usize };
         let mut timings = vec![Timings::default(); all.len()];
         for round in 0..ROUNDS {
             for turn in 0..all.len() {
@@ -50,7 +51,9 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
                 let suits = !matches!(candidate, LocalSort::Runs) || inputs[2] >= 16.0;
                 suits && all.iter().any(|(_, one)| *one == candidate)
             };
-            let (chosen, _) = models.choose::<LocalSort>(Question::new(1, inputs), &able).map_err(|error| error.to_string())?;
+            let (chosen, _) = models
+                .choose::<LocalSort>(Question::new(1, inputs), &able)
+                .map_err(|error| error.to_string())?;
             let taken = all.iter().position(|(_, one)| *one == chosen).ok_or("no such candidate")?;
             let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
             let lost = medians[taken] / least - 1.0;
@@ -60,8 +63,15 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
         }
         let mean = sum / PROBLEMS as f64;
         means.push(mean);
-        row(&[name.to_owned(), format!("{:.2} %", 100.0 * mean), format!("{:.1} %", 100.0 * worst), format!("{right} of {PROBLEMS}")]);
+        row(&[
+            name.to_owned(),
+            format!("{:.2} %", 100.0 * mean),
+            format!("{:.1} %", 100.0 * worst),
+            format!("{right} of {PROBLEMS}"),
+        ]);
     }
-    strata_benches::summary(&serde_json::json!({ "untouched": means[0], "fitted": means[1], "timings": report.timings }));
+    strata_benches::summary(
+        &serde_json::json!({ "untouched": means[0], "fitted": means[1], "timings": report.timings }),
+    );
     Ok(())
 }

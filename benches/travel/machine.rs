@@ -56,7 +56,8 @@ impl Machine {
         let mut rest = 1.0;
         let mut sum = 0.0;
         for level in &self.levels {
-            let inside = if level.0.is_finite() { 1.0 / (1.0 + (bytes / (0.7 * level.0)).powi(4)) } else { 1.0 };
+            let inside =
+                if level.0.is_finite() { 1.0 / (1.0 + (bytes / (0.7 * level.0)).powi(4)) } else { 1.0 };
             sum += rest * inside * of(level);
             rest *= 1.0 - inside;
         }
@@ -158,9 +159,7 @@ fn sort(m: &Machine, candidate: usize, x: &[f64]) -> f64 {
         // A quicksort: every other branch is mispredicted.
         0 => n * log * (m.cycles(3.0) + 0.45 * m.mispredicted) + log * m.stream(0.6 * bytes, bytes),
         // A merge sort without branches, with a buffer.
-        1 => {
-            m.cycles(2000.0) + n * log * m.cycles(7.0) + log * m.stream(2.0 * bytes, 2.0 * bytes)
-        }
+        1 => m.cycles(2000.0) + n * log * m.cycles(7.0) + log * m.stream(2.0 * bytes, 2.0 * bytes),
         2 => (w / 8.0).ceil() * pass(m, n, 8.0),
         _ => (w / x[2]).ceil() * pass(m, n, x[2]),
     }
@@ -195,6 +194,10 @@ fn exchange(m: &Machine, candidate: usize, x: &[f64]) -> f64 {
         0 => alpha + (p - 1.0) * (2.0 * own + n * byte),
         1 => p.log2() * (alpha + own + p / 2.0 * n * byte + copied(p / 2.0 * n)),
         2 => 2.0 * (alpha + (p - 1.0) * (own * 0.5) + p * n * byte) + copied(p * n),
-        _ => alpha + (p - 1.0) * (0.8 * own + 0.25 * own * (n / x[1]).ceil() + 0.9 * n * byte) + 0.5 * x[1] * byte,
+        _ => {
+            alpha
+                + (p - 1.0) * (0.8 * own + 0.25 * own * (n / x[1]).ceil() + 0.9 * n * byte)
+                + 0.5 * x[1] * byte
+        }
     }
 }

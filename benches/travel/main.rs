@@ -53,13 +53,19 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 }
 
 /// What choices by these models lose on a machine, as shares: the mean, and the greatest.
-fn regret(which: usize, machine: &Machine, table: &'static Table, source: &dyn Source) -> Result<(f64, f64), String> {
+fn regret(
+    which: usize,
+    machine: &Machine,
+    table: &'static Table,
+    source: &dyn Source,
+) -> Result<(f64, f64), String> {
     let mut draw = Clock::new(77 + which as u64);
     let (mut sum, mut worst) = (0.0, 0.0_f64);
     for _ in 0..PROBLEMS {
         let problem: Vec<f64> =
             LIBRARIES[which].inputs.iter().map(|(_, least, most)| draw.between(*least, *most)).collect();
-        let rows: Vec<Row> = table.entries.iter().map(|entry| Row::new(entry.name, entry.parameters)).collect();
+        let rows: Vec<Row> =
+            table.entries.iter().map(|entry| Row::new(entry.name, entry.parameters)).collect();
         let question = Question::new(1, &problem);
         let choice = choose_among((table.library, ""), rows, source, question, &|_| true)
             .map_err(|error| error.to_string())?;
@@ -97,8 +103,18 @@ fn fitted(
 }
 
 fn made_up(&Arguments { machines, budget, .. }: &Arguments) -> Result<(), String> {
-    head(&["library", "untouched", "after a fit", "full", "worst untouched", "worst fit", "worst full",
-        "fit - full", "greatest fit - untouched", "timings"]);
+    head(&[
+        "library",
+        "untouched",
+        "after a fit",
+        "full",
+        "worst untouched",
+        "worst fit",
+        "worst full",
+        "fit - full",
+        "greatest fit - untouched",
+        "timings",
+    ]);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let mut summary = serde_json::Map::new();
     let (mut beyond, mut harm) = (f64::NEG_INFINITY, f64::NEG_INFINITY);

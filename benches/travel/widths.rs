@@ -78,7 +78,8 @@ fn compare(first: &Table, second: &Table) -> Option<[f64; 3]> {
     let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
     let scatter = |some: &[f64]| {
         let middle = mean(some);
-        (some.iter().map(|one| (one - middle).powi(2)).sum::<f64>() / (some.len() as f64 - 1.0).max(1.0)).sqrt()
+        (some.iter().map(|one| (one - middle).powi(2)).sum::<f64>() / (some.len() as f64 - 1.0).max(1.0))
+            .sqrt()
     };
     let means: Vec<f64> = ratios.iter().map(|some| mean(some)).collect();
     let within: Vec<f64> = ratios.iter().map(|some| scatter(some)).collect();

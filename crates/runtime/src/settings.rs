@@ -12,8 +12,20 @@ const PREFIX: &str = "STRATA_";
 /// The remaining parts of the names that users set and that running programs and `specc` read.
 ///
 /// `STRATA_CHILD` is not one of them: tests and benches set it for processes that they start.
-const NAMES: [&str; 10] =
-    ["CHECK", "EXPLAIN", "LOG", "MODELS", "MPIRUN", "ON", "PIN", "TRACE", "TUNE", "WATCHDOG"];
+const NAMES: [&str; 12] = [
+    "CALIBRATE",
+    "CHECK",
+    "EXPLAIN",
+    "LEARN",
+    "LOG",
+    "MODELS",
+    "MPIRUN",
+    "ON",
+    "PIN",
+    "TRACE",
+    "TUNE",
+    "WATCHDOG",
+];
 /// Retired names of earlier versions, each with its replacement. They are errors, not warnings: a
 /// program that ignored one would run with another seed or variant than its user requested.
 const RETIRED: [(&str, &str); 17] = [

@@ -357,8 +357,9 @@ impl<R: AsRef<[Row]>> Choice<R> {
 #[must_use]
 pub fn learns() -> bool {
     static LEARNS: OnceLock<bool> = OnceLock::new();
-    *LEARNS
-        .get_or_init(|| std::env::var_os("STRATA_LEARN").is_some_and(|value| value != "0" && !value.is_empty()))
+    *LEARNS.get_or_init(|| {
+        std::env::var_os("STRATA_LEARN").is_some_and(|value| value != "0" && !value.is_empty())
+    })
 }
 
 /// A learner of a library on one node, and the counts of calls between timings; see
@@ -485,7 +486,13 @@ mod tests {
     }
 
     /// Calls with these true times; returns the candidates taken, and the seconds lost to the best.
-    fn calls(learner: &mut Learner, noise: &mut Noise, models: &[f64], times: &[f64], count: usize) -> (Vec<usize>, f64) {
+    fn calls(
+        learner: &mut Learner,
+        noise: &mut Noise,
+        models: &[f64],
+        times: &[f64],
+        count: usize,
+    ) -> (Vec<usize>, f64) {
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);
         let mut lost = 0.0;
         let taken = (0..count).map(|_| {

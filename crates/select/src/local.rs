@@ -263,7 +263,8 @@ mod environment {
     pub(super) fn calibrates() -> Option<Duration> {
         static CALIBRATES: OnceLock<Option<Duration>> = OnceLock::new();
         *CALIBRATES.get_or_init(|| {
-            let text = std::env::var("STRATA_CALIBRATE").ok().filter(|text| !text.is_empty() && text != "0")?;
+            let text =
+                std::env::var("STRATA_CALIBRATE").ok().filter(|text| !text.is_empty() && text != "0")?;
             match text.parse::<Seconds>() {
                 Ok(seconds) => Some(Duration::from_secs_f64(seconds.get().min(1e6))),
                 Err(error) => {

@@ -49,7 +49,9 @@ pub(super) fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
 /// The lines of a file that say what its timings are of.
 fn head(table: &Table, machine: &Machine, transport: &str) -> String {
     let Table { library, digest, platform, .. } = table;
-    format!("{HEAD}\nmachine {machine}\ntransport {transport}\nlibrary {library}\nmodels {digest} of {platform}\n")
+    format!(
+        "{HEAD}\nmachine {machine}\ntransport {transport}\nlibrary {library}\nmodels {digest} of {platform}\n"
+    )
 }
 
 /// The folder of a library's timings below the user's cache folder.
@@ -66,7 +68,8 @@ fn version(table: &Table) -> String {
 
 /// A timing as a line.
 fn line(table: &Table, point: &Point) -> Option<String> {
-    let mut line = format!("{:?} {} {}", point.seconds, point.nodes, table.entries.get(point.candidate)?.name);
+    let mut line =
+        format!("{:?} {} {}", point.seconds, point.nodes, table.entries.get(point.candidate)?.name);
     for value in point.parameters.iter() {
         write!(line, ":{value}").ok()?;
     }
@@ -218,12 +221,7 @@ fn keep_in(
     // Processes of several hosts may share the folder and have the same number: the hash of the
     // contents tells them apart, and equal contents may replace each other.
     let number = COUNT.fetch_add(1, Relaxed);
-    let name = format!(
-        "{}{:016x}-{}-{number}.txt",
-        version(table),
-        fnv(text.bytes()),
-        std::process::id()
-    );
+    let name = format!("{}{:016x}-{}-{number}.txt", version(table), fnv(text.bytes()), std::process::id());
     let path = folder.join(name);
     write_atomically(&path, |out| out.write_all(text.as_bytes()))?;
     let kept: BTreeSet<&str> = text.lines().collect();

@@ -56,16 +56,18 @@ pub struct Widths {
     pub model: f64,
     /// Each term's own.
     pub term: f64,
+    /// What no term describes: of a factor over each input, at a few knots.
+    pub shape: f64,
 }
 
 /// The widths learned from pairs of machines with the same spec (`--bench travel -- --widths`).
-pub const WIDTHS: Widths = Widths { machine: 0.6, kind: 0.3, model: 0.25, term: 0.25 };
+pub const WIDTHS: Widths = Widths { machine: 0.6, kind: 0.3, model: 0.25, term: 0.25, shape: 0.15 };
 
 /// The most timings of a candidate in one calibration, and the most that a fit takes of each.
 const MOST_TIMINGS: usize = 30;
 
 /// A calibration ends when no timing is expected to save so large a share of the time anywhere.
-const LEAST_LOSS: f64 = 0.002;
+const LEAST_LOSS: f64 = 0.001;
 
 /// A timing may take this share of what is left of the budget.
 const LONGEST: f64 = 1.0 / 12.0;
@@ -226,8 +228,7 @@ impl Calibration {
 
     fn fit(&mut self) {
         self.models.fit(self.nodes, &self.points);
-        self.contest =
-            Contest::new(self.table, &self.models, self.nodes, &self.problems, &self.available);
+        self.contest = Contest::new(self.table, &self.models, self.nodes, &self.problems, &self.available);
         self.since = 0;
     }
 
@@ -240,8 +241,8 @@ impl Calibration {
         let usual = budget / 1000.0;
         let allowed = (LONGEST * left).max(usual);
         // The shortest timing of each candidate first: it shows the speed of the machine.
-        let untried =
-            (0..self.counts.len()).find(|candidate| self.counts[*candidate] == 0 && self.available[*candidate]);
+        let untried = (0..self.counts.len())
+            .find(|candidate| self.counts[*candidate] == 0 && self.available[*candidate]);
         let wanted = match untried {
             Some(candidate) if self.earlier == 0 => {
                 let found = self.contest.shortest_of(candidate);
@@ -256,7 +257,14 @@ impl Calibration {
                 if self.since > 0 && self.since * 8 >= self.points.len() {
                     self.fit();
                 }
-                self.contest.next(&self.models, allowed, usual, LEAST_LOSS)
+                let found = self.contest.next(&self.models, allowed, usual, LEAST_LOSS);
+                if found.is_none() && self.since > 0 {
+                    // What was expected of timings is not yet what they say.
+                    self.fit();
+                    self.contest.next(&self.models, allowed, usual, LEAST_LOSS)
+                } else {
+                    found
+                }
             }
         };
         let (wanted, local) = wanted?;

@@ -117,7 +117,13 @@ impl Contest {
     /// The timing with the greatest expected loss to be saved per second, among those shorter than
     /// `longest` seconds; `usual` seconds are spent on a timing anyway. `None` where less than
     /// `least` is to be saved anywhere, a share of the time.
-    pub(super) fn next(&self, models: &Scaled, longest: f64, usual: f64, least: f64) -> Option<(Wanted, Local)> {
+    pub(super) fn next(
+        &self,
+        models: &Scaled,
+        longest: f64,
+        usual: f64,
+        least: f64,
+    ) -> Option<(Wanted, Local)> {
         let mut best: Option<(f64, &[f64], &Contender)> = None;
         for (problem, all) in &self.problems {
             let first = all.iter().min_by(|a, b| a.local.log_seconds.total_cmp(&b.local.log_seconds))?;
@@ -181,7 +187,8 @@ pub(super) fn gain_of_the_other(mean: f64, deviation: f64) -> f64 {
     }
     let below = |z: f64| 0.5 * crate::odds::erfc(-z / std::f64::consts::SQRT_2);
     let whole = below(-mean / deviation);
-    let part = (mean + 0.5 * deviation * deviation).exp() * below(-(mean + deviation * deviation) / deviation);
+    let part =
+        (mean + 0.5 * deviation * deviation).exp() * below(-(mean + deviation * deviation) / deviation);
     (whole - part).max(0.0)
 }
 
@@ -214,7 +221,9 @@ mod tests {
 
     #[test]
     fn values_are_inside_and_whole_where_the_ends_are() {
-        for (least, most) in [(1.0, 64.0), (0.0, 1e6), (-5.0, 5.0), (0.5, 0.75), (7.0, 7.0), (1.0, f64::INFINITY)] {
+        for (least, most) in
+            [(1.0, 64.0), (0.0, 1e6), (-5.0, 5.0), (0.5, 0.75), (7.0, 7.0), (1.0, f64::INFINITY)]
+        {
             for number in 1..200 {
                 let value = between(least, most, halton(number, 2));
                 assert!((least..=most).contains(&value), "{least} {most}: {value}");

@@ -3,7 +3,8 @@
 //! Of a model Σ c·x another machine changes mostly the coefficients. Their scales have a log-normal
 //! prior at 1 whose covariance is a sum of parts: what all models share (the clock), what the terms
 //! of one kind share (start-up, work, work beyond some size), what the terms of one model share, and
-//! each term's own. Few timings then say something about all terms. The posterior is that of the
+//! each term's own. Few timings then say something about all terms. A factor over the inputs, linear
+//! in logarithms between a few knots, is for what no term describes here. The posterior is that of the
 //! logarithm of the time, linearised at its maximum; timings far off are weighted down (Student's t).
 
 use std::vec;
@@ -12,9 +13,7 @@ use std::vec::Vec;
 use super::matrix::{Square, dot};
 use super::{Point, Widths};
 use crate::model::joined;
-use crate::{
-    Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict,
-};
+use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict};
 
 /// The relative deviation of a timing about its mean, at least.
 const LEAST_NOISE: f64 = 0.03;
@@ -38,9 +37,35 @@ const FARTHEST: f64 = 6.0;
 #[derive(Clone, Debug)]
 struct Base {
     model: &'static Model,
-    /// Where its unknowns begin, and how many they are.
+    /// Where its unknowns begin, and how many terms they are; then come [`KNOTS`] for each of its
+    /// inputs.
     first: usize,
     count: usize,
+    /// The range of each input, in [`log`]arithms.
+    ranges: Vec<(f64, f64)>,
+}
+
+impl Base {
+    fn unknowns(&self) -> usize {
+        self.count + KNOTS * self.ranges.len()
+    }
+}
+
+/// Knots of an input's factor.
+const KNOTS: usize = 4;
+
+/// The logarithm by which an input is placed between knots.
+fn log(value: f64) -> f64 {
+    if value >= 1.0 { value.ln() + 1.0 } else { value.max(0.0) }
+}
+
+/// The shares of the knots around a value.
+fn around((least, most): (f64, f64), value: f64) -> (usize, f64) {
+    let place = (log(value) - least) / (most - least).max(1e-9) * (KNOTS - 1) as f64;
+    // NaN counts as the least.
+    let place = place.max(0.0).min((KNOTS - 1) as f64);
+    let knot = (place as usize).min(KNOTS - 2);
+    (knot, place - knot as f64)
 }
 
 /// The models of a table, each coefficient times a scale.
@@ -50,7 +75,7 @@ pub struct Scaled {
     bases: Vec<Base>,
     /// The base of each candidate; `None` for one without a model.
     base_of: Vec<Option<usize>>,
-    /// The kind of each unknown: start-up, work, or work beyond some size.
+    /// The kind of each unknown: start-up, work, work beyond some size, or a knot.
     kinds: Vec<u8>,
     widths: Widths,
     /// The logarithms of the scales, and their covariance.
@@ -77,21 +102,19 @@ pub(super) struct Local {
 impl Scaled {
     /// All scales 1, as before any timing. `problems` are some of the table's domain, from which
     /// the kinds of terms are told.
-    pub(super) fn new(
-        table: &'static Table,
-        nodes: usize,
-        problems: &[Vec<f64>],
-        widths: Widths,
-    ) -> Self {
+    pub(super) fn new(table: &'static Table, nodes: usize, problems: &[Vec<f64>], widths: Widths) -> Self {
         let mut bases: Vec<Base> = Vec::new();
         let mut unknowns = 0;
         let base_of = table.entries.iter().map(|entry| {
             let model = entry.model.base()?;
             let known = bases.iter().position(|base| std::ptr::eq(base.model, model));
             Some(known.unwrap_or_else(|| {
-                let count = model.unknowns();
-                bases.push(Base { model, first: unknowns, count });
-                unknowns += count;
+                let inputs = table.domain.inputs.iter().map(|(least, most)| (log(*least), log(*most)));
+                let parameters = entry.parameters.iter().map(|p| (log(p.min as f64), log(p.max as f64)));
+                let ranges = inputs.chain(parameters).map(|(a, b)| (a, b.min(100.0))).collect();
+                let base = Base { model, first: unknowns, count: model.unknowns(), ranges };
+                unknowns += base.unknowns();
+                bases.push(base);
                 bases.len() - 1
             }))
         });
@@ -100,9 +123,11 @@ impl Scaled {
         let (logs, scales) = (vec![0.0; unknowns], vec![1.0; unknowns]);
         let covariance = Square::from_fn(0, |_, _| 0.0);
         let noise = LEAST_NOISE;
-        let mut made = Self {
-            table, bases, base_of, kinds, widths, logs, scales, covariance, noise, timings: 0,
-        };
+        let mut made =
+            Self { table, bases, base_of, kinds, widths, logs, scales, covariance, noise, timings: 0 };
+        made.bases
+            .iter()
+            .for_each(|base| made.kinds[base.first + base.count..][..KNOTS * base.ranges.len()].fill(SHAPE));
         made.tell_kinds(nodes, problems);
         made.covariance = made.prior();
         made
@@ -128,7 +153,8 @@ impl Scaled {
                 }
             }
         }
-        for (kind, (least, most, all, nonzero)) in self.kinds.iter_mut().zip(seen) {
+        let terms = self.kinds.iter_mut().zip(seen).filter(|(kind, _)| **kind != SHAPE);
+        for (kind, (least, most, all, nonzero)) in terms {
             *kind = match () {
                 () if 8 * nonzero < 7 * all => FAR,
                 () if most <= START_UP * least => START,
@@ -138,11 +164,14 @@ impl Scaled {
     }
 
     fn prior(&self) -> Square {
-        let Widths { machine, kind, model, term } = self.widths;
+        let Widths { machine, kind, model, term, shape } = self.widths;
         let base = |unknown: usize| self.bases.iter().rposition(|base| base.first <= unknown);
         let bases: Vec<Option<usize>> = (0..self.kinds.len()).map(base).collect();
         Square::from_fn(self.kinds.len(), |i, j| {
             let if_same = |same: bool, width: f64| if same { width * width } else { 0.0 };
+            if self.kinds[i] == SHAPE || self.kinds[j] == SHAPE {
+                return if_same(i == j, shape);
+            }
             machine * machine
                 + if_same(self.kinds[i] == self.kinds[j], kind)
                 + if_same(bases[i] == bases[j], model)
@@ -178,11 +207,17 @@ impl Scaled {
         let parts = to.get(..count).filter(|_| count == base.count)?;
         let scales = &self.scales[base.first..][..count];
         let sum = dot(parts, scales);
-        let seconds = factor * sum;
+        let mut shape = vec![0.0; base.unknowns() - count];
+        let x = inputs.iter().copied().chain(parameters.iter().map(|value| *value as f64));
+        for ((range, value), knots) in base.ranges.iter().zip(x).zip(shape.chunks_mut(KNOTS)) {
+            let (knot, part) = around(*range, value);
+            (knots[knot], knots[knot + 1]) = (1.0 - part, part);
+        }
+        let seconds = factor * sum * dot(&shape, &self.logs[base.first + count..]).exp();
         if !(seconds.is_finite() && seconds > 0.0) {
             return None;
         }
-        let shares = parts.iter().zip(scales).map(|(part, scale)| part * scale / sum).collect();
+        let shares = parts.iter().zip(scales).map(|(part, scale)| part * scale / sum).chain(shape).collect();
         let (own, _) = joined(inputs, parameters, |x| entry.model.variances(nodes, x, seconds))?;
         Some(Local { log_seconds: seconds.ln(), first: base.first, shares, own })
     }
@@ -203,7 +238,8 @@ impl Scaled {
     /// The covariance after a timing there, whatever it will be.
     pub(super) fn expect(&mut self, local: &Local) {
         let size = self.covariance.size;
-        let gain = |row: usize| dot(&self.covariance.row(row)[local.first..][..local.shares.len()], &local.shares);
+        let gain =
+            |row: usize| dot(&self.covariance.row(row)[local.first..][..local.shares.len()], &local.shares);
         let gains: Vec<f64> = (0..size).map(gain).collect();
         let own = dot(&gains[local.first..][..local.shares.len()], &local.shares);
         let by = 1.0 / (own + self.scatter(local));
@@ -216,9 +252,8 @@ impl Scaled {
 
     /// The scales and their covariance by these timings.
     pub(super) fn fit(&mut self, nodes: usize, points: &[Point]) {
-        let usable = |point: &&Point| {
-            point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0
-        };
+        let usable =
+            |point: &&Point| point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0;
         let points: Vec<&Point> = points.iter().filter(usable).collect();
         let prior = self.prior();
         self.reset();
@@ -314,6 +349,8 @@ fn noise(mut sizes: Vec<f64>) -> f64 {
 const START: u8 = 0;
 const WORK: u8 = 1;
 const FAR: u8 = 2;
+/// A knot of a factor over an input.
+const SHAPE: u8 = 3;
 
 /// A term that varies by less than this factor over the problems is start-up.
 const START_UP: f64 = 64.0;
@@ -336,7 +373,16 @@ impl Source for Scaled {
         let mut to = [0.0; MAX_TERMS];
         let (count, factor) = joined(inputs, parameters, |x| entry.model.parts(nodes, x, &mut to))?;
         let scales = self.scales.get(base.first..base.first + base.count).filter(|_| count == base.count)?;
-        Some(crate::Seconds::new(factor * dot(to.get(..count)?, scales))?.get())
+        let mut shape = 0.0;
+        if self.timings > 0 {
+            let x = inputs.iter().copied().chain(parameters.iter().map(|value| *value as f64));
+            let knots = self.logs[base.first + count..].chunks(KNOTS);
+            for ((range, value), knots) in base.ranges.iter().zip(x).zip(knots) {
+                let (knot, part) = around(*range, value);
+                shape += (1.0 - part) * knots[knot] + part * knots[knot + 1];
+            }
+        }
+        Some(crate::Seconds::new(factor * dot(to.get(..count)?, scales) * shape.exp())?.get())
     }
 
     fn predict(

@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+mod moving;
 mod say;
 mod selection;
