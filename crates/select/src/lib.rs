@@ -8,7 +8,8 @@
 //!   ([`Models::of`]);
 //! - [`choose_among`]: the same for libraries that are assembled while the program runs, by any
 //!   [`Source`] of models;
-//! - [`Choice::odds`]: how sure a choice is.
+//! - [`Choice::odds`]: how sure a choice is;
+//! - [`Models::observation`]: whether to observe a statistic of the data before a choice.
 //!
 //! `strata-runtime` makes several nodes choose alike.
 //!
@@ -68,6 +69,8 @@ mod math;
 mod model;
 #[cfg(feature = "std")]
 mod nearest;
+#[cfg(feature = "std")]
+mod observe;
 #[cfg(any(feature = "std", feature = "libm"))]
 mod odds;
 pub mod optimise;
@@ -110,6 +113,8 @@ pub use local::{
 pub use machine::Machine;
 pub use math::Math;
 pub use model::{Compute, Fitted, MAX_TERMS, Model, Variance, fill, require, spread, within};
+#[cfg(feature = "std")]
+pub use observe::{Observation, Unobserved};
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};
 pub use parameter::{Ends, MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};
