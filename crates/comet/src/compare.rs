@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::results::Results;
+use crate::results::{FIXED, Results};
 use crate::series::{Belief, PROMISED, quantile};
 
 /// Smaller changes than this share are not reported, however certain.
@@ -77,7 +77,14 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
         comparison.doubts.push(format!("the machines differ: {} and {}", before.platform, now.platform));
     }
     let (old, new) = (before.setup.parts(), now.setup.parts());
-    for (name, part) in &new {
+    if before.setup.fixed != now.setup.fixed {
+        comparison.doubts.push(format!(
+            "what was fixed differs: {} and {}",
+            before.setup.fixed.told(),
+            now.setup.fixed.told()
+        ));
+    }
+    for (name, part) in new.iter().filter(|(name, _)| *name != FIXED) {
         let Some((_, other)) = old.iter().find(|(other, part)| other == name && !part.is_empty()) else {
             continue;
         };
@@ -143,7 +150,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{KernelResult, PointResult, Setup};
+    use crate::results::{Fixed, KernelResult, PointResult, Setup};
 
     fn results(medians: &[f64]) -> Results {
         let point = |(i, median): (usize, &f64)| PointResult {
@@ -168,6 +175,10 @@ mod tests {
         assert!(text.contains("the MPI differs: mpirun, Open MPI 4.1.4 and mpirun, HYDRA 4.0.2"), "{text}");
         let same = compare(&old, &of("mpirun, Open MPI 4.1.4", "6.2", 2.0));
         assert!(!same.two_machines && same.to_text().contains("the kernel differs: 6.1 and 6.2"));
+        let in_turn = Fixed { roots_in_turn: true, ..Fixed::default() };
+        let fixed = Setup { fixed: in_turn, ..old.setup.clone() };
+        let fixed = compare(&old, &Results { setup: fixed, ..results(&[1.0]) });
+        assert!(fixed.to_text().contains("what was fixed differs: nothing and roots in turn"));
         // A result of an older version does not tell.
         assert!(!compare(&results(&[1.0]), &old).two_machines);
     }

@@ -85,7 +85,16 @@ pub struct Fixed {
     pub roots_in_turn: bool,
 }
 
+/// The name of [`Setup::fixed`] among the parts.
+pub(crate) const FIXED: &str = "fixed";
+
 impl Fixed {
+    /// For people; also where nothing is fixed.
+    pub(crate) fn told(self) -> String {
+        let text = self.text();
+        if text.is_empty() { "nothing".to_owned() } else { text }
+    }
+
     fn text(self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.repetitions.map(|count| format!("{count} operations a timing")));
@@ -117,7 +126,7 @@ impl Setup {
             ("compiler", self.compiler.clone()),
             ("kernel", self.kernel.clone()),
             ("governor", self.governor.clone()),
-            ("fixed", self.fixed.text()),
+            (FIXED, self.fixed.text()),
             ("places", places),
         ];
         all.into_iter().filter(|(_, part)| !part.is_empty()).collect()
@@ -442,7 +451,9 @@ impl KernelResult {
             ..Self::default()
         };
         if matches!(measured.size, Size::Bytes | Size::Elements) {
-            result.add_curve();
+            // Overheads of a processor, and times of some nodes, are not a bandwidth.
+            let overhead = matches!(measured.model, "SendOverhead" | "ReceiveOverhead");
+            result.add_curve(!overhead && (!measured.of_all || measured.beside.is_empty()));
         }
         if measured.model.starts_with("Overlap") {
             result.overlaps = result.overlaps();
@@ -504,12 +515,11 @@ impl KernelResult {
         })
     }
 
-    fn add_curve(&mut self) {
+    fn add_curve(&mut self, has_bandwidth: bool) {
         let measured: Vec<Measured> = self.measured().collect();
         let Some(curve) = Curve::fit(&measured) else { return };
         self.breaks = curve.breaks();
-        if matches!(self.model.as_str(), "SendOverhead" | "ReceiveOverhead") {
-            // Overheads of a processor are not a bandwidth.
+        if !has_bandwidth {
             self.curve = Some(curve);
             return;
         }
