@@ -4,7 +4,7 @@
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_tcs::Target;
-use strata_tcs::profile::{Primitive, primitive};
+use strata_tcs::profile::{Primitive, primitive, stream};
 
 #[test]
 fn primitives_of_iwarp_are_found_again() {
@@ -30,6 +30,26 @@ fn primitives_of_iwarp_are_found_again() {
         near(end - ring, 69.0);
         // Cell 1 comes out of the barrier within its skew.
         assert!((short - 43.0).abs() < 12.0 && (long - short - 2000.0).abs() < 2.0, "{short}, {long}");
+    }
+}
+
+/// `specs/tcs/bandwidth`: every cell sends a block and receives one. On iwarp each link has its own, and
+/// a cell does one after the other: at 1.998 bytes a clock, and 18 clocks at each end of a message.
+#[test]
+fn a_block_from_every_cell_is_timed() {
+    let iwarp = SimulatedMachine::find("iwarp").unwrap();
+    for (bytes, messages, lanes) in [(4096, 1, 1), (1024, 2, 2)] {
+        let run =
+            Machine::sim(&iwarp, 4).unwrap().run(|node| Ok(stream(node, bytes, messages, lanes) * 20e6));
+        let clocks = run.unwrap().results[0];
+        let once = 4096.0 / 1.998 + 18.0 * (messages * lanes) as f64;
+        assert!((once..2.2 * once + 200.0).contains(&clocks), "{clocks}, {once}");
+    }
+    for cells in [1, 2, 3] {
+        let found = Machine::threads(cells).unwrap().run(|node| Ok(stream(node, 5000, 2, 2)));
+        for seconds in found.unwrap() {
+            assert!(if cells == 1 { seconds.is_nan() } else { seconds > 0.0 }, "{cells}: {seconds}");
+        }
     }
 }
 
