@@ -15,7 +15,7 @@ mod scaled;
 mod tests;
 
 use std::boxed::Box;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::string::{String, ToString as _};
@@ -197,8 +197,6 @@ pub struct Calibration {
     earlier: usize,
     available: Vec<bool>,
     counts: Vec<usize>,
-    /// The numbers of problems and candidates that were timed.
-    timed: BTreeSet<(usize, usize)>,
     /// Timings since the last fit.
     since: usize,
 }
@@ -219,21 +217,9 @@ impl Calibration {
         let contest = Contest::new(table, &models, nodes, &problems, &available);
         let counts = std::vec![0; table.entries.len()];
         let since = earlier.len();
-        let timed = BTreeSet::new();
         let (points, earlier) = (earlier, since);
-        let mut made = Self {
-            table,
-            nodes,
-            problems,
-            models,
-            contest,
-            points,
-            earlier,
-            available,
-            counts,
-            since,
-            timed,
-        };
+        let mut made =
+            Self { table, nodes, problems, models, contest, points, earlier, available, counts, since };
         if made.since > 0 {
             made.fit();
         }
@@ -271,18 +257,17 @@ impl Calibration {
                 if self.since > 0 && self.since * 8 >= self.points.len() {
                     self.fit();
                 }
-                let found = self.contest.next(&self.models, allowed, usual, LEAST_LOSS, &self.timed);
+                let found = self.contest.next(&self.models, allowed, usual, LEAST_LOSS);
                 if found.is_none() && self.since > 0 {
                     // What was expected of timings is not yet what they say.
                     self.fit();
-                    self.contest.next(&self.models, allowed, usual, LEAST_LOSS, &self.timed)
+                    self.contest.next(&self.models, allowed, usual, LEAST_LOSS)
                 } else {
                     found
                 }
             }
         };
         let (wanted, local) = wanted?;
-        self.timed.insert((wanted.problem, wanted.candidate));
         self.counts[wanted.candidate] += 1;
         if self.counts.iter().sum::<usize>() > MOST_TIMINGS * self.counts.len() {
             return None;

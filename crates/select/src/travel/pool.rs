@@ -1,6 +1,5 @@
 //! Problems over a table's domain, and which timing of a candidate there promises most.
 
-use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;
 
@@ -62,15 +61,9 @@ fn halton(mut number: usize, prime: usize) -> f64 {
     value
 }
 
-/// By how much a model errs where its terms do not suit the machine, relative, at a problem that was
-/// not timed.
-const MISFIT: f64 = 0.05;
-
 /// A timing that may be taken.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
-    /// The number of the problem, and the candidate.
-    pub(super) problem: usize,
     pub(super) candidate: usize,
     pub(super) inputs: Vec<f64>,
     pub(super) parameters: Parameters,
@@ -89,8 +82,7 @@ struct Contender {
 /// All candidates with a prediction for each problem, each with its best parameters.
 #[derive(Debug)]
 pub(super) struct Contest {
-    /// Each with its number.
-    problems: Vec<(usize, Vec<f64>, Vec<Contender>)>,
+    problems: Vec<(Vec<f64>, Vec<Contender>)>,
 }
 
 impl Contest {
@@ -101,7 +93,7 @@ impl Contest {
         problems: &[Vec<f64>],
         available: &[bool],
     ) -> Self {
-        let with = |(number, problem): (usize, &Vec<f64>)| {
+        let with = |problem: &Vec<f64>| {
             let rows: Vec<Row> =
                 table.entries.iter().map(|entry| Row::new(entry.name, entry.parameters)).collect();
             let question = Question { processes: true, ..Question::new(nodes, problem) };
@@ -117,27 +109,23 @@ impl Contest {
                 Some(Contender { candidate, parameters, local })
             };
             let all: Vec<Contender> = choice.rows.iter().enumerate().filter_map(contender).collect();
-            (all.len() > 1).then(|| (number, problem.clone(), all))
+            (all.len() > 1).then(|| (problem.clone(), all))
         };
-        Self { problems: problems.iter().enumerate().filter_map(with).collect() }
+        Self { problems: problems.iter().filter_map(with).collect() }
     }
 
     /// The timing with the greatest expected loss to be saved per second, among those shorter than
     /// `longest` seconds; `usual` seconds are spent on a timing anyway. `None` where less than
-    /// `least` is to be saved anywhere, a share of the time. `timed`: problems and candidates that
-    /// were; elsewhere a model may err as its terms do not suit this machine.
+    /// `least` is to be saved anywhere, a share of the time.
     pub(super) fn next(
         &self,
         models: &Scaled,
         longest: f64,
         usual: f64,
         least: f64,
-        timed: &BTreeSet<(usize, usize)>,
     ) -> Option<(Wanted, Local)> {
-        let mut best: Option<(f64, (usize, &[f64]), &Contender)> = None;
-        for (number, problem, all) in &self.problems {
-            let known = |contender: &Contender| timed.contains(&(*number, contender.candidate));
-            let misfit = |contender: &Contender| if known(contender) { 0.0 } else { MISFIT.powi(2) };
+        let mut best: Option<(f64, &[f64], &Contender)> = None;
+        for (problem, all) in &self.problems {
             let first = all.iter().min_by(|a, b| a.local.log_seconds.total_cmp(&b.local.log_seconds))?;
             let own = models.covariance(&first.local, &first.local);
             for other in all.iter().filter(|other| other.candidate != first.candidate) {
@@ -148,27 +136,24 @@ impl Contest {
                 }
                 let theirs = models.covariance(&other.local, &other.local);
                 let both = models.covariance(&first.local, &other.local);
-                let unsuited = misfit(first) + misfit(other);
-                let deviation = ((own + theirs - 2.0 * both).max(0.0) + unsuited).sqrt();
+                let deviation = (own + theirs - 2.0 * both).max(0.0).sqrt();
                 let loss = gain_of_the_other(apart, deviation);
                 if loss < least {
                     continue;
                 }
-                let other_first = theirs + misfit(other) >= own + misfit(first);
-                let timed = if other_first { other } else { first };
+                let timed = if theirs >= own { other } else { first };
                 let seconds = timed.local.log_seconds.exp();
                 if seconds > longest {
                     continue;
                 }
                 let score = loss / (seconds + usual);
                 if best.is_none_or(|(before, ..)| score > before) {
-                    best = Some((score, (*number, problem), timed));
+                    best = Some((score, problem, timed));
                 }
             }
         }
-        let (_, (number, problem), timed) = best?;
+        let (_, problem, timed) = best?;
         let wanted = Wanted {
-            problem: number,
             candidate: timed.candidate,
             inputs: problem.to_vec(),
             parameters: timed.parameters,
@@ -179,10 +164,9 @@ impl Contest {
 
     /// The shortest predicted timing: how long it takes shows how fast the machine is.
     pub(super) fn shortest_of(&self, candidate: usize) -> Option<(Wanted, Local)> {
-        let of = |(number, problem, all): &(usize, Vec<f64>, Vec<Contender>)| {
+        let of = |(problem, all): &(Vec<f64>, Vec<Contender>)| {
             let found = all.iter().find(|contender| contender.candidate == candidate)?;
             let wanted = Wanted {
-                problem: *number,
                 candidate,
                 inputs: problem.clone(),
                 parameters: found.parameters,
