@@ -3,12 +3,14 @@
 //!
 //!     cargo bench -p strata-benches --bench travel
 //!     cargo bench -p strata-benches --bench travel -- --here
+//!     cargo bench -p strata-benches --bench travel -- --learning
 //!     cargo bench -p strata-benches --bench travel -- --widths
 //!
-//! The first is deterministic.
+//! The first and the third are deterministic.
 
 mod fitting;
 mod here;
+mod learning;
 mod machine;
 mod widths;
 
@@ -32,6 +34,9 @@ struct Arguments {
     /// Instead: the local sorts on this machine
     #[arg(long)]
     here: bool,
+    /// Instead: choices that learn, on made-up times
+    #[arg(long)]
+    learning: bool,
     /// Instead: how much the machines differ that models are of
     #[arg(long)]
     widths: bool,
@@ -45,9 +50,10 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
-    match (arguments.here, arguments.widths) {
-        (true, _) => here::run(arguments.budget),
-        (_, true) => widths::run(),
+    match arguments {
+        Arguments { here: true, .. } => here::run(arguments.budget),
+        Arguments { widths: true, .. } => widths::run(),
+        Arguments { learning: true, .. } => learning::run(),
         _ => made_up(arguments),
     }
 }
