@@ -40,7 +40,7 @@ const SNAP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/choices.snap")
 macro_rules! shipped {
     ($($module:ident $path:literal: $($library:ident),+;)+) => {
         $(
-            #[allow(missing_docs, reason = "only the tables are used")]
+            #[allow(missing_docs, clippy::too_many_arguments, reason = "only the tables are used")]
             #[path = $path]
             mod $module;
         )+
