@@ -4,14 +4,15 @@
 //!     cargo bench -p strata-benches [--features mpi] --bench sort_race
 //!
 //! Keys of 64 bits lie distributed over the nodes, as they do in a parallel program. Contestants:
-//! `strata_sort::sort`; its rivals, which gather everything on node 0, call `sort_unstable`, rayon's
-//! `par_sort_unstable` or `radsort` there, and hand back; and each candidate by itself, with several
-//! values of its parameters. Rivals pay for moving the keys, as they would in such a program.
+//! `strata_sort::sort`; its rivals, which gather everything on node 0, call `sort_unstable`,
+//! rayon's `par_sort_unstable` or `radsort` there, and hand back; and each candidate by itself,
+//! with several values of its parameters. Rivals pay for moving the keys, as they would in such a
+//! program.
 //!
 //! Each round sorts other keys, all contestants the same, since a processor learns the branches of
 //! keys that it has sorted before. The fastest rival and the best candidate are determined by the
-//! rounds of odd numbers; the ratio is the median over the other rounds of their time to ours. So the
-//! least of many noisy medians does not count as faster than it is. Above one ours is faster.
+//! rounds of odd numbers; the ratio is the median over the other rounds of their time to ours. So
+//! the least of many noisy medians does not count as faster than it is. Above one ours is faster.
 
 use std::process::ExitCode;
 
@@ -179,7 +180,7 @@ fn cell(
         }
         if round == 3 {
             let least = timings.iter().map(|all| median(all)).fold(f64::INFINITY, f64::min);
-            // Every group keeps one, and all nodes the same ones, as times are those of the slowest.
+            // Each group keeps one; all nodes the same, as times are those of the slowest.
             let best = |group: std::ops::Range<usize>| {
                 group.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
             };

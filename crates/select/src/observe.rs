@@ -5,8 +5,8 @@
 //! them takes the candidate with the least mean time over all cases that it deems possible
 //! ([`Unobserved`]). [`Models::observation`] compares the time of that candidate in each case with
 //! that of the best one there: the mean difference is what an observation is expected to gain (H.
-//! Raiffa and R. Schlaifer, *Applied Statistical Decision Theory*, 1961, ch. 4). It pays if the gain
-//! exceeds its cost.
+//! Raiffa and R. Schlaifer, *Applied Statistical Decision Theory*, 1961, ch. 4). It pays if the
+//! gain exceeds its cost.
 
 use crate::library::choose_from;
 use crate::{
@@ -138,8 +138,8 @@ impl Source for Unobserved<'_> {
 impl Models<'_> {
     /// What observing some inputs is expected to gain, by these models, and its `cost` in seconds.
     /// `cases`: the equally likely problems, in each all inputs of the library in order; of
-    /// `question` all else counts, but for a pin. `None` if a case has no prediction, without cases,
-    /// and if the cost is no time.
+    /// `question` all else counts, but for a pin. `None` if a case has no prediction, without
+    /// cases, and if the cost is no time.
     ///
     /// The gain is exact only if the models are; their own errors are the same with and without the
     /// observation, and mostly cancel. This takes as long as one choice for each case and one over

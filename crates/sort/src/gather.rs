@@ -7,6 +7,7 @@
 
 use crate::item::Item;
 use crate::leading::{self, Digit, Range};
+use crate::local;
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
@@ -14,6 +15,13 @@ use strata_runtime::Node;
 
 /// From this many elements in all, selecting before sorting is faster.
 const SELECT: usize = 256;
+
+/// From this many elements with the digit values of the share, the share is selected among them if
+/// it is less.
+const SELECT_AGAIN: usize = 128;
+
+/// Keys of so many bits are sorted in one pass.
+const ONE_PASS: u32 = 8;
 
 /// Number of elements in three buffers: all elements, this node's share, and the sorted share.
 pub(crate) fn memory(problem: &Problem) -> usize {
@@ -97,9 +105,27 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
     let span = (((last - first) as u128) << shift) - 1;
     let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
     let narrow = Range::new(least, greatest);
-    let sorted = work::sort::<T, _>(node, at, narrow.width, || leading::sort_parts(&[&mine[..at]], narrow));
+    let (skip, wanted) = (low - base, high - low);
+    // Skewed keys: one digit value has many more elements than the share. Those of few bits are
+    // sorted in one pass.
+    let again = T::PLAIN && at >= SELECT_AGAIN && at > wanted + wanted / 4 && narrow.width > ONE_PASS;
+    if again {
+        work::select::<T, _>(node, at, || {
+            let all = &mut mine[..at];
+            if skip > 0 {
+                all.select_nth_unstable_by_key(skip, T::bits);
+            }
+            let rest = &mut all[skip..];
+            if wanted < rest.len() {
+                rest.select_nth_unstable_by_key(wanted, T::bits);
+            }
+        });
+    }
+    let (chosen, skip) = if again { (&mine[skip..skip + wanted], 0) } else { (&mine[..at], skip) };
+    let sorted =
+        work::sort::<T, _>(node, chosen.len(), narrow.width, || local::sort_parts(&[chosen], narrow));
     out.clear();
-    out.extend_from_slice(&sorted[low - base..high - base]);
+    out.extend_from_slice(&sorted[skip..skip + wanted]);
     pool::give(sorted);
     pool::give(mine);
 }

@@ -71,7 +71,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
         cuts.get(me).map_or_else(|| range.greatest(), |cut| cut.bits),
     );
     let len = parts.iter().map(|part| part.len()).sum();
-    let sorted = work::sort::<T, _>(node, len, mine.width, || leading::sort_parts(&parts, mine));
+    let sorted = work::sort::<T, _>(node, len, mine.width, || local::sort_parts(&parts, mine));
     items.clear();
     items.extend_from_slice(&sorted);
     pool::give(sorted);

@@ -162,7 +162,7 @@ fn choose_and_sort<T: Item>(
         candidate.applies::<T>(&problem)
             && (limit == usize::MAX || memory::need::<T>(&problem, candidate) <= limit)
     };
-    let inputs = [problem.keys() as f64, f64::from(problem.range.width)];
+    let inputs = [nearly(problem.keys()) as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
     let note = match alone {
         true => Some(Note::Other("on one node there is nothing to choose: all come to one local sort")),
@@ -187,6 +187,13 @@ fn choose_and_sort<T: Item>(
         candidate => candidate.sort(node, items, &problem),
     }
     Ok(chosen)
+}
+
+/// The nearest of 32 numbers an octave: the models are asked once for all numbers of elements near
+/// it, as a choice that is not in the node's cache takes as long as sorting some hundred elements.
+fn nearly(keys: usize) -> usize {
+    let step = 1 << keys.max(32).ilog2().saturating_sub(5);
+    keys.saturating_add(step / 2) / step * step
 }
 
 /// The properties of candidates; this is the only dispatch, and each algorithm has a file of its
@@ -247,4 +254,19 @@ impl Sort {
 /// Clamps the bits of a digit, because a caller of [`Sort::run`] may pass any number.
 fn digit(bits: i64) -> u32 {
     bits.clamp(1, 16) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_near_each_other_are_one_and_few_are_exact() {
+        assert!((0..64).all(|keys| super::nearly(keys) == keys));
+        for keys in [100, 1000, 4099, 1 << 20, (1 << 20) + 12_345, usize::MAX >> 8] {
+            let nearly = super::nearly(keys);
+            assert!(nearly.abs_diff(keys) as f64 <= keys as f64 / 63.0, "{keys} {nearly}");
+            assert_eq!(super::nearly(nearly), nearly);
+        }
+        assert!((6..40).all(|bits| super::nearly(1 << bits) == 1 << bits));
+        assert!(super::nearly(usize::MAX) >= usize::MAX / 64 * 63);
+    }
 }

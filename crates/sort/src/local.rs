@@ -37,9 +37,10 @@ pub(crate) mod tuner;
 
 use crate::item::Item;
 use crate::leading::{self, Range};
-use crate::pool;
+use crate::{pool, work};
 pub use models::LocalSort;
 use std::hint::black_box;
+use strata_runtime::Block;
 use strata_select::{Library, Question, calibrate_as_set, choose_always, is_pinned};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
@@ -133,6 +134,41 @@ pub fn sort_by<T: Item>(items: &mut [T], candidate: LocalSort) -> bool {
     black_box(Features::of(items));
     run_candidate(items, candidate);
     true
+}
+
+/// The sorted concatenation of `parts`, all of whose keys are in `range`; stable. For elements that
+/// a node has received: they are alike in all parts, so the largest part is sampled.
+///
+/// Random keys are sorted by [`leading::sort_parts`], which reads the parts in place. Runs, few
+/// different keys and skewed keys go to the candidate of the least predicted time. The block comes
+/// from the pool and should be returned to it.
+pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
+    let largest = parts.iter().copied().max_by_key(|part| part.len()).unwrap_or_default();
+    if largest.len() < FEW || range.width == 0 {
+        return leading::sort_parts(parts, range);
+    }
+    let keys = parts.iter().map(|part| part.len()).sum();
+    let run = look::run(largest);
+    let (distinct, skewed) = look::spread(largest, range.width);
+    let all_differ = distinct == largest.len();
+    let distinct = if all_differ { keys } else { distinct };
+    let features = Features { keys, width: range.width, run, distinct, skewed };
+    let sorted = run >= largest.len();
+    let random = run < SHORT && all_differ && !skewed;
+    if random || !sorted && candidate_for::<T>(features) == LocalSort::Leading {
+        return leading::sort_parts(parts, range);
+    }
+    let mut all = pool::take::<T>(keys);
+    let mut rest = &mut *all;
+    for part in parts {
+        let (target, tail) = rest.split_at_mut(part.len());
+        work::receive(target, part);
+        rest = tail;
+    }
+    if !(sorted && runs::sort_few(&mut all, FEW_RUNS)) {
+        run_candidate(&mut all, candidate_for::<T>(features));
+    }
+    all
 }
 
 /// The candidates that can sort elements of this type.

@@ -9,12 +9,15 @@
 //!
 //! The buckets are seldom exactly even, so a final exchange between neighbours moves the surplus,
 //! unless the buckets satisfy the requested [`Balance`](crate::Balance). If a bucket would hold
-//! more than 2n/P elements plus a tolerance, new splitters are drawn; after three draws radix sort
-//! is used, which is always balanced.
+//! more than about 2n/P elements plus a tolerance, new splitters are drawn, by a seed that depends
+//! on the buckets; after three draws radix sort is used, which is always balanced. The received
+//! elements are sorted as their sample suggests: by leading bits, or, if they have few different
+//! keys, long runs or skewed bits, by the candidate of [`local`] that its models choose.
 
 use crate::item::Item;
 use crate::layout;
 use crate::leading::{self, Range};
+use crate::local;
 use crate::pool;
 use crate::problem::Problem;
 use crate::radix;
@@ -26,7 +29,10 @@ use strata_runtime::{Block, Node};
 /// The most draws of splitters before radix sort is used.
 const DRAWS: u64 = 3;
 
-/// Tolerance over 2n/P elements: small buckets may be uneven.
+/// From this number of nodes on, a bucket may hold 2n/P elements.
+const MANY_NODES: usize = 8;
+
+/// Tolerance over the elements that a bucket may hold: small buckets may be uneven.
 const SLACK: usize = 1024;
 
 /// Bits of a digit of the fallback radix sort.
@@ -42,7 +48,11 @@ struct Splitter {
 
 /// Sorts with `oversample` samples a node, at least one. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, oversample: i64) {
-    sort_within(node, items, problem, oversample.max(1) as usize, 2 * problem.keys() + SLACK);
+    let (keys, nodes) = (problem.keys(), problem.nodes());
+    // On two nodes a bucket of 2n/P has all elements; on many, the greatest of their buckets comes
+    // near that by chance.
+    let less = if nodes < MANY_NODES { keys / nodes } else { 0 };
+    sort_within(node, items, problem, oversample.max(1) as usize, 2 * keys - less + SLACK);
 }
 
 /// True if bucket numbers fit in 16 bits.
@@ -77,8 +87,9 @@ fn sort_within<T: Item>(
         let layout = problem.layout();
         problem.lens = (0..problem.nodes()).map(|r| layout.len(r)).collect();
     }
-    for draw in 0..DRAWS {
-        let splitters = draw_splitters(node, items, &problem, oversample, draw);
+    let mut seed = 0;
+    for _ in 0..DRAWS {
+        let splitters = draw_splitters(node, items, &problem, oversample, seed);
         let (me, nodes) = (node.rank(), problem.nodes());
         let (buckets, counts) =
             work::search(node, items.len(), splitters.len(), || classify(items, me, nodes, &splitters));
@@ -92,8 +103,7 @@ fn sort_within<T: Item>(
             pool::give(buckets);
             let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
             let range = bucket_range(problem.range, &splitters, me);
-            let sorted =
-                work::sort::<T, _>(node, lens[me], range.width, || leading::sort_parts(&parts, range));
+            let sorted = work::sort::<T, _>(node, lens[me], range.width, || local::sort_parts(&parts, range));
             blocks.into_iter().for_each(pool::give);
             if problem.may_stay(&lens) {
                 items.clear();
@@ -103,6 +113,10 @@ fn sort_within<T: Item>(
             }
             return pool::give(sorted);
         }
+        // The next draw depends on the keys, so that no keys are bad for all draws by construction.
+        seed = lens.iter().fold(seed + 1, |seed, len| {
+            (seed.rotate_left(23) ^ *len as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        });
     }
     radix::sort(node, items, &problem, LAST_RESORT_BITS);
 }
@@ -113,8 +127,8 @@ fn share_of_samples(problem: &Problem, oversample: usize, len: usize) -> usize {
     (oversample as u128 * len as u128).div_ceil(problem.keys().max(1) as u128).min(len as u128) as usize
 }
 
-/// The indices that node `rank` samples of its `len` elements: a random one of each of `share` equal
-/// strata.
+/// The indices that node `rank` samples of its `len` elements: a random one of each of `share`
+/// equal strata.
 pub(crate) fn sampled(rank: usize, len: usize, share: usize, seed: u64) -> impl Iterator<Item = usize> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(rank as u64);

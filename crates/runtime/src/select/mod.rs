@@ -140,11 +140,15 @@ pub struct Chosen<L: Library> {
     pub choice: Choice<L::Rows>,
 }
 
-/// A node's cache for a library: its selector, and its last choice, because programs often repeat a
-/// query.
+/// How many choices a node keeps of a library; a power of two.
+const RECENT: usize = 32;
+
+/// A node's cache for a library: its selector, and its recent choices, because programs repeat
+/// queries, and evaluating models takes as long as a short exchange of messages.
 struct Known<L: Library> {
     selector: Option<Rc<Selector>>,
-    last: Option<(Key, Rc<Chosen<L>>)>,
+    /// Each at the [place](place) of its query; queries of one place displace each other.
+    recent: [Option<(Key, Rc<Chosen<L>>)>; RECENT],
     /// The candidates with their least parameters, in the order of the bits of [`Key::applies`].
     least: Vec<Option<L>>,
 }
@@ -154,7 +158,7 @@ impl<L: Library> Default for Known<L> {
         let entries = L::TABLE.entries.iter().enumerate().take(64);
         let least =
             entries.map(|(index, entry)| L::candidate(index, &Parameters::least(entry.parameters))).collect();
-        Self { selector: None, last: None, least }
+        Self { selector: None, recent: [const { None }; RECENT], least }
     }
 }
 
@@ -165,6 +169,15 @@ impl<L: Library> Known<L> {
         bits.map(|(index, least)| u64::from(least.is_some_and(applies)) << index)
             .fold(0, |all, bit| all | bit)
     }
+}
+
+/// The place of a query in the cache.
+fn place(word: u64, nodes: usize, applies: u64, inputs: &[f64]) -> usize {
+    let parts = [word, nodes as u64, applies].into_iter().chain(inputs.iter().map(|input| input.to_bits()));
+    // Fibonacci hashing (Knuth, vol. 3, §6.4).
+    let hash =
+        parts.fold(0_u64, |hash, part| (hash.rotate_left(23) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    (hash >> (64 - RECENT.ilog2())) as usize
 }
 
 /// All inputs of a choice.
@@ -238,7 +251,8 @@ impl Node {
         let models = Models { source, ..selector.models };
         let known = self.local::<Known<L>>();
         let bits = known.which(applies);
-        let known = known.last.as_ref().filter(|(key, _)| {
+        let at = place(word, nodes, bits, inputs);
+        let known = known.recent[at].as_ref().filter(|(key, _)| {
             (key.word, key.nodes, key.applies, key.note, &key.inputs[..]) == (word, nodes, bits, note, inputs)
         });
         let chosen = match known {
@@ -252,7 +266,7 @@ impl Node {
                 if L::TABLE.entries.len() <= 64 {
                     let inputs = inputs.to_vec();
                     let key = Key { word, nodes, inputs, applies: bits, note };
-                    self.local::<Known<L>>().last = Some((key, Rc::clone(&chosen)));
+                    self.local::<Known<L>>().recent[at] = Some((key, Rc::clone(&chosen)));
                 }
                 chosen
             }

@@ -3,7 +3,8 @@
 use crate::common::{Algorithm, Case, Random, algorithms, check, check_case, numbered, shapes};
 use proptest::prelude::*;
 use strata_runtime::prelude::*;
-use strata_sort::Sort;
+use strata_sort::profile::Distribution;
+use strata_sort::{Pair, Sort};
 
 const NODES: [usize; 5] = [1, 2, 3, 5, 8];
 
@@ -27,6 +28,33 @@ fn awkward_shapes_stably() {
                 Ok(())
             })
             .unwrap();
+    }
+}
+
+/// Numbers, of which equal ones may be exchanged, and pairs, which stay in order.
+#[test]
+fn every_distribution() {
+    for nodes in NODES {
+        let machine = Machine::threads(nodes).unwrap();
+        let run = machine.run(|node| {
+            for distribution in Distribution::ALL {
+                for len in [0, 40, 2500] {
+                    let all = node.all_gather(&distribution.keys(node, len, 7));
+                    let part = |rank: usize| all[rank * len..(rank + 1) * len].to_vec();
+                    let parts: Vec<Vec<u64>> = (0..node.size()).map(part).collect();
+                    let (of_keys, of_pairs) = (
+                        Case::new(distribution.name(), &parts),
+                        Case::<Pair<u64, u32>>::new(distribution.name(), &numbered(&parts)),
+                    );
+                    for algorithm in algorithms() {
+                        check_case(node, algorithm, &of_keys)?;
+                        check_case(node, algorithm, &of_pairs)?;
+                    }
+                }
+            }
+            Ok(())
+        });
+        run.unwrap();
     }
 }
 
