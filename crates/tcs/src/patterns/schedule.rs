@@ -95,7 +95,6 @@ fn of_message(shape: Shape, from: usize, to: usize, cells: usize) -> Path {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::patterns::Kind;
     use crate::profile::Linked;
     use crate::target::Target;
