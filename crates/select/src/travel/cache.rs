@@ -173,6 +173,14 @@ pub fn kept_timings(table: &Table, transport: &str) -> Option<String> {
     kept_in(&cache_folder()?, table, Machine::here(), transport)
 }
 
+/// Whether a calibration of these models on this machine has ended, with timings or without.
+pub(super) fn is_kept(table: &Table, transport: &str) -> bool {
+    let machine = Machine::here();
+    let folder = |cache: PathBuf| folder(&cache, table, machine, transport);
+    cache_folder()
+        .is_some_and(|cache| !read(&folder(cache), table, &head(table, machine, transport)).files.is_empty())
+}
+
 fn kept_in(cache: &Path, table: &Table, machine: &Machine, transport: &str) -> Option<String> {
     let head = head(table, machine, transport);
     let found = read(&folder(cache, table, machine, transport), table, &head);

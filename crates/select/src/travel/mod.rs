@@ -13,6 +13,7 @@ mod pool;
 mod scaled;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::boxed::Box;
 use std::collections::BTreeMap;
@@ -24,9 +25,11 @@ use std::time::{Duration, Instant};
 use std::vec::Vec;
 use std::{fmt, format};
 
+use self::cache::is_kept;
 pub use self::cache::{cache_folder, keep_timings, kept_timings, timings_of};
-use self::pool::{Contest, all, problems};
+use self::pool::{Contest, Wanted, all, problems};
 pub use self::scaled::Scaled;
+use self::trial::{Pair, Trial};
 use crate::local::{adopt, found};
 use crate::{Library, Models, Parameters, Seconds, Table, say_once};
 
@@ -71,6 +74,9 @@ const LEAST_LOSS: f64 = 0.001;
 
 /// A timing may take this share of what is left of the budget.
 const LONGEST: f64 = 1.0 / 12.0;
+
+/// The share of the budget in which the fitted models are tried against the shipped ones.
+const TRIAL: f64 = 0.3;
 
 /// A library whose candidates can be timed by the program itself.
 ///
@@ -184,7 +190,8 @@ impl fmt::Display for Calibrated {
     }
 }
 
-/// A calibration of one table under way: which timing comes next, and what follows from all.
+/// A calibration of one table under way: which timing comes next, and what follows from all. The
+/// last timings are a trial: the fitted models are used only if their choices were faster.
 #[derive(Debug)]
 pub struct Calibration {
     table: &'static Table,
@@ -192,6 +199,10 @@ pub struct Calibration {
     problems: Vec<Vec<f64>>,
     models: Scaled,
     contest: Contest,
+    /// The choices of the shipped models.
+    shipped: Vec<Wanted>,
+    /// The trial, once it has begun.
+    trial: Option<Trial>,
     points: Vec<Point>,
     /// How many of the points are of earlier calibrations.
     earlier: usize,
@@ -215,11 +226,25 @@ impl Calibration {
         let models = Scaled::new(table, nodes, &problems, widths);
         let available = all(table);
         let contest = Contest::new(table, &models, nodes, &problems, &available);
+        let shipped = contest.choices().collect();
         let counts = std::vec![0; table.entries.len()];
         let since = earlier.len();
         let (points, earlier) = (earlier, since);
-        let mut made =
-            Self { table, nodes, problems, models, contest, points, earlier, available, counts, since };
+        let trial = None;
+        let mut made = Self {
+            table,
+            nodes,
+            problems,
+            models,
+            contest,
+            shipped,
+            trial,
+            points,
+            earlier,
+            available,
+            counts,
+            since,
+        };
         if made.since > 0 {
             made.fit();
         }
@@ -238,6 +263,45 @@ impl Calibration {
         if !(left > 0.0 && budget > 0.0) {
             return None;
         }
+        if self.trial.is_none() {
+            let for_fit = left - TRIAL * budget;
+            if let Some(point) = self.next_of_fit(for_fit, budget) {
+                return Some(point);
+            }
+            self.trial = Some(self.trial(left));
+        }
+        self.trial.as_mut()?.next(left)
+    }
+
+    /// The trial in so many seconds.
+    fn trial(&mut self, left: f64) -> Trial {
+        if self.since > 0 {
+            self.fit();
+        }
+        let fitted: Vec<Wanted> = self.contest.choices().collect();
+        let point = |wanted: Wanted| Point {
+            candidate: wanted.candidate,
+            nodes: self.nodes,
+            inputs: wanted.inputs,
+            parameters: wanted.parameters,
+            seconds: wanted.seconds,
+        };
+        let pair = |shipped: &Wanted| {
+            let fitted = fitted.iter().find(|fitted| fitted.inputs == shipped.inputs)?;
+            let alike = (shipped.candidate, shipped.parameters) == (fitted.candidate, fitted.parameters);
+            (!alike && self.available[shipped.candidate]).then(|| {
+                // How long it takes here the fitted models know better.
+                let shipped = self.contest.predicted(shipped).unwrap_or_else(|| shipped.clone());
+                Pair::new([point(shipped), point(fitted.clone())])
+            })
+        };
+        Trial::new(self.shipped.iter().filter_map(pair).collect(), left)
+    }
+
+    fn next_of_fit(&mut self, left: f64, budget: f64) -> Option<Point> {
+        if left <= 0.0 {
+            return None;
+        }
         let usual = budget / 1000.0;
         let allowed = (LONGEST * left).max(usual);
         // The shortest timing of each candidate first: it shows the speed of the machine.
@@ -249,7 +313,7 @@ impl Calibration {
                 if found.is_none() {
                     // Without a prediction anywhere there is nothing to fit.
                     self.available[candidate] = false;
-                    return self.next(left, budget);
+                    return self.next_of_fit(left, budget);
                 }
                 found.filter(|(wanted, _)| wanted.seconds <= left)
             }
@@ -284,6 +348,9 @@ impl Calibration {
 
     /// Takes a timing of [`next`](Self::next): `None` if the candidate cannot run.
     pub fn took(&mut self, point: Point, seconds: Option<f64>) {
+        if let Some(trial) = &mut self.trial {
+            return trial.took(seconds);
+        }
         match seconds {
             Some(seconds) if seconds.is_finite() && seconds > 0.0 => {
                 self.points.push(Point { seconds, ..point });
@@ -298,19 +365,25 @@ impl Calibration {
         }
     }
 
-    /// The timings taken, without earlier ones.
+    /// The timings taken to fit, without earlier ones.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points[self.earlier..]
     }
 
     /// The models by all timings.
-    #[must_use]
-    pub fn finish(mut self) -> Scaled {
+    ///
+    /// # Errors
+    /// Their choices were not faster than those of the shipped models; at how many problems both
+    /// were timed. Choices that are everywhere alike are not tried.
+    pub fn finish(mut self) -> Result<Scaled, usize> {
         if self.since > 0 {
             self.models.fit(self.nodes, &self.points);
         }
-        self.models
+        match self.trial {
+            Some(trial) if !trial.is_empty() && !trial.is_won() => Err(trial.timed()),
+            _ => Ok(self.models),
+        }
     }
 }
 
@@ -321,7 +394,7 @@ pub fn scaled_by(table: &'static Table, nodes: usize, timings: &str) -> Option<S
     if points.is_empty() {
         return None;
     }
-    let scaled = Calibration::new(table, nodes, points).finish();
+    let scaled = Calibration::new(table, nodes, points).finish().ok()?;
     (scaled.timings() > 0).then_some(scaled)
 }
 
@@ -389,7 +462,21 @@ fn calibrate<L: Timed>(budget: Duration) -> Calibrated {
         return report(0, 0, Err("a candidate panicked while it was timed".to_owned()));
     }
     let points = calibration.points().to_vec();
-    let scaled = calibration.finish();
+    let earlier = calibration.earlier;
+    let scaled = match calibration.finish() {
+        Ok(scaled) => scaled,
+        Err(problems) => {
+            // Kept without timings: programs that set `STRATA_CALIBRATE` do not try again.
+            let kept = if earlier == 0 { keep_timings(table, "threads", &[]).ok() } else { None };
+            let kept =
+                kept.map_or(String::new(), |path| format!(" (remove {} to try again)", path.display()));
+            let why = format!(
+                "scaled by {} timings they chose no faster at {problems} problems{kept}",
+                points.len()
+            );
+            return report(points.len(), 0, Err(why));
+        }
+    };
     if scaled.timings() == 0 {
         return report(0, 0, Err("there was no time for a timing".to_owned()));
     }
@@ -412,7 +499,7 @@ pub fn calibrate_as_set<L: Timed>() {
         return;
     }
     let table = compiled_table::<L>(1);
-    if Models::compiled::<L>("threads", 1).note.is_none() || kept_timings(table, "threads").is_some() {
+    if Models::compiled::<L>("threads", 1).note.is_none() || is_kept(table, "threads") {
         return;
     }
     let report = calibrate::<L>(budget);

@@ -83,6 +83,8 @@ struct Contender {
 #[derive(Debug)]
 pub(super) struct Contest {
     problems: Vec<(Vec<f64>, Vec<Contender>)>,
+    /// The candidate that is chosen for each.
+    chosen: Vec<usize>,
 }
 
 impl Contest {
@@ -109,9 +111,26 @@ impl Contest {
                 Some(Contender { candidate, parameters, local })
             };
             let all: Vec<Contender> = choice.rows.iter().enumerate().filter_map(contender).collect();
-            (all.len() > 1).then(|| (problem.clone(), all))
+            (all.len() > 1).then(|| ((problem.clone(), all), choice.index))
         };
-        Self { problems: problems.iter().filter_map(with).collect() }
+        let (problems, chosen) = problems.iter().filter_map(with).unzip();
+        Self { problems, chosen }
+    }
+
+    /// The choice for each problem.
+    pub(super) fn choices(&self) -> impl Iterator<Item = Wanted> {
+        let all = self.problems.iter().zip(&self.chosen);
+        all.filter_map(|((problem, all), chosen)| {
+            let taken = all.iter().find(|contender| contender.candidate == *chosen)?;
+            Some(wanted(problem, taken))
+        })
+    }
+
+    /// The same choice with the seconds that these models predict for its candidate.
+    pub(super) fn predicted(&self, choice: &Wanted) -> Option<Wanted> {
+        let (problem, all) = self.problems.iter().find(|(problem, _)| *problem == choice.inputs)?;
+        let contender = all.iter().find(|contender| contender.candidate == choice.candidate)?;
+        Some(Wanted { parameters: choice.parameters, ..wanted(problem, contender) })
     }
 
     /// The timing with the greatest expected loss to be saved per second, among those shorter than
@@ -153,29 +172,26 @@ impl Contest {
             }
         }
         let (_, problem, timed) = best?;
-        let wanted = Wanted {
-            candidate: timed.candidate,
-            inputs: problem.to_vec(),
-            parameters: timed.parameters,
-            seconds: timed.local.log_seconds.exp(),
-        };
-        Some((wanted, timed.local.clone()))
+        Some((wanted(problem, timed), timed.local.clone()))
     }
 
     /// The shortest predicted timing: how long it takes shows how fast the machine is.
     pub(super) fn shortest_of(&self, candidate: usize) -> Option<(Wanted, Local)> {
         let of = |(problem, all): &(Vec<f64>, Vec<Contender>)| {
             let found = all.iter().find(|contender| contender.candidate == candidate)?;
-            let wanted = Wanted {
-                candidate,
-                inputs: problem.clone(),
-                parameters: found.parameters,
-                seconds: found.local.log_seconds.exp(),
-            };
-            Some((wanted, found.local.clone()))
+            Some((wanted(problem, found), found.local.clone()))
         };
         let all = self.problems.iter().filter_map(of);
         all.min_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds))
+    }
+}
+
+fn wanted(problem: &[f64], contender: &Contender) -> Wanted {
+    Wanted {
+        candidate: contender.candidate,
+        inputs: problem.to_vec(),
+        parameters: contender.parameters,
+        seconds: contender.local.log_seconds.exp(),
     }
 }
 

@@ -89,6 +89,7 @@ fn regret(source: &dyn Source, scales: &[Vec<f64>]) -> (f64, f64) {
     (sum / f64::from(all), worst)
 }
 
+/// The models after a calibration: as they were, if its trial was lost.
 fn calibrated(scales: &[Vec<f64>], budget: f64, noise: f64, random: &mut Random) -> Scaled {
     let mut calibration = Calibration::new(&TABLE, 1, Vec::new());
     let mut left = budget;
@@ -98,7 +99,7 @@ fn calibrated(scales: &[Vec<f64>], budget: f64, noise: f64, random: &mut Random)
         calibration.took(point, Some(seconds * (noise * random.normal()).exp()));
     }
     assert!(calibration.points().len() <= 90);
-    calibration.finish()
+    calibration.finish().unwrap_or_else(|_| Calibration::new(&TABLE, 1, Vec::new()).finish().unwrap())
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn scales_follow_from_few_timings() {
 
 #[test]
 fn without_timings_the_models_are_as_they_were() {
-    let scaled = Calibration::new(&TABLE, 1, Vec::new()).finish();
+    let scaled = Calibration::new(&TABLE, 1, Vec::new()).finish().unwrap();
     assert_eq!(scaled.timings(), 0);
     for n in [16.0, 100.0, 1e6] {
         for candidate in 0..2 {
@@ -143,7 +144,7 @@ fn bad_times_and_candidates_that_cannot_run_are_left_out() {
         };
         calibration.took(point, seconds);
     }
-    assert!(asked > 2 && asked <= 90, "it ends although the clock stands still: {asked}");
+    assert!(asked > 2 && asked <= 90 + 96, "it ends although the clock stands still: {asked}");
     assert!(calibration.points().iter().all(|point| point.candidate == 2));
     assert!(Calibration::new(&TABLE, 1, Vec::new()).next(0.0, 1.0).is_none());
     assert!(Calibration::new(&TABLE, 1, Vec::new()).next(f64::NAN, 1.0).is_none());
