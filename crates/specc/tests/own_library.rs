@@ -42,16 +42,18 @@ fn it_chooses_by_the_models_and_says_why() {
     let output = run(None, &["30", "300"]);
     let out = text(&output.stdout);
     assert!(output.status.success(), "{out}");
-    // The models are of one machine; on another they rank, and the choice says so.
+    assert_eq!(out.matches("  naive").count(), 2, "{out}");
+    // The models are of one machine; on another they rank, and the choice says so. In one line:
+    // explanations are wrapped.
+    let in_one_line = |out: &str| out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let out = in_one_line(&out);
     let here = out.matches(", predicted ").count();
     assert_eq!(here + out.matches("ranked by models of another machine").count(), 2, "{out}");
     assert!(here == 0 || here == 2, "{out}");
-    assert_eq!(out.matches("  naive").count(), 2, "{out}");
 
     // 1000 rows were not measured: the ranking at the nearest size holds, not the first candidate
     // that applies.
-    // In one line: explanations are wrapped.
-    let out = text(&run(None, &["1000"]).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let out = in_one_line(&text(&run(None, &["1000"]).stdout));
     let choice = out.split_once("matmul: ").expect(&out).1;
     let by = if here > 0 { "at the nearest point that was" } else { "by models of another machine" };
     assert!(choice.contains(&format!("outside what was measured: ranked {by}")), "{out}");

@@ -292,14 +292,14 @@ impl Task {
         Connection::new(self.id, self.connections.len() - 1)
     }
 
-    /// Reserves bandwidth for an internal or external connection, in bytes a second of messages that are
-    /// not shorter than the [shortest](Self::shortest). Linking fails if the reservations do not fit, or if what the machine's links
-    /// carry is not known.
+    /// Reserves bandwidth for an internal or external connection, in bytes a second of messages
+    /// that are not shorter than the [shortest](Self::shortest). Linking fails if the reservations
+    /// do not fit, or if what the machine's links carry is not known.
     ///
     /// A reservation is a floor: the connection also uses what others leave. Its
     /// [greatest delay](crate::report::ConnectionReport::bound) holds for a sender that sends no more
-    /// than the reservation, and its buffer's capacity at once. A sender that exceeds it is told: the
-    /// job ends with an error in simulations, and elsewhere with `STRATA_CHECK=1`.
+    /// than the reservation, and its buffer's capacity at once. With `STRATA_CHECK=1` a sender that
+    /// exceeds it ends the job with an error.
     ///
     /// ```
     /// use strata_tcs::{App, Target, link};

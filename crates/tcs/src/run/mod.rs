@@ -37,8 +37,12 @@ pub struct RunOptions {
     /// in which nodes arrive.
     pub simulated: bool,
     /// True if switches check that no data of the new set has arrived early. That all data of the
-    /// old set has been received is checked always. Also that senders keep to their reservations.
+    /// old set has been received is checked always.
     pub check: bool,
+    /// True if a sender that exceeds its reservation, or sends less than the shortest message that
+    /// was described, ends the job. Otherwise it takes what others leave, as far as its buffer lets
+    /// it.
+    pub reservations: bool,
     /// True if connections go by messages although nodes share memory: as between hosts.
     pub apart: bool,
 }
@@ -99,7 +103,7 @@ pub fn run<T>(
     program: impl FnOnce(&mut Cell<'_>) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
     let check = node.is_on("STRATA_CHECK");
-    run_with(node, image, RunOptions { check, ..RunOptions::default() }, program)
+    run_with(node, image, RunOptions { check, reservations: check, ..RunOptions::default() }, program)
 }
 
 /// As [`run`], with options.
@@ -200,7 +204,7 @@ impl<T> Simulated<T> {
 /// so the times depend only on the program (Kahn 1974). If the rates of the machine's links are not
 /// known, bytes take no time, so that only the results count.
 ///
-/// Senders that exceed their reservations end the simulation.
+/// With `STRATA_CHECK=1` senders that exceed their reservations end the simulation.
 ///
 /// # Errors
 /// As [`run`].
@@ -216,8 +220,9 @@ pub fn simulate<T: Send>(
     };
     let root = &image.instances[0];
     let nodes = root.cells.iter().max().map_or(1, |cell| cell + 1);
-    let options = RunOptions { simulated: true, check: true, apart: false };
     let run = Machine::sim(&host, nodes)?.run(|node| {
+        let reservations = node.is_on("STRATA_CHECK");
+        let options = RunOptions { simulated: true, check: true, reservations, apart: false };
         run_with(node, image, options, |cell| {
             let start = cell.clocks();
             let result = program(cell)?;

@@ -128,23 +128,27 @@ fn a_sender_that_exceeds_its_reservation_is_told() {
     app[root].set::<Go>();
     let image = link(&app, root, &Target::iwarp(2, 1)).unwrap();
     // 0.1 bytes a clock: 8 in 80.
-    let every = |clocks: f64| {
-        simulate(&image, |cell| {
-            cell.phase::<Go, _>(|net| {
-                for at in 0..1000 {
-                    if net.id() == 0 {
-                        net.work((f64::from(at) * clocks - net.clocks()).max(0.0), || ());
-                        net.send(lane, &[1]);
-                    } else {
-                        net.receive(lane, &mut [0]);
+    let every = |clocks: f64, reservations: bool| {
+        let options = RunOptions { simulated: true, reservations, ..RunOptions::default() };
+        Machine::threads(2).unwrap().run(|node| {
+            run_with(node, &image, options, |cell| {
+                cell.phase::<Go, _>(|net| {
+                    for at in 0..1000 {
+                        if net.id() == 0 {
+                            net.work((f64::from(at) * clocks - net.clocks()).max(0.0), || ());
+                            net.send(lane, &[1]);
+                        } else {
+                            net.receive(lane, &mut [0]);
+                        }
                     }
-                }
-                Ok(())
+                    Ok(())
+                })
             })
         })
     };
-    assert!(every(81.0).is_ok());
-    let told = every(60.0).map(drop).unwrap_err().to_string();
+    assert!(every(81.0, true).is_ok());
+    assert!(every(60.0, false).is_ok(), "what others leave may be used");
+    let told = every(60.0, true).map(drop).unwrap_err().to_string();
     let said = ["`Data` 0 -> 1 of `flow` exceeds its reservation", "2000000 bytes a second", "cell 0"];
     assert!(said.iter().all(|said| told.contains(said)), "{told}");
 }
@@ -160,8 +164,8 @@ fn threads_are_told_too_where_they_are_checked() {
     app[root].set::<Go>();
     let known = Target { link_rate: Some(8.0), ..Target::crossbar(2) };
     let image = link(&app, root, &known).unwrap();
-    let sends = |check| {
-        let options = RunOptions { check, ..RunOptions::default() };
+    let sends = |reservations| {
+        let options = RunOptions { reservations, ..RunOptions::default() };
         Machine::threads(2).unwrap().run(|node| {
             run_with(node, &image, options, |cell| {
                 cell.phase::<Go, _>(|net| {
@@ -195,18 +199,21 @@ fn messages_shorter_than_said_are_told() {
     assert!(short.all().iter().any(|error| matches!(error, LinkError::Short { bytes: 1, .. })), "{short}");
     app[root].shortest(lane, 512);
     let image = link(&app, root, &Target::iwarp(2, 1)).unwrap();
+    let options = RunOptions { reservations: true, ..RunOptions::default() };
     let sends = |bytes: usize| {
-        simulate(&image, |cell| {
-            cell.phase::<Go, _>(|net| {
-                if net.id() == 0 {
-                    net.send(lane, &vec![1; bytes]);
-                    return Ok(bytes);
-                }
-                Ok(net.receive_vec(lane).len())
+        Machine::threads(2).unwrap().run(|node| {
+            run_with(node, &image, options, |cell| {
+                cell.phase::<Go, _>(|net| {
+                    if net.id() == 0 {
+                        net.send(lane, &vec![1; bytes]);
+                        return Ok(bytes);
+                    }
+                    Ok(net.receive_vec(lane).len())
+                })
             })
         })
     };
-    assert_eq!(sends(512).unwrap().results, [512; 2]);
+    assert_eq!(sends(512).unwrap(), [Some(512); 2]);
     let told = sends(511).map(drop).unwrap_err().to_string();
     assert!(told.contains("a message of 511 bytes on `Data` 0 -> 1"), "{told}");
 }

@@ -48,7 +48,7 @@ impl<'a> Cell<'a> {
     #[track_caller]
     pub(in crate::run) fn send_bytes(&mut self, connection: usize, active: Active<'a>, bytes: &[u8]) {
         let end = self.end(connection, active, true);
-        if self.options.check {
+        if self.options.reservations {
             self.keeps(connection, bytes.len());
         }
         self.after_spools(connection, true);
@@ -128,7 +128,7 @@ impl<'a> Cell<'a> {
         values: Vec<T>,
     ) -> u64 {
         let end = self.end(connection, active, sends);
-        if sends && self.options.check {
+        if sends && self.options.reservations {
             self.keeps(connection, size_of_val(values.as_slice()));
         }
         self.charge(self.image.target.spool);
