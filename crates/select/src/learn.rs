@@ -47,8 +47,12 @@ const LEAST_DEVIATION: f64 = 0.1;
 /// The first deviation of timings; later that of the residuals counts.
 const NOISE: f64 = 0.1;
 
-/// A timing so many deviations off is an outlier; a second one on the same side is a change.
-const OUTLIER: f64 = 4.0;
+/// A timing so many deviations off is an outlier.
+const OUTLIER: f64 = 3.0;
+
+/// So many outliers on the same side, one after the other, are a change. Where others interrupt one
+/// call in thirty, two in a row come every thousand calls, four every million.
+const CHANGE: f64 = 4.0;
 
 /// How much of the room that a change needs is the candidate's own; the rest is the machine's.
 const OWN_PART: f64 = 0.5;
@@ -82,8 +86,8 @@ struct Class {
     best: usize,
     next: usize,
     last: usize,
-    /// The side of the last outlier; 0: the last timing was none.
-    outlier: f64,
+    /// How many outliers came last, negative below; 0: the last timing was none.
+    outliers: f64,
 }
 
 /// Learns which candidate is the fastest in each class of problems; see the module's page.
@@ -154,7 +158,7 @@ impl Learner {
     #[must_use]
     pub fn interval(&self, class: u64, cost: f64) -> u32 {
         let Some(known) = self.classes.get(&class) else { return u32::MAX };
-        if known.next != known.best || known.outlier != 0.0 && known.credit > 0.0 {
+        if known.next != known.best || known.outliers != 0.0 && known.credit > 0.0 {
             return 1;
         }
         let seconds = known.expected(known.best).exp();
@@ -192,7 +196,7 @@ impl Class {
             best,
             next: best,
             last: best,
-            outlier: 0.0,
+            outliers: 0.0,
             predicted,
         })
     }
@@ -229,9 +233,9 @@ impl Class {
         let mut gain = gains(self);
         let mut variance = gain[0] + gain[own] + self.noise;
         if residual * residual > OUTLIER * OUTLIER * variance {
-            let again = self.outlier * residual > 0.0;
-            self.outlier = residual.signum();
-            if !again {
+            let again = self.outliers * residual > 0.0;
+            self.outliers = residual.signum() + if again { self.outliers } else { 0.0 };
+            if self.outliers.abs() < CHANGE {
                 return self.decide();
             }
             // The candidate or the machine has changed: both have room for it.
@@ -247,7 +251,7 @@ impl Class {
             let noise = (residual * residual - (variance - self.noise)).max(0.0);
             self.noise = (self.noise + 0.05 * (noise - self.noise)).clamp(1e-5, 0.25);
         }
-        self.outlier = 0.0;
+        self.outliers = 0.0;
         let by = 1.0 / variance;
         for row in 0..size {
             self.mean[row] += gain[row] * by * residual;
