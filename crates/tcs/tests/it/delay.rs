@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use proptest::prelude::*;
+use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Error, Machine};
 use strata_tcs::{App, Connection, LinkError, RunOptions, Shape, Target, link, run_with, simulate};
 
@@ -130,7 +131,8 @@ fn a_sender_that_exceeds_its_reservation_is_told() {
     // 0.1 bytes a clock: 8 in 80.
     let every = |clocks: f64, reservations: bool| {
         let options = RunOptions { simulated: true, reservations, ..RunOptions::default() };
-        Machine::threads(2).unwrap().run(|node| {
+        let host = SimulatedMachine::find("iwarp").unwrap();
+        Machine::sim(&host, 2).unwrap().run(|node| {
             run_with(node, &image, options, |cell| {
                 cell.phase::<Go, _>(|net| {
                     for at in 0..1000 {
