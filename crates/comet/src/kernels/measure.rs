@@ -125,8 +125,8 @@ impl Instrument {
             if now > last {
                 (least, steps) = (least.min(now - last), steps + 1);
             }
-            // The steps of a coarse clock are all alike.
-            if steps == 16 || least.is_finite() && least > COARSE {
+            // The steps of a coarse clock are all alike; one or two long ones are interruptions.
+            if steps == 16 || steps == 4 && least > COARSE {
                 break;
             }
             last = now;
