@@ -202,7 +202,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 fn builtin(specc: &Path, root: &Path) -> Result<PathBuf, String> {
     let folder = root.join("target/trust/built-in");
     let mut command = Command::new(specc);
-    let command = command.current_dir(root).args(["fit", "models/epyc-2core-threads/sort/samples.txt"]);
+    let command = command.current_dir(root).args(["fit", "models/xeon-2core-threads/sort/samples.txt"]);
     let end = command
         .args(["--spec", "specs/sort", "-o"])
         .arg(&folder)

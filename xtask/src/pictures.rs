@@ -4,7 +4,7 @@
 pub(crate) const PICTURES: &[(&str, &str, &str)] = &[
     ("examples/patterns/models", "Who wins in patterns", "docs/pictures/patterns.svg"),
     ("examples/own-library/models", "matmul: predicted time against n", "docs/pictures/report-times.svg"),
-    ("models/epyc-2core-threads/sort", "Who wins in sort", "docs/pictures/report-map.svg"),
+    ("models/xeon-2core-threads/sort", "Who wins in sort", "docs/pictures/report-map.svg"),
     (
         "examples/own-library/models",
         "Blocked: Observed against predicted time",

@@ -36,7 +36,7 @@ const LIBRARIES: [Library; 6] = [
     Library {
         name: "sort",
         pin: "sort",
-        samples: ("models/epyc-2core-threads/sort", "sample"),
+        samples: ("models/xeon-2core-threads/sort", "sample"),
         fails: true,
         nodes: 4,
         choose: |nodes| {

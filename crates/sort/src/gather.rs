@@ -1,131 +1,139 @@
 //! Sorting by sending all elements to every node, for problems so small that only the number of
 //! messages matters.
 //!
-//! After one exchange each node has all the elements, sorts and keeps its share. If they are many,
-//! it first counts the leading digit to find the digit values that its share can contain, and sorts
-//! only their elements.
+//! Each node sorts its elements, and one exchange brings all of them to every node. A node then
+//! finds in the sorted blocks where its share begins and ends, by multisequence selection (P. J.
+//! Varman, S. D. Scheufler, B. R. Iyer and G. R. Ricard, "Merging multiple lists on
+//! hierarchical-memory multiprocessors", JPDC 12, 1991), and merges only that part.
 
 use crate::item::Item;
-use crate::leading::{self, Digit, Range};
-use crate::local;
-use crate::pool;
+use crate::local::{self, runs};
 use crate::problem::Problem;
-use crate::work;
+use crate::{layout, leading, pool, work};
 use strata_runtime::Node;
 
-/// From this many elements in all, selecting before sorting is faster.
-const SELECT: usize = 256;
+/// Up to this many elements in all are sorted on every node: finding its share takes longer.
+pub(crate) const FEW: usize = 128;
 
-/// From this many elements with the digit values of the share, the share is selected among them if
-/// it is less.
-const SELECT_AGAIN: usize = 128;
-
-/// Keys of so many bits are sorted in one pass.
-const ONE_PASS: u32 = 8;
-
-/// Number of elements in three buffers: all elements, this node's share, and the sorted share.
+/// Number of elements in its buffers: all elements, this node's share before and after it is
+/// merged, and as many as a node sorts first.
 pub(crate) fn memory(problem: &Problem) -> usize {
     let rows = problem.nodes().saturating_mul(problem.most_on_a_node());
-    problem.layout().total().saturating_add(rows).saturating_add(2 * problem.keys())
+    rows.saturating_add(2 * problem.keys()).saturating_add(problem.most_on_a_node())
 }
 
 /// Sorts through one exchange of all elements. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
-    let range = problem.range;
+    let (range, layout) = (problem.range, problem.layout());
     if problem.nodes() == 1 {
         return work::sort::<T, _>(node, items.len(), range.width, || {
             leading::sort(items, &mut Vec::new(), range)
         });
     }
-    let longest = problem.largest();
-    if longest <= 2 * problem.keys() {
-        items.resize(longest, T::zeroed());
-        let mut all = pool::take(longest * problem.nodes());
-        node.all_gather_into(items, &mut all);
-        let rows = all.chunks_exact(longest.max(1)).zip(&problem.lens);
-        let parts: Vec<&[T]> = rows.map(|(row, &len)| &row[..len]).collect();
-        keep_share(node, &parts, items, problem);
-        pool::give(all);
-    } else {
-        let copy = |_| {
-            let mut block = pool::take(items.len());
-            work::keep(&mut block, items);
-            block
-        };
-        let blocks = node.all_to_all_v((0..problem.nodes()).map(copy).collect());
-        let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
-        keep_share(node, &parts, items, problem);
-        blocks.into_iter().for_each(pool::give);
+    let is_even = problem.largest() <= 2 * problem.keys();
+    let (lens, longest) = match is_even {
+        true => (problem.lens.clone(), problem.largest()),
+        false => {
+            layout::rebalance(node, items, &problem.lens);
+            ((0..problem.nodes()).map(|rank| layout.len(rank)).collect(), problem.keys())
+        }
+    };
+    let few = layout.total() <= FEW;
+    if !few {
+        work::sort::<T, _>(node, items.len(), range.width, || local::sort(items));
+    }
+    items.resize(longest, T::zeroed());
+    let mut all = pool::take(longest * problem.nodes());
+    node.all_gather_into(items, &mut all);
+    let (low, high) = (layout.start(node.rank()), layout.end(node.rank()));
+    if few {
+        work::sort::<T, _>(node, layout.total(), range.width, || {
+            let mut end = 0;
+            for (row, len) in lens.iter().enumerate() {
+                all.copy_within(row * longest..row * longest + len, end);
+                end += len;
+            }
+            local::sort(&mut all[..end]);
+        });
+        items.clear();
+        items.extend_from_slice(&all[low..high]);
+        return pool::give(all);
+    }
+    let rows = all.chunks_exact(longest.max(1)).zip(&lens);
+    let rows: Vec<&[T]> = rows.map(|(row, &len)| &row[..len]).collect();
+    // About so many halvings find a position in all rows.
+    let probes = 2 * rows.len() * (layout.total() + 1).ilog2() as usize;
+    let (starts, ends) = work::probe(node, probes, 1, || (cut(&rows, low), cut(&rows, high)));
+    work::merge::<T, _>(node, high - low, || {
+        items.clear();
+        let mut run_ends = Vec::with_capacity(rows.len());
+        for ((row, start), end) in rows.iter().zip(starts).zip(ends) {
+            items.extend_from_slice(&row[start..end]);
+            if start < end {
+                run_ends.push(items.len());
+            }
+        }
+        if run_ends.len() > 1 {
+            let mut scratch = pool::take(items.len());
+            runs::merge_all(items, &mut scratch, run_ends);
+            pool::give(scratch);
+        }
+    });
+    pool::give(all);
+}
+
+/// The number of elements of each sorted row among the first `position` of all, of which equal ones
+/// come in the order of the rows.
+fn cut<T: Item>(rows: &[&[T]], position: usize) -> Vec<usize> {
+    let mut least = vec![0; rows.len()];
+    let mut most: Vec<usize> = rows.iter().map(|row| row.len()).collect();
+    let mut below = vec![0; rows.len()];
+    loop {
+        let widest = (0..rows.len()).max_by_key(|row| most[*row] - least[*row]);
+        let Some(row) = widest.filter(|row| least[*row] < most[*row]) else { return least };
+        let middle = least[row].midpoint(most[row]);
+        let bits = rows[row][middle].bits();
+        for (at, items) in rows.iter().enumerate() {
+            let open = &items[least[at]..most[at]];
+            below[at] = match at.cmp(&row) {
+                std::cmp::Ordering::Less => least[at] + open.partition_point(|item| item.bits() <= bits),
+                std::cmp::Ordering::Equal => middle,
+                std::cmp::Ordering::Greater => least[at] + open.partition_point(|item| item.bits() < bits),
+            };
+        }
+        if below.iter().sum::<usize>() > position {
+            most.copy_from_slice(&below);
+        } else if below.iter().sum::<usize>() == position {
+            return below;
+        } else {
+            least.copy_from_slice(&below);
+            // The element in the middle is one of the first, too.
+            least[row] += 1;
+        }
     }
 }
 
-/// Sorts the part of `parts` that belongs on this node into `out`.
-fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, problem: &Problem) {
-    let (layout, range) = (problem.layout(), problem.range);
-    let me = node.rank();
-    let (low, high) = (layout.start(me), layout.end(me));
-    if low == high {
-        return out.clear();
-    }
-    if layout.total() < SELECT || range.width == 0 {
-        let sorted =
-            work::sort::<T, _>(node, layout.total(), range.width, || leading::sort_parts(parts, range));
-        out.clear();
-        out.extend_from_slice(&sorted[low..high]);
-        return pool::give(sorted);
-    }
-    let bits = range.width.min(layout.total().ilog2() - 3).min(12);
-    let digit = Digit::new(range.base, range.width - bits, bits);
-    let mut counts = vec![0; digit.bins()];
-    work::histogram(node, layout.total(), digit.bins(), || {
-        parts.iter().for_each(|part| leading::count(part, digit, &mut counts));
-    });
-    // Digit values first..last cover positions base..end, which include low..high.
-    let (mut first, mut last, mut base, mut end) = (0, 0, 0, 0);
-    for (numeral, &count) in counts.iter().enumerate() {
-        if end <= low {
-            (first, base) = (numeral, end);
-        }
-        if end < high {
-            (last, end) = (numeral + 1, end + count as usize);
-        }
-    }
-    // One extra element, so that an element can be written without a branch before its digit value
-    // is tested.
-    let mut mine = pool::take::<T>(end - base + 1);
-    let mut at = 0;
-    work::copy::<T, _>(node, layout.total(), || {
-        for item in parts.iter().copied().flatten() {
-            mine[at] = *item;
-            at += usize::from((first..last).contains(&digit.of(item)));
-        }
-    });
-    let shift = range.width - bits;
-    let least = range.base + ((first as u64) << shift);
-    let span = (((last - first) as u128) << shift) - 1;
-    let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
-    let narrow = Range::new(least, greatest);
-    let (skip, wanted) = (low - base, high - low);
-    // Skewed keys: one digit value has many more elements than the share. Those of few bits are
-    // sorted in one pass.
-    let again = T::PLAIN && at >= SELECT_AGAIN && at > wanted + wanted / 4 && narrow.width > ONE_PASS;
-    if again {
-        work::select::<T, _>(node, at, || {
-            let all = &mut mine[..at];
-            if skip > 0 {
-                all.select_nth_unstable_by_key(skip, T::bits);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_cut_at_each_position(
+            keys in proptest::collection::vec(proptest::collection::vec(0u64..20, 0..12), 1..6),
+        ) {
+            let mut rows = keys;
+            rows.iter_mut().for_each(|row| row.sort_unstable());
+            let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
+            let mut all: Vec<(u64, usize)> =
+                rows.iter().enumerate().flat_map(|(at, row)| row.iter().map(move |key| (*key, at))).collect();
+            all.sort_unstable();
+            for position in 0..=all.len() {
+                let expected: Vec<usize> =
+                    (0..rows.len()).map(|row| all[..position].iter().filter(|(_, of)| *of == row).count()).collect();
+                prop_assert_eq!(cut(&rows, position), expected);
             }
-            let rest = &mut all[skip..];
-            if wanted < rest.len() {
-                rest.select_nth_unstable_by_key(wanted, T::bits);
-            }
-        });
+        }
     }
-    let (chosen, skip) = if again { (&mine[skip..skip + wanted], 0) } else { (&mine[..at], skip) };
-    let sorted =
-        work::sort::<T, _>(node, chosen.len(), narrow.width, || local::sort_parts(&[chosen], narrow));
-    out.clear();
-    out.extend_from_slice(&sorted[skip..skip + wanted]);
-    pool::give(sorted);
-    pool::give(mine);
 }

@@ -164,9 +164,14 @@ fn choose_and_sort<T: Item>(
     };
     let inputs = [nearly(problem.keys()) as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
+    // Few elements are gathered by one exchange of fewer messages than reversing them takes.
+    let order = match problem.order {
+        Order::Descending if problem.layout().total() <= gather::FEW => Order::Any,
+        order => order,
+    };
     let note = match alone {
         true => Some(Note::Other("on one node there is nothing to choose: all come to one local sort")),
-        false if problem.order != Order::Any => {
+        false if order != Order::Any => {
             Some(Note::Other("the elements come in order, and only move to where they belong"))
         }
         false if size_of::<T>() != MEASURED_BYTES => Some(Note::Other(
@@ -176,7 +181,7 @@ fn choose_and_sort<T: Item>(
     };
     let chosen = node.choose_by::<Sort>(&selector, &inputs, &applies, note)?;
     // A pinned algorithm is used even if the elements are in order already.
-    let order = if chosen.choice.pinned { Order::Any } else { problem.order };
+    let order = if chosen.choice.pinned { Order::Any } else { order };
     match chosen.candidate {
         _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
         _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),

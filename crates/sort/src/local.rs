@@ -31,7 +31,7 @@ mod classes;
 mod look;
 mod models;
 mod others;
-mod runs;
+pub(crate) mod runs;
 #[cfg(feature = "rdst")]
 pub(crate) mod tuner;
 

@@ -40,12 +40,6 @@ pub(crate) fn merge<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) ->
     node.compute_always(10.0 * words::<T>(len), f)
 }
 
-/// Selects some of `len` elements of `T`; ten cycles an element are assumed, as for merging.
-#[inline]
-pub(crate) fn select<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> R {
-    node.compute_always(10.0 * words::<T>(len), f)
-}
-
 /// Looks up `probes` keys among `len` sorted elements; about ten cycles a halving are assumed,
 /// because no kernel was measured.
 #[inline]

@@ -290,7 +290,7 @@ fn root() -> &'static Path {
 /// samples.
 fn with_the_sort(test: &dyn Fn(&CheckedSpec, Truth<'_>)) {
     let spec = load_paths(&[root().join("specs/sort")]).unwrap();
-    let path = root().join("models/epyc-2core-threads/sort/samples.txt");
+    let path = root().join("models/xeon-2core-threads/sort/samples.txt");
     let samples = Samples::parse(&std::fs::read_to_string(path).unwrap(), "samples.txt").unwrap();
     let named = Overrides { search: Some(Search::Never), ..Overrides::default() };
     let set = fitting::fit(&samples, String::new(), Some(&spec), &named).set;

@@ -28,8 +28,8 @@ pub(super) fn sort_few<T: Item>(items: &mut [T], most: usize) -> bool {
     few
 }
 
-/// Merges ascending runs that end at `ends`.
-fn merge_all<T: Item>(items: &mut [T], scratch: &mut [T], mut ends: Vec<usize>) {
+/// Merges ascending runs that end at `ends`; `scratch` has the length of `items`.
+pub(crate) fn merge_all<T: Item>(items: &mut [T], scratch: &mut [T], mut ends: Vec<usize>) {
     let mut swapped = false;
     while ends.len() > 1 {
         let (from, to) = if swapped { (&*scratch, &mut *items) } else { (&*items, &mut *scratch) };
