@@ -35,7 +35,7 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 }
 
 /// All of them, in the order of the table in `README.md`.
-pub const BENCHES: [Bench; 34] = [
+pub const BENCHES: [Bench; 35] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("code_size", "How much larger programs are by all candidates than by one"),
@@ -48,6 +48,7 @@ pub const BENCHES: [Bench; 34] = [
     bench("simulation", "Brewer's experiments on simulated machines"),
     bench("simgrid", "The simulator beside SimGrid's SMPI"),
     bench("simulator_speed", "Speed and memory of simulations"),
+    bench("growth", "How cost grows with work and nodes, beside its law"),
     bench("sort_choice", "The chosen sort of several nodes beside each candidate"),
     bench("sort_accuracy", "How often the chosen sort is the fastest, simulated"),
     bench("sort_race", "The sort over distributions of keys beside gathering"),
