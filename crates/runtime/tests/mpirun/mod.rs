@@ -111,7 +111,7 @@ pub(crate) fn run(
     let start = Instant::now();
     let mut stuck = false;
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
-        if start.elapsed() > Duration::from_secs(60) && !stuck {
+        if start.elapsed() > Duration::from_secs(240) && !stuck {
             child.kill().map_err(|error| error.to_string())?;
             stuck = true;
         }
@@ -121,7 +121,7 @@ pub(crate) fn run(
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let outcome = Outcome { status: output.status, out: text(&output.stdout), err: text(&output.stderr) };
     if stuck {
-        outcome.wrong("still running after 60 s")?;
+        outcome.wrong("still running after 240 s")?;
     }
     Ok(outcome)
 }
