@@ -83,7 +83,8 @@ pub type Choice = strata_select::Choice<<Sort as Library>::Rows>;
 /// # Settings
 /// `STRATA_PIN=sort=radix:11` pins that algorithm, `STRATA_MODELS=FILE` chooses by that model set,
 /// `STRATA_EXPLAIN=1` prints the choice on node 0's stderr. `STRATA_CALIBRATE=1s` fits the models to
-/// this machine at the first sort. Only node 0's environment is read.
+/// this machine at the first sort, and `STRATA_LEARN=1` lets later sorts follow the times of earlier
+/// ones. Only node 0's environment is read.
 ///
 /// # Participation
 /// Collective: every node calls it, with elements of the same type; any may have none.

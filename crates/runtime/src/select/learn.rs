@@ -64,7 +64,7 @@ impl Default for Team {
 
 /// Node 0's word about a class: the candidates plus one, and the interval.
 fn encode(class: u64, best: usize, next: usize, interval: u32) -> u64 {
-    let small = |candidate: usize| candidate as u64 + 1 & 15;
+    let small = |candidate: usize| (candidate as u64 + 1) & 15;
     class << (64 - CLASS_BITS) | small(best) << 20 | small(next) << 16 | u64::from(interval.clamp(1, 0xFFFF))
 }
 
