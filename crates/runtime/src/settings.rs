@@ -1,11 +1,13 @@
-//! Values that all nodes take from node 0: its settings and its description of the machine.
+//! Values that all nodes take from node 0: its settings, its description of the machine, and the
+//! timings that calibrations have kept there.
 //!
 //! Selection must be equal on every node, so it must not depend on a node's own environment.
 
 use crate::error::Error;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use strata_model::platform::Platform;
-use strata_select::{closest, say};
+use strata_select::{all_kept, closest, say, team};
 
 /// The prefix of every environment variable that Strata reads.
 const PREFIX: &str = "STRATA_";
@@ -53,6 +55,8 @@ pub(crate) struct Settings {
     variables: BTreeMap<String, String>,
     /// The machine.
     pub(crate) platform: Platform,
+    /// The timings that were kept for such a team, of all libraries; read when first asked for.
+    timings: OnceLock<String>,
     /// How the program wants its calls tuned, regardless of `STRATA_TUNE`.
     #[cfg(feature = "tune")]
     pub(crate) tuning: Option<strata_tune::Options>,
@@ -68,16 +72,19 @@ impl Settings {
         Self {
             variables,
             platform,
+            timings: OnceLock::new(),
             #[cfg(feature = "tune")]
             tuning: None,
         }
     }
 
-    /// The platform, then the variables, separated by zero bytes (which a variable cannot contain).
+    /// The platform, the kept timings, then the variables, separated by zero bytes (which a variable
+    /// cannot contain).
     #[cfg(feature = "mpi")]
     pub(crate) fn to_text(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("\0{name}={value}"));
-        self.platform.to_string() + &variables.collect::<String>()
+        let timings = self.timings().replace('\0', "");
+        format!("{}\0{timings}{}", self.platform, variables.collect::<String>())
     }
 
     /// Parses the text made by [`Settings::to_text`].
@@ -85,12 +92,23 @@ impl Settings {
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.split('\0');
         let platform = parts.next()?.parse().ok()?;
+        let timings = parts.next()?.to_owned();
         let pair = |part: &str| part.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
         Some(Self {
             variables: parts.filter_map(pair).collect(),
             platform,
+            timings: OnceLock::from(timings),
             #[cfg(feature = "tune")]
             tuning: None,
+        })
+    }
+
+    /// The timings that node 0 has kept for a team of this transport and number of nodes, of all
+    /// libraries. None on a simulated machine: its results depend only on the program's inputs.
+    pub(crate) fn timings(&self) -> &str {
+        self.timings.get_or_init(|| match self.platform.is_simulated() {
+            true => String::new(),
+            false => all_kept(&team(&self.platform.transport, self.platform.nodes)),
         })
     }
 
@@ -214,7 +232,9 @@ mod tests {
         let mut own = Settings::of_this_process(strata_model::Platform::detect("mpi", 3));
         own.variables.insert("STRATA_PIN".to_owned(), "sort=radix:11,\ncopy=x".to_owned());
         own.variables.insert("STRATA_EMPTY".to_owned(), String::new());
+        own.timings = OnceLock::from("strata-timings 1\nmachine x\n".to_owned());
         let copy = Settings::from_text(&own.to_text()).unwrap();
+        assert_eq!(copy.timings(), own.timings());
         assert_eq!(copy.variables, own.variables);
         assert_eq!(copy.platform, own.platform);
     }

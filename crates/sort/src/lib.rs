@@ -63,7 +63,7 @@ use problem::{Order, Problem};
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
-use strata_select::{Library, Note};
+use strata_select::{Library, Note, calibrate_as_set};
 
 /// The size of the elements that the specs in `specs/sort` measure.
 const MEASURED_BYTES: usize = size_of::<u64>();
@@ -82,7 +82,9 @@ pub type Choice = strata_select::Choice<<Sort as Library>::Rows>;
 ///
 /// # Settings
 /// `STRATA_PIN=sort=radix:11` pins that algorithm, `STRATA_MODELS=FILE` chooses by that model set,
-/// `STRATA_EXPLAIN=1` prints the choice on node 0's stderr. Only node 0's environment is read.
+/// `STRATA_EXPLAIN=1` prints the choice on node 0's stderr. `STRATA_CALIBRATE=1s` fits the models to
+/// this machine at the first sort, and `STRATA_LEARN=1` lets later sorts follow the times of earlier
+/// ones. Only node 0's environment is read.
 ///
 /// # Participation
 /// Collective: every node calls it, with elements of the same type; any may have none.
@@ -140,6 +142,11 @@ fn choose_and_sort<T: Item>(
     options: &Options,
     &Limits { bytes: limit, balance }: &Limits,
 ) -> Result<Rc<Chosen<Sort>>, SortError> {
+    if node.size() > 1 {
+        // The local sorts first: what they take here is a part of the others' times.
+        calibrate_as_set::<local::LocalSort>();
+        node.calibrate_as_set::<Sort>();
+    }
     let (selector, mut problem) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selector = node.selector::<Sort>(options);
@@ -189,7 +196,14 @@ fn choose_and_sort<T: Item>(
         _ if alone => work::sort::<T, _>(node, items.len(), problem.range.width, || {
             local::sort(items);
         }),
-        candidate => candidate.sort(node, items, &problem),
+        _ => {
+            // Sizes in steps of a factor of about 1.2.
+            let size = (4.0 * inputs[0].max(1.0).log2()) as u64;
+            let class = size << 32 | (size_of::<T>() as u64) << 8 | u64::from(problem.range.width);
+            node.run_learned(&selector, &inputs, class, &chosen, |node, candidate| {
+                candidate.sort(node, items, &problem);
+            });
+        }
     }
     Ok(chosen)
 }

@@ -1,5 +1,6 @@
 //! The agreement of the nodes before they sort: the only values on which selection may depend.
 
+use crate::Sort;
 use crate::item::Item;
 use crate::layout::Layout;
 use crate::leading::Range;
@@ -51,7 +52,20 @@ impl Problem {
         // A single element is in both orders.
         let ascends = if ascend { ASCENDS } else { 0 };
         let descends = if descend || items.len() < 2 { DESCENDS } else { 0 };
-        let all = node.all_gather(&[items.len() as u64 | ascends | descends, least, greatest, word]);
+        let own = [items.len() as u64 | ascends | descends, least, greatest, word];
+        // What nodes learn rides along.
+        let all = match node.learns() {
+            false => node.all_gather(&own),
+            true => {
+                let [first, second, third, fourth] = own;
+                let learned = node.word_of::<Sort>();
+                let mut all = node.all_gather(&[first, second, third, fourth, learned]);
+                node.heard::<Sort>(all.chunks(5).map(|words| words[4]));
+                (0..node.size()).for_each(|rank| all.copy_within(5 * rank..5 * rank + 4, 4 * rank));
+                all.truncate(4 * node.size());
+                all
+            }
+        };
         let (mut least, mut greatest, mut alike) = (u64::MAX, 0, true);
         let mut lens = Vec::with_capacity(node.size());
         let (mut ascending, mut descending) = (true, true);

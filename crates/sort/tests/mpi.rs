@@ -10,18 +10,75 @@ mod alike;
 #[path = "it/common/mod.rs"]
 mod common;
 
+use alike::mpirun;
 use common::{algorithms, check, numbered, shapes};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
+use strata_sort::{Options, profile, sort_with};
 
 fn main() -> ExitCode {
-    let checks = |node: &mut Node| {
-        for (name, parts) in &shapes(node.size()) {
-            for algorithm in algorithms() {
-                check(node, algorithm, name, &numbered(parts))?;
+    match std::env::var(mpirun::CASE).as_deref() {
+        Ok("fits") => return ExitCode::from(u8::from(launch(fits).is_err())),
+        Ok(_) => return alike::main(checks, None),
+        Err(_) => {}
+    }
+    let whole = alike::main(checks, None);
+    if !mpirun::is_there() {
+        return whole;
+    }
+    match fitting() {
+        Ok(()) => whole,
+        Err(error) => {
+            println!("failed: sorts that fit themselves and learn: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn checks(node: &mut Node) -> Result<(), Error> {
+    for (name, parts) in &shapes(node.size()) {
+        for algorithm in algorithms() {
+            check(node, algorithm, name, &numbered(parts))?;
+        }
+    }
+    Ok(())
+}
+
+/// Sorts that fit themselves at the first call, and learn: all nodes choose alike.
+fn fits(node: &mut Node) -> Result<(), Error> {
+    for call in 0..60 {
+        let mut keys = profile::keys(node, [40, 700, 3000][call % 3], 32, call as u64);
+        let choice = sort_with(node, &mut keys, &Options::default())?;
+        assert!(keys.is_sorted());
+        let seconds = choice.predicted.map_or(0, |time| time.seconds.get().to_bits());
+        let chosen = [choice.index as u64, seconds];
+        let all = node.all_gather(&chosen);
+        assert!(all.as_chunks::<2>().0.iter().all(|one| *one == chosen), "all by the same models: {all:?}");
+    }
+    Ok(())
+}
+
+fn fitting() -> Result<(), String> {
+    for nodes in mpirun::nodes(&[2, 3]) {
+        let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let cache = cache.path().to_str().unwrap_or_default();
+        let settings = [
+            ("XDG_CACHE_HOME", cache),
+            ("STRATA_CALIBRATE", "100ms"),
+            ("STRATA_LEARN", "1"),
+            ("STRATA_EXPLAIN", "1"),
+        ];
+        for again in [false, true] {
+            let outcome = mpirun::run("fits", nodes, &[], &settings)?;
+            if !outcome.status.success() {
+                outcome.wrong("the job failed")?;
+            }
+            // What node 0 has kept is enough for all later jobs.
+            let reports = outcome.err.matches("strata: sort: ").count();
+            if reports > usize::from(!again) {
+                outcome.wrong("it fitted itself again")?;
             }
         }
-        Ok(())
-    };
-    alike::main(checks, None)
+    }
+    Ok(())
 }

@@ -65,6 +65,7 @@ pub struct Node {
     settings: Arc<Settings>,
     clock: Clock,
     skeleton: bool,
+    learns: bool,
     inbox: Inbox,
     /// True if a `receiving` has ended here that other nodes may still be in.
     ended_receiving: bool,
@@ -81,9 +82,11 @@ impl Node {
     pub(crate) fn new(mut transport: Box<dyn Endpoint>, settings: Arc<Settings>, notes: Rc<Notes>) -> Self {
         let (rank, size) = (transport.rank(), transport.size());
         let computing = transport.simulated().map(|simulated| simulated.computing());
+        let learns = settings.is_on("STRATA_LEARN");
         Self {
             transport,
             settings,
+            learns,
             clock: notes.clock.clone(),
             skeleton: computing == Some(Computing::Skeleton),
             inbox: Inbox::new(rank),
@@ -261,6 +264,19 @@ impl Node {
     #[must_use]
     pub fn platform(&self) -> Platform {
         self.settings.platform.clone()
+    }
+
+    /// True if choices learn from the times of calls: `STRATA_LEARN` of node 0 is set, and neither
+    /// empty nor 0.
+    #[must_use]
+    #[inline]
+    pub fn learns(&self) -> bool {
+        self.learns
+    }
+
+    /// The timings that node 0 has kept for a team like this one, of all libraries.
+    pub(crate) fn kept_timings(&self) -> &str {
+        self.settings.timings()
     }
 
     /// Ends the job on every node, with this node's reason.

@@ -10,6 +10,9 @@
 //! reports that. A simulated machine reads no cache: its results depend only on the program's
 //! inputs.
 //!
+//! If only compiled-in models of another machine are left, they are scaled by the timings that a
+//! [calibration](Node::calibrate) has kept on node 0.
+//!
 //! Installed models only make programs faster, so they never stop one. A file in the cache that is
 //! damaged, of a newer Strata or of an older program is reported on node 0's stderr, and the
 //! compiled-in models are used. The compiled-in models are also used if the hosts of a job have
@@ -38,6 +41,8 @@
 //! is reported on node 0's stderr when the program ends, because only then all libraries of a
 //! program are known.
 
+mod calibrate;
+mod learn;
 mod pins;
 mod selector;
 
@@ -47,6 +52,7 @@ use std::rc::Rc;
 use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Question, Source, say};
 use thiserror::Error;
 
+pub use self::calibrate::TimedOnNodes;
 pub use self::selector::Selector;
 use crate::Node;
 
@@ -151,6 +157,10 @@ struct Known<L: Library> {
     recent: [Option<(Key, Rc<Chosen<L>>)>; RECENT],
     /// The candidates with their least parameters, in the order of the bits of [`Key::applies`].
     least: Vec<Option<L>>,
+    /// The timings of this program's own calibration, with those before it.
+    fresh: Option<String>,
+    /// True if `STRATA_CALIBRATE` was looked at.
+    asked: bool,
 }
 
 impl<L: Library> Default for Known<L> {
@@ -158,7 +168,7 @@ impl<L: Library> Default for Known<L> {
         let entries = L::TABLE.entries.iter().enumerate().take(64);
         let least =
             entries.map(|(index, entry)| L::candidate(index, &Parameters::least(entry.parameters))).collect();
-        Self { selector: None, recent: [const { None }; RECENT], least }
+        Self { selector: None, recent: [const { None }; RECENT], least, fresh: None, asked: false }
     }
 }
 

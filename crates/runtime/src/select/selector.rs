@@ -1,4 +1,5 @@
-//! A library's models on a node: from options, a named file, the user's cache or its own tables.
+//! A library's models on a node: from options, a named file, the user's cache or its own tables,
+//! those scaled by timings that node 0 has kept.
 
 use std::any::type_name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +8,9 @@ use std::rc::Rc;
 use std::sync::{Mutex, Once, PoisonError};
 
 use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
-use strata_select::{Library, Models, Note, Pin, Pins, Question, Table, say};
+use strata_select::{
+    Library, Models, Note, Pin, Pins, Question, Scaled, Table, kept_among, origin, say, scaled_by, team,
+};
 
 use super::{Known, Options, SelectError};
 use crate::Node;
@@ -34,8 +37,30 @@ fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static FileMo
 /// The first 64 bits of a hash in hexadecimal digits; other texts are hashed by FNV-1a.
 fn hash_of(text: &str) -> u64 {
     let start = text.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    start.unwrap_or_else(|| {
-        text.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3))
+    start.unwrap_or_else(|| fnv(text))
+}
+
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3))
+}
+
+/// Compiled-in models that were scaled, and the text that names them.
+#[derive(Clone, Copy)]
+struct Fitted {
+    source: &'static Scaled,
+    file: &'static str,
+}
+
+/// The models of a table scaled by the timings in a text; computed once in a process, whose nodes
+/// have the same text.
+fn fitted(table: &'static Table, nodes: usize, text: &str) -> Option<Fitted> {
+    type Key = (usize, usize, u64);
+    static FITTED: Mutex<BTreeMap<Key, Option<Fitted>>> = Mutex::new(BTreeMap::new());
+    let key = (std::ptr::from_ref(table).addr(), nodes, fnv(text));
+    let mut all = FITTED.lock().unwrap_or_else(PoisonError::into_inner);
+    *all.entry(key).or_insert_with(|| {
+        let source: &'static Scaled = Box::leak(Box::new(scaled_by(table, nodes, text)?));
+        Some(Fitted { source, file: String::leak(origin(source, "the cache folder of node 0")) })
     })
 }
 
@@ -80,6 +105,8 @@ pub struct Selector {
     pub(super) word: u64,
     /// True if installed models were not read.
     without_installed: bool,
+    /// True if the models are compiled in, and scaled to this machine.
+    scaled: bool,
 }
 
 impl Selector {
@@ -109,11 +136,21 @@ impl Selector {
         Question { pin, processes: self.processes, cores: self.cores, ..Question::new(nodes, inputs) }
     }
 
+    /// Why nothing is to be calibrated: the models in use need it not, or were asked for; `None` for
+    /// compiled-in models of another machine.
+    pub(super) fn why_not_calibrated(&self) -> Option<String> {
+        match (&self.pin, self.models.file, self.models.note) {
+            (Some(pin), ..) => Some(format!("`{pin}` is pinned")),
+            (None, Some(file), _) if !self.scaled => Some(format!("those in {file} are of this machine")),
+            (None, None, None) => Some("they are of this machine".to_owned()),
+            _ => None,
+        }
+    }
+
     fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
         let without_installed = node.local::<Installed>().use_of != Use::Allowed;
         let here = node.platform();
-        let all = L::TABLES.iter().copied();
-        let table = Table::nearest(all, &here.transport, here.nodes, &here.host()).unwrap_or(L::TABLE);
+        let table = compiled_table::<L>(&here);
         let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
         let pinned = options.pin.as_ref().filter(|pin| !options.inner || own(pin));
         let pin = match (pinned, node.setting("STRATA_PIN")) {
@@ -176,6 +213,22 @@ impl Selector {
             let differs = transport.or_else(|| here.host().differs(platform)).unwrap_or_default();
             Note::OtherMachine { spec, platform, differs }
         });
+        let scaled = match note {
+            Some(_) if file.is_none() && !without_installed => {
+                let team = team(&here.transport, here.nodes);
+                let fresh = node.local::<Known<L>>().fresh.clone();
+                let kept = || kept_among(table, &here.host(), &team, node.kept_timings());
+                fresh.or_else(kept).and_then(|text| fitted(table, here.nodes, &text))
+            }
+            _ => None,
+        };
+        let (models, note, hash) = match scaled {
+            Some(Fitted { source, file }) => {
+                let models = Models { source, file: Some(file), note: None };
+                (models, None, hash.rotate_left(7) ^ source.digest())
+            }
+            None => (models, note, hash),
+        };
         // The lowest bit is set, so that the fingerprint of a node without an error never equals
         // that of one with an error.
         let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
@@ -196,8 +249,15 @@ impl Selector {
             explain,
             word,
             without_installed,
+            scaled: scaled.is_some(),
         })
     }
+}
+
+/// The compiled-in models that are the nearest to a machine.
+pub(super) fn compiled_table<L: Library>(here: &Platform) -> &'static Table {
+    let all = L::TABLES.iter().copied();
+    Table::nearest(all, &here.transport, here.nodes, &here.host()).unwrap_or(L::TABLE)
 }
 
 impl Node {

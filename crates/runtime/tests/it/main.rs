@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+mod calibrate;
 #[cfg(feature = "tune")]
 mod calls;
 mod develop;

@@ -4,6 +4,9 @@
 //! reader takes the union of the lines of all files. Processes that calibrate at once therefore
 //! lose nothing, and no lock is needed. A file is of one version of the models: its name begins with
 //! their digest. Its last line counts and hashes the others, so that a torn file is told.
+//!
+//! A team of nodes has a transport of its own for each number of nodes ([`team`]). Its node 0 reads
+//! the files of all libraries as one text ([`all_kept`]), which the other nodes get from it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -54,11 +57,20 @@ fn head(table: &Table, machine: &Machine, transport: &str) -> String {
     )
 }
 
-/// The folder of a library's timings below the user's cache folder.
-fn folder(cache: &Path, table: &Table, machine: &Machine, transport: &str) -> PathBuf {
+/// A text as the name of a folder.
+fn plain(text: &str) -> String {
+    text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-")
+}
+
+/// The folder of the timings of all libraries below the user's cache folder.
+fn transport_folder(cache: &Path, machine: &Machine, transport: &str) -> PathBuf {
     let machine = fnv(machine.to_string().bytes());
-    let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
-    cache.join("timings").join(format!("{machine:016x}")).join(plain(transport)).join(plain(table.library))
+    cache.join("timings").join(format!("{machine:016x}")).join(plain(transport))
+}
+
+/// The folder of a library's timings.
+fn folder(cache: &Path, table: &Table, machine: &Machine, transport: &str) -> PathBuf {
+    transport_folder(cache, machine, transport).join(plain(table.library))
 }
 
 /// The beginning of the names of files of this version of the models.
@@ -109,24 +121,32 @@ fn text(head: &str, lines: &BTreeSet<String>) -> String {
     text
 }
 
+/// What a reader says of a file whose last line does not fit the others.
+const TORN: &str = "it is cut short or damaged";
+
+/// A file without its last line, and how many timings that counts.
+///
+/// # Errors
+/// A text that follows the file's name.
+fn whole(text: &str) -> Result<(&str, usize), &'static str> {
+    let without = text.strip_suffix('\n').ok_or(TORN)?;
+    let start = without.rfind('\n').ok_or(TORN)? + 1;
+    let (before, end) = without.split_at(start);
+    let mut words = end.strip_prefix("end ").ok_or(TORN)?.split(' ');
+    let count: usize = words.next().and_then(|word| word.parse().ok()).ok_or(TORN)?;
+    let hash = words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).ok_or(TORN)?;
+    if fnv(before.bytes()) == hash { Ok((before, count)) } else { Err(TORN) }
+}
+
 /// The lines of a file's timings.
 ///
 /// # Errors
 /// A text that follows the file's name.
 fn lines_of(text: &str, head: &str) -> Result<BTreeSet<String>, &'static str> {
-    let torn = "it is cut short or damaged";
-    let whole = text.strip_suffix('\n').ok_or(torn)?;
-    let (before, end) = whole.rsplit_once('\n').ok_or(torn)?;
-    let before = format!("{before}\n");
-    let mut words = end.strip_prefix("end ").ok_or(torn)?.split(' ');
-    let count: usize = words.next().and_then(|word| word.parse().ok()).ok_or(torn)?;
-    let hash = words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).ok_or(torn)?;
-    if fnv(before.bytes()) != hash {
-        return Err(torn);
-    }
+    let (before, count) = whole(text)?;
     let lines = before.strip_prefix(head).ok_or("it is of another machine or of other models")?;
     let lines: BTreeSet<String> = lines.lines().take(MOST_LINES).map(str::to_owned).collect();
-    if lines.len() == count { Ok(lines) } else { Err(torn) }
+    if lines.len() == count { Ok(lines) } else { Err(TORN) }
 }
 
 /// The files of a library's timings: which they are, their lines, and the faults of the others.
@@ -181,19 +201,94 @@ pub(super) fn is_kept(table: &Table, transport: &str) -> bool {
         .is_some_and(|cache| !read(&folder(cache), table, &head(table, machine, transport)).files.is_empty())
 }
 
+fn say_unusable(path: &Path, fault: &str) {
+    say_once(format!(
+        "strata: {}: {fault}; its timings are ignored: remove the file, or calibrate again",
+        path.display()
+    ));
+}
+
 fn kept_in(cache: &Path, table: &Table, machine: &Machine, transport: &str) -> Option<String> {
     let head = head(table, machine, transport);
     let found = read(&folder(cache, table, machine, transport), table, &head);
-    for (path, fault) in found.faults {
-        say_once(format!(
-            "strata: {}: {fault}; its timings are ignored: remove the file, or calibrate again",
-            path.display()
-        ));
-    }
+    found.faults.iter().for_each(|(path, fault)| say_unusable(path, fault));
     (!found.lines.is_empty()).then(|| text(&head, &found.lines))
 }
 
-/// The timings in a text of [`kept_timings`], as far as they are of this table.
+/// The name under which the timings of a team are kept: no other number of nodes reads them.
+#[must_use]
+pub fn team(transport: &str, nodes: usize) -> String {
+    format!("{transport} nodes={nodes}")
+}
+
+/// The most bytes of all files of a team.
+const MOST_OF_ALL: usize = 1 << 22;
+
+/// The files of all libraries that were kept on this machine by such a [`team`], as one text for
+/// [`kept_among`]. A file that cannot be used is reported once on standard error.
+#[must_use]
+pub fn all_kept(transport: &str) -> String {
+    cache_folder().map_or(String::new(), |cache| all_in(&cache, Machine::here(), transport))
+}
+
+fn all_in(cache: &Path, machine: &Machine, transport: &str) -> String {
+    let listed = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let mut all = String::new();
+    let libraries = listed(&transport_folder(cache, machine, transport));
+    for path in libraries.iter().flat_map(|folder| listed(folder)) {
+        if path.extension().is_none_or(|end| end != "txt") {
+            continue;
+        }
+        let long = || fs::metadata(&path).is_ok_and(|file| file.len() > MOST_BYTES);
+        let found = match fs::read_to_string(&path) {
+            _ if long() => Err("it is too long".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => Err(error.to_string()),
+            Ok(text) if all.len() + text.len() > MOST_OF_ALL => {
+                Err(format!("there are more than {MOST_OF_ALL} bytes of timings"))
+            }
+            Ok(text) => whole(&text).map(drop).map_err(str::to_owned).map(|()| text),
+        };
+        match found {
+            Ok(text) => all += &text,
+            Err(fault) => say_unusable(&path, &fault),
+        }
+    }
+    all
+}
+
+/// The timings of a library's candidates among [`all_kept`] ones, as the text of one file; `None`
+/// if no calibration of these models on this machine has ended. After one that changed no models
+/// there are none in it.
+#[must_use]
+pub fn kept_among(table: &Table, machine: &Machine, transport: &str, all: &str) -> Option<String> {
+    let head = head(table, machine, transport);
+    let mut found: Option<BTreeSet<String>> = None;
+    let mut rest = all;
+    while !rest.is_empty() {
+        let end = rest.get(1..).unwrap_or_default().find(HEAD).map_or(rest.len(), |end| end + 1);
+        let (file, others) = rest.split_at(end);
+        if let Ok(lines) = lines_of(file, &head) {
+            found.get_or_insert_default().extend(lines);
+        }
+        rest = others;
+    }
+    found.map(|lines| text(&head, &lines))
+}
+
+/// Timings as the text of one file, as [`kept_among`] makes it.
+#[must_use]
+pub fn timings_text(table: &Table, machine: &Machine, transport: &str, points: &[Point]) -> String {
+    let lines = points.iter().filter_map(|point| line(table, point)).collect();
+    text(&head(table, machine, transport), &lines)
+}
+
+/// The timings in a text of [`kept_timings`] or [`kept_among`], as far as they are of this table.
 #[must_use]
 pub fn timings_of(table: &Table, text: &str) -> Vec<Point> {
     text.lines().filter_map(|line| point(table, line)).collect()
@@ -327,6 +422,36 @@ mod tests {
         assert_eq!((kept(cache.path(), &newer).len(), kept(cache.path(), &TABLE).len()), (2, 9));
         let other = Machine { cpu: "Abacus".to_owned(), ..Machine::here().clone() };
         assert_eq!(kept_in(cache.path(), &TABLE, &other, "threads"), None);
+    }
+
+    #[test]
+    fn a_team_reads_the_whole_files_of_all_libraries_and_takes_its_own() {
+        static OTHER: Table = Table { library: "other", ..TABLE };
+        let cache = tempfile::tempdir().unwrap();
+        let machine = Machine::here();
+        let (four, eight) = (team("threads", 4), team("threads", 8));
+        let among = |table: &Table, team: &str| {
+            let text = kept_among(table, machine, team, &all_in(cache.path(), machine, team))?;
+            Some(timings_of(table, &text).len())
+        };
+        assert_eq!(among(&TABLE, &four), None);
+        keep_in(cache.path(), &TABLE, machine, &four, &points(0)).unwrap();
+        let torn = keep_in(cache.path(), &TABLE, machine, &four, &points(1)).unwrap();
+        keep_in(cache.path(), &OTHER, machine, &four, &[]).unwrap();
+        assert_eq!((among(&TABLE, &four), among(&OTHER, &four)), (Some(18), Some(0)));
+        assert_eq!((among(&TABLE, &eight), among(&Table { digest: "abd", ..TABLE }, &four)), (None, None));
+        let whole = fs::read(&torn).unwrap();
+        for end in [0, 1, whole.len() / 2, whole.len() - 1] {
+            fs::write(&torn, &whole[..end]).unwrap();
+            assert_eq!((among(&TABLE, &four), among(&OTHER, &four)), (Some(9), Some(0)), "{end}");
+        }
+        // What is sent is what is read: the same text, in the same order.
+        let text = all_in(cache.path(), machine, &four);
+        let kept = kept_among(&TABLE, machine, &four, &text).unwrap();
+        assert_eq!(kept, timings_text(&TABLE, machine, &four, &points(0)));
+        for end in 0..text.len() {
+            let _ = kept_among(&TABLE, machine, &four, &text[..end]);
+        }
     }
 
     #[test]

@@ -26,7 +26,9 @@ use std::vec::Vec;
 use std::{fmt, format};
 
 use self::cache::is_kept;
-pub use self::cache::{cache_folder, keep_timings, kept_timings, timings_of};
+pub use self::cache::{
+    all_kept, cache_folder, keep_timings, kept_among, kept_timings, team, timings_of, timings_text,
+};
 use self::pool::{Contest, Wanted, all, problems};
 pub use self::scaled::Scaled;
 use self::trial::{Pair, Trial};
@@ -130,7 +132,7 @@ pub trait Timed: Library {
     /// is possible, the models stay as they are. The report says what was done.
     ///
     /// # Participation
-    /// Local: for choices without nodes. `strata-runtime` calibrates teams.
+    /// Local: for choices without nodes. `TimedOnNodes` of `strata-runtime` is for teams.
     fn calibrate(budget: Duration) -> Calibrated {
         calibrate::<Self>(budget)
     }
@@ -394,12 +396,14 @@ pub fn scaled_by(table: &'static Table, nodes: usize, timings: &str) -> Option<S
     if points.is_empty() {
         return None;
     }
-    let scaled = Calibration::new(table, nodes, points).finish().ok()?;
+    let mut scaled = Scaled::new(table, nodes, &problems(table, nodes), WIDTHS);
+    scaled.fit(nodes, &points);
     (scaled.timings() > 0).then_some(scaled)
 }
 
 /// The text that names scaled models in explanations.
-pub(crate) fn origin(scaled: &Scaled, place: &str) -> String {
+#[must_use]
+pub fn origin(scaled: &Scaled, place: &str) -> String {
     format!("{place}: compiled in, and scaled by {} timings on this machine", scaled.timings())
 }
 

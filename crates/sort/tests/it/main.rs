@@ -7,6 +7,7 @@ mod balance;
 mod candidates;
 mod common;
 mod faults;
+mod fitting;
 mod local;
 mod queries;
 mod selection;

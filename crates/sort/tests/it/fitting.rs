@@ -1,0 +1,81 @@
+//! Sorts of a team that fit themselves to the machine, and that learn: as programs of their own.
+
+use std::path::Path;
+use std::process::Command;
+
+use strata_runtime::prelude::*;
+use strata_runtime::select::TimedOnNodes as _;
+use strata_select::Library as _;
+use strata_sort::{Options, Sort, profile, sort_with};
+
+/// A part of others: sorts on the nodes of `STRATA_ON`, and prints what was chosen.
+#[test]
+#[ignore = "a part of others"]
+fn program() {
+    let sorts = |node: &mut Node| {
+        let mut taken = Vec::new();
+        for call in 0..60 {
+            let mut keys = profile::keys(node, [40, 700, 3000][call % 3], 32, call as u64);
+            let choice = sort_with(node, &mut keys, &Options::default())?;
+            assert!(keys.is_sorted());
+            taken.push((choice.name, choice.note.is_some()));
+        }
+        Ok(taken)
+    };
+    let all = Machine::from_environment().unwrap().run(sorts).unwrap();
+    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+    println!("\nsorted, ranked={}", all[0][0].1);
+}
+
+fn run(cache: &Path, on: &str, settings: &[(&str, &str)]) -> (String, String) {
+    let out = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "fitting::program", "--ignored", "--nocapture"])
+        .env("STRATA_ON", on)
+        .env("XDG_CACHE_HOME", cache)
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{out:?}");
+    let text = String::from_utf8(out.stdout).unwrap();
+    let line = text.lines().find(|line| line.starts_with("sorted")).unwrap_or_default().to_owned();
+    (line, String::from_utf8(out.stderr).unwrap())
+}
+
+#[test]
+fn sorts_fit_themselves_to_the_machine_once() {
+    for nodes in [2, 3] {
+        let cache = tempfile::tempdir().unwrap();
+        let on = format!("threads:{nodes}");
+        let (line, error) = run(cache.path(), &on, &[("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")]);
+        assert!(line.starts_with("sorted"), "{line}");
+        assert!(error.contains("strata: sort: ") || line.ends_with("false"), "{error}");
+        // Once is enough: whatever it came to, it is not done again.
+        let (_, error) = run(cache.path(), &on, &[("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")]);
+        assert!(!error.contains("strata: sort: "), "{error}");
+    }
+}
+
+#[test]
+fn sorts_that_learn_agree_on_all_nodes() {
+    let cache = tempfile::tempdir().unwrap();
+    for on in ["threads:1", "threads:2", "threads:5", "sim:paragon:8,disturbed=1,seed=3", "sim:cm5:4"] {
+        let (line, error) = run(cache.path(), on, &[("STRATA_LEARN", "1")]);
+        assert!(line.starts_with("sorted"), "{on}: {error}");
+    }
+}
+
+#[test]
+fn each_candidate_is_timed_alike_on_all_nodes_or_cannot_run() {
+    let times = Machine::threads(3).unwrap().run(|node| {
+        let mut all = Vec::new();
+        for index in 0..Sort::TABLE.entries.len() {
+            let least = strata_select::Parameters::least(Sort::TABLE.entries[index].parameters);
+            let candidate = Sort::candidate(index, &least).unwrap();
+            all.push(candidate.seconds(node, &[64.0, 16.0], 7 + index as u64));
+        }
+        assert_eq!(Sort::Gather.seconds(node, &[1.0], 1), None, "not its inputs");
+        Ok(all)
+    });
+    let times = times.unwrap();
+    assert!(times.iter().all(|one| *one == times[0]) && times[0].iter().flatten().count() > 3, "{times:?}");
+}
