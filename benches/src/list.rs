@@ -35,13 +35,15 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 }
 
 /// All of them, in the order of the table in `README.md`.
-pub const BENCHES: [Bench; 34] = [
+pub const BENCHES: [Bench; 35] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("code_size", "How much larger programs are by all candidates than by one"),
     bench("trust", "How right choices are, on made-up machines"),
     bench("trust_machine", "How right choices are here, idle and under a load"),
     bench("travel", "What choices lose on another machine, before and after a fit"),
+    bench("cross", "Times and choices on a machine of which only costs are known")
+        .brief(&["--machines", "8"]),
     bench("fit_arena", "Fits beside Extra-P and least squares"),
     bench("messages", "Messages, puts, collectives beside raw calls").brief(&[]),
     bench("collectives", "Barrier and reduce beside raw MPI").needs("mpi"),
