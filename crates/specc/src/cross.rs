@@ -105,13 +105,6 @@ pub struct Predicted {
     pub left_out: Vec<f64>,
 }
 
-/// How to predict.
-#[derive(Clone, Copy, Debug)]
-struct Manner {
-    strength: f64,
-    reach: f64,
-}
-
 /// The known machines, with a time of each over what all costs alike would make of it.
 struct Known<'k> {
     costs: &'k [Costs],
@@ -129,14 +122,15 @@ impl<'k> Known<'k> {
         Self { costs, relative, centre }
     }
 
-    /// The uses of a call, each as the share of the mean time, without one of the machines.
-    fn uses(&self, times: &[f64], middle: f64, strength: f64, without: Option<usize>) -> [f64; COUNT] {
+    /// The mean time, and the uses of a call, each as its share of that; without one of the machines.
+    fn uses(&self, times: &[f64], strength: f64, without: Option<usize>) -> (f64, [f64; COUNT]) {
+        let others = || (0..times.len()).filter(|at| Some(*at) != without);
+        let middle = (others().map(|at| times[at].ln()).sum::<f64>() / others().count() as f64).exp();
         // Normal equations of Σ (Σ use · cost / time − 1)² + strength · Σ (use − 1/COUNT)².
-        let mut matrix = [[0.0; COUNT]; COUNT];
+        let diagonal = |row, column| if row == column { strength } else { 0.0 };
+        let mut matrix: [[f64; COUNT]; COUNT] =
+            std::array::from_fn(|row| std::array::from_fn(|column| diagonal(row, column)));
         let mut right = [strength / COUNT as f64; COUNT];
-        for row in 0..COUNT {
-            matrix[row][row] = strength;
-        }
         for (at, (relative, time)) in self.relative.iter().zip(times).enumerate() {
             if Some(at) == without {
                 continue;
@@ -162,29 +156,28 @@ impl<'k> Known<'k> {
                 break;
             }
         }
-        uses
+        (middle, uses)
     }
 
     /// The prediction for a machine, of the known ones without one.
     fn predict(
         &self,
         times: &[f64],
-        manner: Manner,
+        (middle, uses): (f64, &[f64; COUNT]),
+        reach: f64,
         (here, relative): (&Costs, &[f64; COUNT]),
         without: Option<usize>,
     ) -> (f64, [f64; COUNT]) {
         let others = || (0..times.len()).filter(|at| Some(*at) != without);
-        let middle = (others().map(|at| times[at].ln()).sum::<f64>() / others().count() as f64).exp();
-        let uses = self.uses(times, middle, manner.strength, without);
         let line = |relative: &[f64; COUNT]| {
             (middle * uses.iter().zip(relative).map(|(u, cost)| u * cost).sum::<f64>()).max(f64::MIN_POSITIVE)
         };
         let mut seconds = line(relative);
         let parts: [f64; COUNT] = std::array::from_fn(|at| uses[at] * relative[at] * middle / seconds);
-        if manner.reach > 0.0 {
+        if reach > 0.0 {
             let (mut sum, mut weights) = (0.0, NONE);
             for at in others() {
-                let weight = (-0.5 * (here.distance(&self.costs[at]) / manner.reach).powi(2)).exp();
+                let weight = (-0.5 * (here.distance(&self.costs[at]) / reach).powi(2)).exp();
                 sum += weight * (times[at] / line(&self.relative[at])).ln();
                 weights += weight;
             }
@@ -209,27 +202,26 @@ pub fn predict(costs: &[Costs], times: &[f64], here: &Costs) -> Option<Predicted
     }
     let known = Known::new(costs);
     let count = times.len();
-    let left_out = |manner: Manner| -> Vec<f64> {
-        let one = |at: usize| {
-            let machine = (&known.costs[at], &known.relative[at]);
-            known.predict(times, manner, machine, Some(at)).0 / times[at]
-        };
-        (0..count).map(one).collect()
-    };
     let square = |ratios: &[f64]| ratios.iter().map(|ratio| ratio.ln().powi(2)).sum::<f64>() / count as f64;
-    let mut best: Option<(f64, Manner, Vec<f64>)> = None;
+    let mut best: Option<(f64, (f64, f64), Vec<f64>)> = None;
     for strength in STRENGTHS {
+        let uses: Vec<_> = (0..count).map(|at| known.uses(times, strength, Some(at))).collect();
         for reach in REACHES {
-            let manner = Manner { strength, reach };
-            let ratios = left_out(manner);
+            let one = |at: usize| {
+                let machine = (&known.costs[at], &known.relative[at]);
+                known.predict(times, (uses[at].0, &uses[at].1), reach, machine, Some(at)).0 / times[at]
+            };
+            let ratios: Vec<f64> = (0..count).map(one).collect();
             let error = square(&ratios);
             if best.as_ref().is_none_or(|(least, ..)| error < *least) {
-                best = Some((error, manner, ratios));
+                best = Some((error, (strength, reach), ratios));
             }
         }
     }
-    let (error, manner, left_out) = best?;
-    let (seconds, shares) = known.predict(times, manner, (here, &over(&here.0, &known.centre)), None);
+    let (error, (strength, reach), left_out) = best?;
+    let (middle, uses) = known.uses(times, strength, None);
+    let machine = (here, &over(&here.0, &known.centre));
+    let (seconds, shares) = known.predict(times, (middle, &uses), reach, machine, None);
     // A machine that is farther from all others than they are from each other is less certain.
     let nearest = |from: &Costs, without: Option<usize>| {
         let others = costs.iter().enumerate().filter(|(at, _)| Some(*at) != without);

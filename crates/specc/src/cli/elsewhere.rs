@@ -18,6 +18,9 @@ use crate::cross::{COSTS, Costs, Predicted, predict};
 /// Shares of a time that are told.
 const NOTABLE: f64 = 0.05;
 
+/// An interval of more than this factor either way says nothing.
+const UNKNOWN: f64 = 100.0;
+
 /// A set of models, and the machine that it is of.
 struct Known {
     path: PathBuf,
@@ -277,7 +280,11 @@ impl Screen<'_> {
         let mut lines = vec![["".to_owned(), "time".to_owned(), "95 of 100 cases".to_owned()]];
         for row in &self.rows {
             let Predicted { seconds, within, .. } = row.predicted;
-            let interval = format!("{} to {}", amount(seconds / within), amount(seconds * within));
+            let interval = if within < UNKNOWN {
+                format!("{} to {}", amount(seconds / within), amount(seconds * within))
+            } else {
+                "unknown".to_owned()
+            };
             lines.push([row.label.clone(), amount(seconds), interval]);
         }
         let column = |at: usize| lines.iter().map(|line| columns_of(&line[at])).max().unwrap_or(0);
