@@ -42,6 +42,8 @@ pub const BENCHES: [Bench; 35] = [
     bench("trust", "How right choices are, on made-up machines"),
     bench("trust_machine", "How right choices are here, idle and under a load"),
     bench("travel", "What choices lose on another machine, before and after a fit"),
+    bench("cross", "Times and choices on a machine of which only costs are known")
+        .brief(&["--machines", "8"]),
     bench("fit_arena", "Fits beside Extra-P and least squares"),
     bench("messages", "Messages, puts, collectives beside raw calls").brief(&[]),
     bench("collectives", "Barrier and reduce beside raw MPI").needs("mpi"),

@@ -16,6 +16,7 @@ pub mod cli;
 pub mod compare;
 pub mod competition;
 mod coverage;
+pub mod cross;
 pub mod crossings;
 pub mod crossovers;
 pub mod curves;

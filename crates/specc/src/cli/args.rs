@@ -104,22 +104,16 @@ pub(super) enum Command {
     /// over the inputs. Of a model that is named by itself it is the half width of its predictions
     /// over the time.
     Advise(Advise),
-    /// Predict the time of one model at given inputs.
+    /// Predict the time of one model at given inputs, or, with `--on`, times and choice on another
+    /// machine.
     Predict {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote; with `--on` also
+        /// `FILE@MACHINE`.
         models: PathBuf,
-        /// The model's name.
+        /// The model's name; with `--on` also that of a library.
         model: String,
-        /// Its inputs, for example `keys=1000 width=32`.
-        #[arg(value_name = "INPUT=VALUE")]
-        inputs: Vec<Binding>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of
-        /// several.
-        #[arg(long, value_parser = node_count())]
-        nodes: Option<u32>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        asked: Elsewhere,
     },
     /// Choose the fastest candidate at given inputs, with its best parameters.
     Choose {
@@ -286,6 +280,39 @@ pub(super) enum PlatformCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print the factors of kernels for a platform file: how much longer they take there, in the
+    /// mean.
+    Kernels {
+        /// The model set of `specs/kernels` measured on that machine.
+        #[arg(value_name = "MODELS")]
+        models: PathBuf,
+        /// That of the machine on which the built-in models were measured: fit
+        /// `models/epyc-2core-threads1/kernels/samples.txt`.
+        #[arg(value_name = "REFERENCE")]
+        reference: PathBuf,
+    },
+}
+
+/// Where to predict what.
+#[derive(Debug, Args)]
+pub(super) struct Elsewhere {
+    /// Its inputs, for example `keys=1000 width=32`.
+    #[arg(value_name = "INPUT=VALUE")]
+    pub(super) inputs: Vec<Binding>,
+    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = node_count())]
+    pub(super) nodes: Option<u32>,
+    /// Predict for a machine of which only a platform file is known, as `comet` writes it
+    /// (`here.toml`), from the models of the others.
+    #[arg(long, value_name = "MACHINE")]
+    pub(super) on: Option<String>,
+    /// With `--on`: the set of models of a further machine, with its platform file unless that is
+    /// built in.
+    #[arg(long, value_name = "FILE[@MACHINE]", requires = "on")]
+    pub(super) with: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Of what a map is, and how it looks.

@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
 }
 
 /// The values of `names`, in order, from `given`; every name needs one.
-fn values(what: &str, names: &[String], given: &[Binding]) -> Result<Vec<f64>, Failure> {
+pub(super) fn values(what: &str, names: &[String], given: &[Binding]) -> Result<Vec<f64>, Failure> {
     known(what, names, given)?;
     names
         .iter()

@@ -59,7 +59,12 @@ specc compare old/samples.txt new/samples.txt --fail-above 3%",
         "specc choose here/models.toml sort keys=4096 width=32 --explain
 specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
     ),
-    ("predict", "specc predict here/models.toml Radix keys=4096 bits=8 width=32"),
+    (
+        "predict",
+        "specc predict here/models.toml Radix keys=4096 bits=8 width=32
+specc predict a/models.toml@a.toml --with b/models.toml@b.toml \\
+    sort keys=4096 width=32 --on here.toml",
+    ),
     (
         "impact",
         "specc impact here/models.toml sort keys=4096 width=32

@@ -5,6 +5,7 @@ mod args;
 mod choosing;
 mod comparing;
 mod crossovers;
+mod elsewhere;
 mod exchange;
 pub mod folder;
 mod help;
@@ -56,8 +57,11 @@ pub fn run() -> ExitCode {
         Command::Regret(regret) => stages::regret(&regret),
         Command::Verify(asked) => verifying::verify(&asked),
         Command::Advise(advise) => refining::advise(&advise),
-        Command::Predict { models, model, inputs, nodes, json } => {
-            choosing::predict(&models, &model, &inputs, nodes.map(|n| n as usize), json)
+        Command::Predict { models, model, asked } if asked.on.is_some() => {
+            elsewhere::elsewhere(&models, &model, &asked)
+        }
+        Command::Predict { models, model, asked } => {
+            choosing::predict(&models, &model, &asked.inputs, asked.nodes.map(|n| n as usize), asked.json)
         }
         Command::Choose { models, library, inputs, nodes, explain, pin, json } => {
             let nodes = nodes.map(|n| n as usize);
@@ -72,6 +76,7 @@ pub fn run() -> ExitCode {
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Check { files } => platforms::check(&files),
+            PlatformCommand::Kernels { models, reference } => elsewhere::kernels(&models, &reference),
             PlatformCommand::Show { platform, nodes, json } => {
                 platforms::show(&platform, nodes as usize, json)
             }

@@ -15,7 +15,7 @@ use strata_sim::platform::{Barrier, Faults, Figures, MachineError, SimulatedMach
 use super::tables;
 use crate::lang::{CheckError, CheckErrors, ErrorCode};
 
-fn failure(error: MachineError) -> Failure {
+pub(super) fn failure(error: MachineError) -> Failure {
     match error {
         MachineError::Unknown { .. } => Failure::Usage(error.to_string()),
         MachineError::File { .. } => Failure::Machine(error.to_string()),

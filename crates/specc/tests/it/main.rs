@@ -6,6 +6,7 @@ mod any_spec;
 
 mod compare;
 mod depending;
+mod elsewhere;
 mod emit;
 mod families;
 mod impact;

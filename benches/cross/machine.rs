@@ -1,0 +1,162 @@
+//! Simulated machines whose costs are drawn at random, and calls that are measured on them.
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use strata_benches::sorts;
+use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::trees::{Flow, Trees};
+use strata_runtime::{Machine, Op};
+use strata_sort::profile;
+
+/// A machine with costs between those of a cluster of 1993 and those of one of today.
+pub(super) fn drawn(seed: u64) -> Result<SimulatedMachine, String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut between = |least: f64, most: f64| least * (most / least).powf(rng.random::<f64>());
+    let frequency = between(50.0, 4000.0);
+    // Kernels were calibrated at some 3 GHz; processors differ beyond their clock.
+    let work = 3000.0 / frequency * between(0.5, 3.0);
+    let memory = work * between(0.5, 3.0);
+    let send = between(100.0, 10_000.0);
+    let receive = send * between(0.5, 2.0);
+    let (send_byte, receive_byte) = (between(0.05, 10.0), between(0.05, 10.0));
+    let dispatch = receive * between(0.05, 0.3);
+    let poll = receive * between(0.05, 0.3);
+    let setup = send * between(0.5, 2.0);
+    let (word, latency) = (1000.0 / frequency * between(5.0, 60.0), between(200.0, 50_000.0));
+    let packet = [16, 80, 256, 1024, 4096][(between(1.0, 32.0).log2()) as usize % 5];
+    let bandwidth = between(20.0, 10_000.0);
+    let dma = between(1.0, 4.0) < 2.0;
+    let control = between(1.0, 4.0) < 2.0;
+    let barrier = between(500.0, 20_000.0);
+    let mut text = format!(
+        "name = \"drawn-{seed}\"\nsummary = \"drawn\"\n[cpu]\nfrequency_mhz = {frequency}\n\
+         kernel_factor = {work}\n[interface]\nsend_ns = {send}\nsend_byte_ns = {send_byte}\n\
+         after_send_ns = 0\nreceive_ns = {receive}\nreceive_byte_ns = {receive_byte}\n\
+         failed_poll_ns = {poll}\ndispatch_ns = {dispatch}\nblock_setup_ns = {setup}\n\
+         combine_word_ns = {word}\npacket_bytes = {packet}\nheader_bytes = 8\nlatency_ns = {latency}\n\
+         send_queue_packets = 16\nreceive_queue_packets = 16\n[topology]\nkind = \"crossbar\"\n[link]\n\
+         bandwidth_mb_per_s = {bandwidth}\nlatency_ns = 50\nbuffer_packets = 16\n\
+         switching = \"cut-through\"\n[kernels]\nHistogram = {work}\nLocalSort = {work}\n\
+         Copy = {memory}\nClear = {memory}\nScatter = {memory}\nPack = {memory}\n"
+    );
+    if dma {
+        text += &format!("[dma]\nsetup_ns = {setup}\nleast_bytes = {}\n", packet + 1);
+    }
+    if control {
+        text += &format!(
+            "[control]\nbarrier_ns = {barrier}\ncombine_ns = {}\ncombine_word_ns = {word}\n\
+             broadcast_ns = {barrier}\nbroadcast_word_ns = {word}\npipelined = true\n",
+            1.5 * barrier
+        );
+    }
+    SimulatedMachine::parse("drawn", text.as_bytes()).map_err(|error| format!("{error}: {error:?}"))
+}
+
+/// What can be called: a candidate with its parameter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) name: &'static str,
+    parameters: &'static [i64],
+}
+
+const fn way(name: &'static str, parameters: &'static [i64]) -> Way {
+    Way { name, parameters }
+}
+
+/// A library of one size, and the terms of its models.
+pub(super) struct Library {
+    pub(super) name: &'static str,
+    pub(super) nodes: usize,
+    /// Sizes are powers of two, from this one ...
+    least: f64,
+    /// ... to this one.
+    most: f64,
+    pub(super) ways: &'static [Way],
+    pub(super) terms: &'static [&'static str],
+    call: fn(&SimulatedMachine, usize, &Way, usize, u64) -> Result<f64, String>,
+}
+
+impl Library {
+    /// So many sizes, the same in their logarithm apart; `between` are those between them.
+    pub(super) fn sizes(&self, count: usize, between: bool) -> impl Iterator<Item = usize> + use<'_> {
+        let step = (self.most / self.least).powf(1.0 / count as f64);
+        let shift = if between { 0.5 } else { 0.0 };
+        let last = if between { count } else { count + 1 };
+        (0..last).map(move |at| (self.least * step.powf(at as f64 + shift)).round() as usize)
+    }
+
+    /// The simulated time of a call, s.
+    pub(super) fn time(
+        &self,
+        on: &SimulatedMachine,
+        way: &Way,
+        size: usize,
+        seed: u64,
+    ) -> Result<f64, String> {
+        (self.call)(on, self.nodes, way, size, seed)
+    }
+}
+
+pub(super) const LIBRARIES: [Library; 2] = [
+    Library {
+        name: "sort",
+        nodes: 4,
+        least: 4.0,
+        most: 8192.0,
+        ways: &[
+            way("gather", &[]),
+            way("radix", &[4]),
+            way("radix", &[8]),
+            way("radix", &[11]),
+            way("sample", &[8]),
+            way("sample", &[64]),
+        ],
+        terms: &["n", "sqrt(n)", "max(0,n-64)", "max(0,n-512)", "max(0,n-2048)"],
+        call: sort,
+    },
+    Library {
+        name: "reductions",
+        nodes: 8,
+        least: 1.0,
+        most: 512.0,
+        ways: &[way("transport", &[]), way("trees", &[1]), way("trees", &[4]), way("trees", &[16])],
+        terms: &["n", "max(0,n-8)", "max(0,n-32)", "max(0,n-128)"],
+        call: reduce,
+    },
+];
+
+/// Keys of 32 bits on each node, random.
+fn sort(on: &SimulatedMachine, nodes: usize, way: &Way, keys: usize, seed: u64) -> Result<f64, String> {
+    let sort = sorts::named(way.name, way.parameters).ok_or_else(|| format!("no sort `{}`", way.name))?;
+    let machine = Machine::sim(on, nodes).map_err(|error| error.to_string())?;
+    let run = machine.run(|node| {
+        Ok(profile::seconds(node, keys, 32, seed..seed + 1, |node, items| {
+            sort.run(node, items);
+        }))
+    });
+    Ok(run.map_err(|error| error.to_string())?.results[0])
+}
+
+/// A reduction of so many words in a stream of 16, as in `specs/collectives`.
+fn reduce(on: &SimulatedMachine, nodes: usize, way: &Way, words: usize, _: u64) -> Result<f64, String> {
+    let machine = Machine::sim(on, nodes).map_err(|error| error.to_string())?;
+    let run = machine.run(|node| {
+        let mut values = vec![1u64; words];
+        let trees = way.parameters.first().map(|depth| Trees::install(node, *depth as usize, Flow::Dataflow));
+        node.barrier();
+        let start = node.now().get();
+        for _ in 0..16 {
+            match &trees {
+                Some(trees) => trees.reduce_to_first(node, Op::Max, &mut values),
+                None => node.reduce_max(&mut values),
+            }
+        }
+        node.barrier();
+        let seconds = (node.now().get() - start) / 16.0;
+        if trees.is_some() {
+            node.uninstall();
+        }
+        Ok(seconds)
+    });
+    Ok(run.map_err(|error| error.to_string())?.results[0])
+}

@@ -1,0 +1,235 @@
+//! Cross prediction: a time on a machine of which only the costs are known, from the times of the
+//! same call on machines of which models were made (Brewer 1994, §8.1.1).
+//!
+//! A call uses a machine's resources so many times, whatever the machine: messages, bytes, local
+//! work. Its time is therefore taken as Σ use · cost over the [costs](COSTS) of the machine, with no
+//! use below zero, so that it scales as the costs do. The uses of a call follow from its times on the
+//! known machines: least relative error, with a prior that each cost takes the same share of the
+//! time, whose strength is that by which the known machines predict each other best when each is left
+//! out. What the line does not explain is taken from the machines that are nearest, as far as that
+//! helps in the same test. The interval follows from the errors of that test.
+
+use strata_fit::stats::t_quantile;
+use strata_sim::platform::{Figures, SimulatedMachine};
+use strata_sim::topology::TopologyError;
+
+/// What is known of a machine; times, each with what it is.
+pub const COSTS: [(&str, &str); 7] = [
+    ("overhead", "of the processors for a message of a word, both sides"),
+    ("latency", "of a message, without the overhead"),
+    ("byte", "each byte of a long block"),
+    ("barrier", "a barrier"),
+    ("work", "local work, by its kernels"),
+    ("memory", "local copies, by the kernels that move memory"),
+    ("cycle", "a cycle of the processor"),
+];
+
+/// How many costs there are.
+const COUNT: usize = COSTS.len();
+
+/// The kernels whose time is that of the memory.
+const MEMORY: [&str; 4] = ["Clear", "Copy", "Pack", "Scatter"];
+
+/// Strengths of the prior that compete, in known machines.
+const STRENGTHS: [f64; 7] = [1e-4, 1e-3, 1e-2, 0.1, 0.3, 1.0, 10.0];
+
+/// Reaches of the residuals that compete, as distances of machines; 0: they are left out.
+const REACHES: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
+
+/// A residual counts as much as the assumption that there is none at this weight.
+const NONE: f64 = 0.5;
+
+/// Steps of the descent for the uses; it ends where they no longer move.
+const STEPS: usize = 200;
+
+/// The costs of a machine in s, in the order of [`COSTS`]; all positive. `work` and `memory` are of
+/// kernels that take a nanosecond on the machine on which the kernels' models were calibrated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs([f64; COUNT]);
+
+impl Costs {
+    /// The costs of a platform with this many nodes.
+    ///
+    /// # Errors
+    /// The nodes do not fit its topology.
+    pub fn of(platform: &SimulatedMachine, nodes: usize) -> Result<Self, TopologyError> {
+        let figures = Figures::new(platform, nodes.max(2))?;
+        let factor = |memory: bool| {
+            let of = platform.kernels.iter().filter(|(name, _)| MEMORY.contains(&name.as_str()) == memory);
+            let logs: Vec<f64> = of.map(|(_, factor)| factor.ln()).collect();
+            if logs.is_empty() {
+                platform.cpu.kernel_factor
+            } else {
+                (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+            }
+        };
+        let all = [
+            (figures.send + figures.receive).seconds(),
+            figures.latency.0.seconds(),
+            figures.gap_byte,
+            figures.barrier.time().seconds(),
+            1e-9 * factor(false),
+            1e-9 * factor(true),
+            1.0 / platform.cpu.frequency,
+        ];
+        // The simulator's clock has picoseconds.
+        Ok(Self(all.map(|cost| cost.max(1e-12))))
+    }
+
+    /// In s, in the order of [`COSTS`].
+    #[must_use]
+    pub fn seconds(&self) -> &[f64; COUNT] {
+        &self.0
+    }
+
+    /// How far two machines are from each other: the root mean square of the natural logarithms of
+    /// the ratios of their costs.
+    #[must_use]
+    pub fn distance(&self, other: &Self) -> f64 {
+        let squares = self.0.iter().zip(&other.0).map(|(a, b)| (a / b).ln().powi(2));
+        (squares.sum::<f64>() / COUNT as f64).sqrt()
+    }
+}
+
+/// A predicted time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicted {
+    /// s.
+    pub seconds: f64,
+    /// The time is between `seconds / within` and `seconds * within` in 95 of 100 cases, if the
+    /// machine is one like the known ones; infinite if too little is known.
+    pub within: f64,
+    /// The share of each cost in the time, in the order of [`COSTS`].
+    pub shares: [f64; COUNT],
+    /// What each known machine's time would have been predicted without it, over its time.
+    pub left_out: Vec<f64>,
+}
+
+/// The known machines, with a time of each over what all costs alike would make of it.
+struct Known<'k> {
+    costs: &'k [Costs],
+    /// Costs over their geometric mean.
+    relative: Vec<[f64; COUNT]>,
+    centre: [f64; COUNT],
+}
+
+impl<'k> Known<'k> {
+    fn new(costs: &'k [Costs]) -> Self {
+        let mean =
+            |at: usize| (costs.iter().map(|one| one.0[at].ln()).sum::<f64>() / costs.len() as f64).exp();
+        let centre = std::array::from_fn(mean);
+        let relative = costs.iter().map(|one| over(&one.0, &centre)).collect();
+        Self { costs, relative, centre }
+    }
+
+    /// The mean time, and the uses of a call, each as its share of that; without one of the machines.
+    fn uses(&self, times: &[f64], strength: f64, without: Option<usize>) -> (f64, [f64; COUNT]) {
+        let others = || (0..times.len()).filter(|at| Some(*at) != without);
+        let middle = (others().map(|at| times[at].ln()).sum::<f64>() / others().count() as f64).exp();
+        // Normal equations of Σ (Σ use · cost / time − 1)² + strength · Σ (use − 1/COUNT)².
+        let diagonal = |row, column| if row == column { strength } else { 0.0 };
+        let mut matrix: [[f64; COUNT]; COUNT] =
+            std::array::from_fn(|row| std::array::from_fn(|column| diagonal(row, column)));
+        let mut right = [strength / COUNT as f64; COUNT];
+        for (at, (relative, time)) in self.relative.iter().zip(times).enumerate() {
+            if Some(at) == without {
+                continue;
+            }
+            let scaled = relative.map(|cost| cost * middle / time);
+            for row in 0..COUNT {
+                right[row] += scaled[row];
+                for column in 0..COUNT {
+                    matrix[row][column] += scaled[row] * scaled[column];
+                }
+            }
+        }
+        let mut uses = [1.0 / COUNT as f64; COUNT];
+        for _ in 0..STEPS {
+            let mut moved = 0.0_f64;
+            for row in 0..COUNT {
+                let others: f64 = (0..COUNT).map(|column| matrix[row][column] * uses[column]).sum();
+                let next = (uses[row] + (right[row] - others) / matrix[row][row]).max(0.0);
+                moved = moved.max((next - uses[row]).abs());
+                uses[row] = next;
+            }
+            if moved < 1e-7 {
+                break;
+            }
+        }
+        (middle, uses)
+    }
+
+    /// The prediction for a machine, of the known ones without one.
+    fn predict(
+        &self,
+        times: &[f64],
+        (middle, uses): (f64, &[f64; COUNT]),
+        reach: f64,
+        (here, relative): (&Costs, &[f64; COUNT]),
+        without: Option<usize>,
+    ) -> (f64, [f64; COUNT]) {
+        let others = || (0..times.len()).filter(|at| Some(*at) != without);
+        let line = |relative: &[f64; COUNT]| {
+            (middle * uses.iter().zip(relative).map(|(u, cost)| u * cost).sum::<f64>()).max(f64::MIN_POSITIVE)
+        };
+        let mut seconds = line(relative);
+        let parts: [f64; COUNT] = std::array::from_fn(|at| uses[at] * relative[at] * middle / seconds);
+        if reach > 0.0 {
+            let (mut sum, mut weights) = (0.0, NONE);
+            for at in others() {
+                let weight = (-0.5 * (here.distance(&self.costs[at]) / reach).powi(2)).exp();
+                sum += weight * (times[at] / line(&self.relative[at])).ln();
+                weights += weight;
+            }
+            seconds *= (sum / weights).exp();
+        }
+        (seconds, parts)
+    }
+}
+
+fn over(costs: &[f64; COUNT], centre: &[f64; COUNT]) -> [f64; COUNT] {
+    std::array::from_fn(|at| costs[at] / centre[at])
+}
+
+/// The time of a call on a machine with the costs `here`, from its times in s on known machines.
+///
+/// `None` for fewer than two machines, and where a time is no positive number.
+#[must_use]
+pub fn predict(costs: &[Costs], times: &[f64], here: &Costs) -> Option<Predicted> {
+    let good = |time: &f64| time.is_finite() && *time > 0.0;
+    if costs.len() < 2 || costs.len() != times.len() || !times.iter().all(good) {
+        return None;
+    }
+    let known = Known::new(costs);
+    let count = times.len();
+    let square = |ratios: &[f64]| ratios.iter().map(|ratio| ratio.ln().powi(2)).sum::<f64>() / count as f64;
+    let mut best: Option<(f64, (f64, f64), Vec<f64>)> = None;
+    for strength in STRENGTHS {
+        let uses: Vec<_> = (0..count).map(|at| known.uses(times, strength, Some(at))).collect();
+        for reach in REACHES {
+            let one = |at: usize| {
+                let machine = (&known.costs[at], &known.relative[at]);
+                known.predict(times, (uses[at].0, &uses[at].1), reach, machine, Some(at)).0 / times[at]
+            };
+            let ratios: Vec<f64> = (0..count).map(one).collect();
+            let error = square(&ratios);
+            if best.as_ref().is_none_or(|(least, ..)| error < *least) {
+                best = Some((error, (strength, reach), ratios));
+            }
+        }
+    }
+    let (error, (strength, reach), left_out) = best?;
+    let (middle, uses) = known.uses(times, strength, None);
+    let machine = (here, &over(&here.0, &known.centre));
+    let (seconds, shares) = known.predict(times, (middle, &uses), reach, machine, None);
+    // A machine that is farther from all others than they are from each other is less certain.
+    let nearest = |from: &Costs, without: Option<usize>| {
+        let others = costs.iter().enumerate().filter(|(at, _)| Some(*at) != without);
+        others.map(|(_, other)| from.distance(other)).fold(f64::INFINITY, f64::min)
+    };
+    let usual = (0..count).map(|at| nearest(&costs[at], Some(at))).sum::<f64>() / count as f64;
+    let farther = (nearest(here, None) / usual.max(1e-9)).max(1.0);
+    let spread = (error * (1.0 + 1.0 / count as f64)).sqrt() * farther;
+    let within = (t_quantile(0.95, count - 1).unwrap_or(f64::INFINITY) * spread).exp();
+    Some(Predicted { seconds, within, shares, left_out })
+}
