@@ -534,7 +534,8 @@ pub(super) struct Holding {
     /// Check rules of Open MPI, as `export --to openmpi-rules` wrote them.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["thresholds", "constant"])]
     pub(super) rules: Option<PathBuf>,
-    /// What choices may lose on average, or as much as was measured when they were calibrated.
+    /// What choices may lose on average, or as much as was measured when they were calibrated;
+    /// rules, what they may lose more than the library's own choice.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage)]
     pub(super) accept: f64,
     /// How many decisions of each library are timed.

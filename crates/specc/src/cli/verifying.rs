@@ -222,7 +222,10 @@ impl Outcome {
             (low > most || high < 1.0 / most).then(|| (one.clone(), one.ratio / common))
         };
         let moved = if by_models { compared.moved.iter().filter_map(beside).collect() } else { Vec::new() };
-        Self { accepted: holding.accept.max(before), moved, common, compared }
+        // Rules leave to the library what is not surely faster, so that its own loss is theirs.
+        let own = compared.regret.as_ref().and_then(|regret| regret.before.as_ref());
+        let own = own.filter(|_| holding.rules.is_some()).map_or(0.0, |own| own.mean.max(0.0));
+        Self { accepted: (holding.accept + own).max(before), moved, common, compared }
     }
 
     /// Whether the loss is within the accepted one, allowing for noise, and no model has moved.

@@ -164,7 +164,8 @@ fn open_mpi() -> Option<&'static str> {
 }
 
 #[test]
-fn open_mpi_obeys_what_is_exported() {
+#[ignore = "starts MPI jobs: cargo test -p specc --test it -- --ignored mpirun"]
+fn what_is_exported_is_obeyed_under_mpirun() {
     let Some(release) = open_mpi() else { return };
     let folder = folder(0.02);
     let text = export(folder.path(), &["openmpi-rules", "--release", release]);
@@ -180,7 +181,8 @@ fn open_mpi_obeys_what_is_exported() {
 }
 
 #[test]
-fn other_messages_than_those_of_the_rule_are_found() {
+#[ignore = "starts MPI jobs: cargo test -p specc --test it -- --ignored mpirun"]
+fn other_messages_than_those_of_the_rule_are_found_under_mpirun() {
     let Some(release) = open_mpi() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring.conf");
