@@ -28,6 +28,7 @@ mod json;
 mod json_lines;
 mod place;
 mod results;
+pub mod rules;
 mod selection;
 mod text;
 

@@ -10,6 +10,7 @@
 //! - [`plan`]: the text format of points to measure;
 //! - [`set`]: model sets, the TOML format of fitted models, and their evaluation;
 //! - [`platform`]: the measured machine;
+//! - [`openmpi`]: the collectives and algorithms of that library, by their names and numbers;
 //! - [`codegen`]: shared helpers of emitters of program text.
 //!
 //! Times, predictions and the choice among candidates are in `strata-select`, which applications
@@ -22,6 +23,7 @@
 
 pub mod codegen;
 pub mod expr;
+pub mod openmpi;
 pub mod plan;
 pub mod platform;
 pub mod samples;

@@ -132,6 +132,11 @@ impl Competition {
         Some(seconds * self.models.expected_ratio(candidate))
     }
 
+    /// The prediction of a candidate with these parameters, where its model covers the point.
+    pub fn prediction(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+        self.models.predict(candidate, self.nodes, inputs, parameters)
+    }
+
     /// The model of a candidate and, for each input of that model, the index of the library's input
     /// passed to it; `None` for an argument that is computed or is a parameter.
     pub fn arguments(&self, candidate: usize) -> Option<(&str, Vec<Option<usize>>)> {

@@ -31,4 +31,5 @@ mod otherwise;
 mod parameters;
 pub mod points;
 pub mod refine;
+pub mod rules;
 pub mod thresholds;

@@ -92,8 +92,21 @@ pub fn overlapped(_node: &mut Node, _call: Call, _bytes: usize, _part: usize) ->
     f64::NAN
 }
 
+/// Seconds of one of the library's collectives, with messages of `bytes`, by one of Open MPI's
+/// algorithms, such as `recursive_doubling`, with segments of `segment` bytes (0: not cut). `auto`
+/// is the library's own choice. On each rank it is the median of some calls, and of all ranks the
+/// greatest. NaN on other transports.
+///
+/// # Participation
+/// Collective, on at least two nodes. Wrong data end the job, and so does a name or a library that
+/// does not know the algorithm.
+#[cfg(not(feature = "mpi"))]
+pub fn by_algorithm(_node: &mut Node, _call: Call, _algorithm: &str, _segment: usize, _bytes: usize) -> f64 {
+    f64::NAN
+}
+
 #[cfg(feature = "mpi")]
-pub use calls::{library, overlapped};
+pub use calls::{by_algorithm, library, overlapped};
 
 #[cfg(feature = "mpi")]
 mod calls {
@@ -105,6 +118,7 @@ mod calls {
     use mpi::request::{Request, Scope, scope};
     use mpi::topology::SimpleCommunicator;
     use mpi::traits::*;
+    use strata_model::openmpi::{Collective, Release};
     use strata_runtime::Node;
 
     use super::super::mail::{expected, wrong_data};
@@ -127,6 +141,8 @@ mod calls {
         calls: usize,
         /// Calls before those that are timed.
         warm: usize,
+        /// Of a rank's times the median, and not the mean.
+        by_median: bool,
     }
 
     fn part<'n>(node: &'n mut Node, bytes: usize) -> Option<Part<'n>> {
@@ -137,7 +153,7 @@ mod calls {
         }
         let usual = Fixed { count: calls(bytes), warm: first_calls(calls(bytes)) };
         let Fixed { count, warm } = fixed(node, first_calls).unwrap_or(usual);
-        Some(Part { node, world, rank, size, bytes, calls: count, warm })
+        Some(Part { node, world, rank, size, bytes, calls: count, warm, by_median: false })
     }
 
     /// See the version without MPI.
@@ -158,6 +174,82 @@ mod calls {
             part.node.fail(format!("overlapped: {call:?} is no collective"));
         }
         part.overlapped(call, part_of)
+    }
+
+    /// See the version without MPI.
+    pub fn by_algorithm(node: &mut Node, call: Call, algorithm: &str, segment: usize, bytes: usize) -> f64 {
+        let is_fixed = fixed(node, first_calls).is_some();
+        let Some(mut part) = part(node, bytes) else { return f64::NAN };
+        part.world = match forced(part.node, &part.world, call, algorithm, segment) {
+            Ok(world) => world,
+            Err(why) => part.node.fail(format!("by_algorithm: {why}")),
+        };
+        if !is_fixed {
+            part.calls = part.calls.div_ceil(FEWER);
+            part.warm = first_calls(part.calls);
+        }
+        part.by_median = true;
+        part.collective(call, GREATEST)
+    }
+
+    /// A median needs fewer calls than OSU's mean.
+    const FEWER: usize = 4;
+
+    /// Of the ranks' times the greatest.
+    const GREATEST: usize = 2;
+
+    /// A duplicate of the world in which a collective takes this algorithm.
+    fn forced(
+        node: &mut Node,
+        world: &SimpleCommunicator,
+        call: Call,
+        algorithm: &str,
+        segment: usize,
+    ) -> Result<SimpleCommunicator, String> {
+        if algorithm == "auto" {
+            return Ok(world.duplicate());
+        }
+        let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
+        // Open MPI refuses numbers that it does not know.
+        let number = Collective::named(name)?.algorithm(algorithm, Release::V6_0)?;
+        if std::env::var("OMPI_MCA_coll_tuned_use_dynamic_rules").as_deref() != Ok("1") {
+            return Err(
+                "Open MPI obeys with OMPI_MCA_coll_tuned_use_dynamic_rules=1 in the environment".into()
+            );
+        }
+        let number = i32::try_from(number).map_err(|error| error.to_string())?;
+        let segment = i32::try_from(segment).map_err(|error| error.to_string())?;
+        let mut set = |part: &str, value: i32| {
+            let variable = format!("coll_tuned_{name}_algorithm{part}");
+            node.set_mpi_variable(&variable, value)
+                .map_err(|error| format!("{error}; it is Open MPI's, and this may be another library"))
+        };
+        set("", number)?;
+        if segment > 0 {
+            set("_segmentsize", segment)?;
+        }
+        // The algorithms are read when a communicator is made.
+        let own = world.duplicate();
+        set("", 0)?;
+        if segment > 0 {
+            set("_segmentsize", 0)?;
+        }
+        Ok(own)
+    }
+
+    /// The collective's name in Open MPI.
+    fn name(call: Call) -> Option<&'static str> {
+        Some(match call {
+            Call::Broadcast => "bcast",
+            Call::Reduce => "reduce",
+            Call::AllReduce => "allreduce",
+            Call::Gather => "gather",
+            Call::Scatter => "scatter",
+            Call::AllGather => "allgather",
+            Call::AllToAll => "alltoall",
+            Call::Barrier => "barrier",
+            _ => return None,
+        })
     }
 
     /// The message of a rank.
@@ -413,20 +505,24 @@ mod calls {
             mut operation: impl FnMut(&SimpleCommunicator, usize),
         ) -> f64 {
             self.world.barrier();
-            let mut seconds = 0.0;
+            let mut times = Vec::with_capacity(self.calls);
             for number in 0..self.warm + self.calls {
                 let root = root(self.node, number);
                 let start = self.node.now().get();
                 operation(&self.world, root);
                 let end = self.node.now().get();
                 if number >= self.warm {
-                    seconds += end - start;
+                    times.push(end - start);
                 }
                 if !is_barrier {
                     self.world.barrier();
                 }
             }
-            seconds / self.calls as f64
+            if self.by_median {
+                times.sort_by(f64::total_cmp);
+                return times[times.len() / 2];
+            }
+            times.iter().sum::<f64>() / self.calls as f64
         }
 
         fn collective(mut self, call: Call, of: usize) -> f64 {

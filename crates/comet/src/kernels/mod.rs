@@ -19,7 +19,7 @@ mod trial;
 
 pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
 pub use each::{Collective, each};
-pub use library::{Call, library, overlapped};
+pub use library::{Call, by_algorithm, library, overlapped};
 pub use load::{Order, contention, overlap};
 pub use matrix::{
     Blocks, Direction, Matrix, column_broadcast, guard, matrix_column_broadcast, matrix_guard,

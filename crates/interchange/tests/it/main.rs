@@ -6,3 +6,4 @@ mod emitted_plain;
 mod interchange;
 mod prices;
 mod results;
+mod rules;

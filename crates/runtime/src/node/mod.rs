@@ -215,6 +215,24 @@ impl Node {
         self.clock.is_simulated()
     }
 
+    /// Sets a control variable of the MPI library that holds a whole number, in this process (MPI
+    /// 3.1, §14.3.6): for example Open MPI's `coll_tuned_bcast_algorithm`, which later duplicates of
+    /// a communicator obey.
+    ///
+    /// # Participation
+    /// Local.
+    ///
+    /// # Errors
+    /// [`Error::Program`](crate::Error::Program): nodes are no processes of an MPI job, or the
+    /// library has no such variable, or it cannot be set.
+    #[cfg(feature = "mpi")]
+    pub fn set_mpi_variable(&mut self, name: &str, value: i32) -> Result<(), crate::Error> {
+        if self.platform().transport != "mpi" {
+            return Err(crate::Error::program("the nodes are no processes of an MPI job"));
+        }
+        crate::transport::mpi::set_variable(name, value).map_err(crate::Error::program)
+    }
+
     /// The time of a simulated node's clock in ns, without advancing it.
     #[cfg(feature = "tune")]
     pub(crate) fn simulated_ns(&self) -> u64 {

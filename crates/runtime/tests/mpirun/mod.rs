@@ -101,6 +101,7 @@ pub(crate) fn run(
             ("OMPI_MCA_mpi_yield_when_idle", "1"),
             ("OMPI_MCA_hwloc_base_binding_policy", "none"),
             ("OMPI_MCA_osc", "sm"),
+            ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
         ])
         .envs(variables.iter().copied())
         .stdin(Stdio::null())

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
+use strata_interchange::rules::Release;
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
@@ -40,6 +41,14 @@ pub(super) enum Command {
         /// Print a summary as JSON.
         #[arg(long)]
         json: bool,
+        /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`), as `export --to
+        /// openmpi-rules` writes them: check that the library would neither ignore them nor abort.
+        #[arg(long, value_name = "RELEASE", conflicts_with = "json")]
+        rules: Option<Release>,
+        /// With `--rules`: run jobs of these numbers of processes, `2,4`, and compare the messages
+        /// that they send with those of each rule's algorithm.
+        #[arg(long, value_delimiter = ',', value_parser = node_count(), requires = "rules")]
+        nodes: Vec<u32>,
     },
     /// Format specs in place.
     Fmt {
@@ -549,7 +558,11 @@ pub(super) struct Holding {
     /// Check a constant: this candidate with these parameters, taken everywhere.
     #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]", conflicts_with = "thresholds")]
     pub(super) constant: Option<String>,
-    /// What choices may lose on average, or as much as was measured when they were calibrated.
+    /// Check rules of Open MPI, as `export --to openmpi-rules` wrote them.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["thresholds", "constant"])]
+    pub(super) rules: Option<PathBuf>,
+    /// What choices may lose on average, or as much as was measured when they were calibrated;
+    /// rules, what they may lose more than the library's own choice.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage)]
     pub(super) accept: f64,
     /// How many decisions of each library are timed.
@@ -663,13 +676,23 @@ pub(super) struct Export {
     /// a library with one input a constant for each place where the choice changes, for several
     /// inputs a decision table, and `choose`, which compares whole numbers where the inputs are
     /// whole.
+    ///
+    /// `openmpi-rules` is a file by which Open MPI chooses the algorithms of collectives. A library
+    /// of the models is a collective (`allreduce`), a candidate an algorithm, and the candidate
+    /// `auto` Open MPI's own choice, which stays where nothing is surely faster.
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
-    /// With `--to thresholds`: inputs that are held fixed, `width=32`; with one left over there are
-    /// constants instead of a table.
+    /// With `--to openmpi-rules`: for which release, `4.1`, `5.0` or `6.0`.
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) release: Option<Release>,
+    /// With `--to openmpi-rules`: what fewer, longer ranges may lose; 2 % where it is left out.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(super) lose: Option<f64>,
+    /// With `--to thresholds` and `openmpi-rules`: inputs that are held fixed, `width=32`; with one left over
+    /// there are constants instead of a table.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
-    /// With `--to thresholds`: the library; all libraries where it is left out.
+    /// With `--to thresholds` and `openmpi-rules`: the library; all libraries where it is left out.
     #[arg(long, value_name = "NAME")]
     pub(super) library: Option<String>,
     /// With `--to c` and `thresholds-c`: what all names begin with, so that one program can include the headers of
@@ -724,6 +747,8 @@ pub(super) enum Form {
     ThresholdsC,
     /// The same as JSON.
     ThresholdsJson,
+    /// A rule file of Open MPI.
+    OpenmpiRules,
     /// Equations for `amsmath`.
     Latex,
     /// A row a term.

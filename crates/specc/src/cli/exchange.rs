@@ -13,7 +13,7 @@ use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
 use super::values::{Binding, PriceUnit};
-use super::{choosing, crossovers};
+use super::{choosing, crossovers, rules};
 use crate::thresholds;
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
@@ -48,8 +48,14 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         ));
     }
     let is_thresholds = matches!(args.to, Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson);
-    if !is_thresholds && (args.library.is_some() || !args.at.is_empty()) {
-        return Err(Failure::Usage("`--library` and `--at` are for `--to thresholds`".into()));
+    let is_rules = args.to == Form::OpenmpiRules;
+    if !is_rules && (args.release.is_some() || args.lose.is_some()) {
+        return Err(Failure::Usage("`--release` and `--lose` are for `--to openmpi-rules`".into()));
+    }
+    if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
+        return Err(Failure::Usage(
+            "`--library` and `--at` are for `--to thresholds` and `openmpi-rules`".into(),
+        ));
     }
     let is_priced = match args.to {
         Form::Csv | Form::Template | Form::TemplateData => true,
@@ -70,10 +76,11 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         ([source], _) => source,
         ([source, ..], Form::Models | Form::Rust | Form::RustNoStd) if !is_priced => source,
         ([source, ..], Form::Thresholds | Form::ThresholdsJson) => source,
+        ([source, ..], _) if is_rules => source,
         _ => {
             return Err(Failure::Usage(
-                "several model sets are exported together only to models, rust, rust-no-std, thresholds or \
-                 thresholds-json"
+                "several model sets are exported together only to models, rust, rust-no-std, thresholds, \
+                 thresholds-json or openmpi-rules"
                     .into(),
             ));
         }
@@ -93,6 +100,15 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
             one(&|set| emit::c(set, prefix))?
         }
         Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson => thresholds_text(args)?,
+        Form::OpenmpiRules => {
+            only_whole(args)?;
+            let Some(release) = args.release else {
+                return Err(Failure::Usage(
+                    "`--to openmpi-rules` takes `--release 4.1`, `5.0` or `6.0`".into(),
+                ));
+            };
+            rules::text(args, release)?
+        }
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,
         // These forms are handled above, as prices.

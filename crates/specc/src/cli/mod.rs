@@ -20,6 +20,7 @@ mod page;
 mod platforms;
 mod refining;
 mod revisions;
+mod rules;
 mod specs;
 mod stages;
 mod tables;
@@ -45,7 +46,10 @@ pub fn run() -> ExitCode {
         return Failure::Usage(help::BEGINNING.into()).end("specc");
     };
     let outcome = match command {
-        Command::Check { specs, json } => specs::check(&specs.specs, json),
+        Command::Check { specs, json: _, rules: Some(release), nodes } => {
+            rules::check(&specs.specs, release, &nodes)
+        }
+        Command::Check { specs, json, .. } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
         Command::Emit { specs, nodes, features, expand, output } => match output {
             Some(output) if !expand => stages::emit(&specs, &nodes, &features.features, &output),

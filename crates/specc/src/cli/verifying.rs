@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_interchange::emit::thresholds::{self, LibraryThresholds, Thresholds};
+use strata_interchange::rules::{Release, RuleFile};
 use strata_model::{ModelSet, count, percent};
 use strata_screen::{Failure, print, width, wrapped};
 use strata_select::Pin;
@@ -11,7 +12,7 @@ use strata_select::Pin;
 use super::args::{Holding, Target, Verify};
 use super::folder::Lock;
 use super::measuring::Campaign;
-use super::{choosing, specs};
+use super::{choosing, rules, specs};
 use crate::competition::Competition;
 use crate::decisions::{Compared, Held, Moved};
 use crate::emit;
@@ -82,6 +83,7 @@ enum Subject {
     Models,
     Thresholds(Vec<LibraryThresholds>),
     Constant(String),
+    Rules(RuleFile, Release),
 }
 
 impl Subject {
@@ -98,6 +100,17 @@ impl Subject {
                 return Err(fault(format!("it is about no library of {}", models.display())));
             }
             return Ok(Self::Thresholds(libraries));
+        }
+        if let Some(path) = &holding.rules {
+            // Numbers of algorithms are the same in all releases that have them.
+            let is_json = std::fs::read(path).is_ok_and(|bytes| bytes.trim_ascii_start().starts_with(b"{"));
+            let release = if is_json { Release::V6_0 } else { Release::V5_0 };
+            let file = rules::read(path, release)?;
+            if !file.collectives.iter().any(|own| set.library(own.collective.name).is_some()) {
+                let message = format!("{}: it is about no library of {}", path.display(), models.display());
+                return Err(Failure::Fault(message));
+            }
+            return Ok(Self::Rules(file, release));
         }
         let Some(text) = &holding.constant else { return Ok(Self::Models) };
         let pin = Pin::parse(text).map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
@@ -122,6 +135,9 @@ impl Subject {
             Self::Thresholds(_) => {
                 format!("the thresholds no longer hold for `{libraries}`: calibrate and export again")
             }
+            Self::Rules(..) => {
+                format!("the rules no longer hold for `{libraries}`: calibrate and export again")
+            }
             Self::Constant(pin) => {
                 format!("`{pin}` everywhere does not hold: `specc calibrate` says what is faster where")
             }
@@ -133,13 +149,14 @@ impl Subject {
             Self::Models => true,
             Self::Thresholds(libraries) => libraries.iter().any(|one| one.library == library),
             Self::Constant(pin) => Pin::parse(pin).is_ok_and(|pin| pin.library == library),
+            Self::Rules(file, _) => file.collectives.iter().any(|own| own.collective.name == library),
         }
     }
 
     /// The inputs of a library that it holds fixed, with their values.
     fn at(&self, library: &str) -> Vec<(String, f64)> {
         match self {
-            Self::Models | Self::Constant(_) => Vec::new(),
+            Self::Models | Self::Constant(_) | Self::Rules(..) => Vec::new(),
             Self::Thresholds(libraries) => {
                 let one = libraries.iter().find(|one| one.library == library);
                 one.map_or(Vec::new(), |one| one.held.clone())
@@ -152,6 +169,7 @@ impl Subject {
         match self {
             Self::Models => None,
             Self::Constant(pin) => constant(competition, &Pin::parse(pin).ok()?),
+            Self::Rules(file, release) => rules::taken(file, *release, competition, inputs),
             Self::Thresholds(libraries) => {
                 let one = libraries.iter().find(|one| one.library == competition.name())?;
                 let value = |input: &thresholds::ThresholdInput| {
@@ -204,7 +222,10 @@ impl Outcome {
             (low > most || high < 1.0 / most).then(|| (one.clone(), one.ratio / common))
         };
         let moved = if by_models { compared.moved.iter().filter_map(beside).collect() } else { Vec::new() };
-        Self { accepted: holding.accept.max(before), moved, common, compared }
+        // Rules leave to the library what is not surely faster, so that its own loss is theirs.
+        let own = compared.regret.as_ref().and_then(|regret| regret.before.as_ref());
+        let own = own.filter(|_| holding.rules.is_some()).map_or(0.0, |own| own.mean.max(0.0));
+        Self { accepted: (holding.accept + own).max(before), moved, common, compared }
     }
 
     /// Whether the loss is within the accepted one, allowing for noise, and no model has moved.

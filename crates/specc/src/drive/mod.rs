@@ -27,7 +27,7 @@ pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
 pub use interrupt::Interrupt;
-pub use run::{mpi_launcher, mpi_places, profile};
+pub use run::{mpi_job, mpi_launcher, mpi_places, profile};
 
 /// The most nodes a run may have; the runtime's own limit may be lower.
 pub const MAX_NODES: usize = 4096;

@@ -13,12 +13,14 @@ use super::{DriveError, Interrupt, On, Program, RunOptions};
 use crate::emit::Emitted;
 
 /// What Open MPI needs to run as root and on fewer cores than nodes. Other MPIs ignore it.
-const OPEN_MPI: [(&str, &str); 5] = [
+const OPEN_MPI: [(&str, &str); 6] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
     ("OMPI_MCA_osc", "sm"),
+    // Lets a program name algorithms of collectives; without that nothing changes.
+    ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
 ];
 
 /// Whether processes of Open MPI that wait yield their core: otherwise nodes that share a core wait
@@ -104,12 +106,8 @@ fn title(emitted: &Emitted, options: &RunOptions) -> String {
 fn command(program: &Program, options: &RunOptions) -> Command {
     let mut command = match program.on {
         On::Mpi => {
-            let mut command = Command::new(launcher());
-            command.arg("-n").arg(options.nodes.to_string()).arg(&program.executable);
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            let yields = if options.nodes > cores { "1" } else { "0" };
-            let settings = OPEN_MPI.iter().copied().chain([(YIELD, yields)]);
-            command.envs(settings.filter(|(name, _)| std::env::var_os(name).is_none()));
+            let mut command = mpi_job(options.nodes);
+            command.arg(&program.executable);
             command
         }
         On::Threads | On::Sim { .. } => Command::new(&program.executable),
@@ -140,6 +138,19 @@ fn command(program: &Program, options: &RunOptions) -> Command {
     if options.part.is_some() {
         command.arg("--part");
     }
+    command
+}
+
+/// The command of a job with so many processes, with what Open MPI needs in its environment; the
+/// program and its arguments follow.
+#[must_use]
+pub fn mpi_job(processes: usize) -> Command {
+    let mut command = Command::new(launcher());
+    command.arg("-n").arg(processes.to_string());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let yields = if processes > cores { "1" } else { "0" };
+    let settings = OPEN_MPI.iter().copied().chain([(YIELD, yields)]);
+    command.envs(settings.filter(|(name, _)| std::env::var_os(name).is_none()));
     command
 }
 

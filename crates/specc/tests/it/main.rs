@@ -14,6 +14,7 @@ mod lang;
 mod nodes;
 mod platform;
 mod robust;
+mod rules;
 mod simulated;
 mod thresholds;
 

@@ -99,6 +99,19 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
             comet::raw_reduce(node, bytes);
         }
         comet::raw_barrier(node);
+        // The names are Open MPI's.
+        if std::env::var_os("OMPI_COMM_WORLD_SIZE").is_some() {
+            for (call, algorithm, segment) in [
+                (comet::Call::AllReduce, "recursive_doubling", 0),
+                (comet::Call::AllReduce, "auto", 0),
+                (comet::Call::Broadcast, "pipeline", 4096),
+                (comet::Call::AllToAll, "modified_bruck", 0),
+                (comet::Call::Barrier, "tree", 0),
+            ] {
+                let seconds = comet::by_algorithm(node, call, algorithm, segment, 20_000);
+                assert!(node.rank() > 0 || seconds > 0.0, "{call:?} by {algorithm}: {seconds} s");
+            }
+        }
         use comet::Call;
         let calls = [
             Call::PingPong,
@@ -137,7 +150,8 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
             assert!(times.iter().all(is_told), "{call:?} {times:?}");
         }
     } else if node.platform().transport != "mpi" {
-        assert!(comet::raw_echo(node, 8).is_nan() && comet::raw_barrier(node).is_nan());
+        let forced = comet::by_algorithm(node, comet::Call::AllReduce, "ring", 0, 64);
+        assert!(forced.is_nan() && comet::raw_echo(node, 8).is_nan() && comet::raw_barrier(node).is_nan());
         assert!(comet::library(node, comet::Call::Gather, 8, 0).is_nan());
         assert!(comet::overlapped(node, comet::Call::Gather, 8, 0).is_nan());
     }

@@ -40,6 +40,7 @@ use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
 use ffi::World;
 pub(crate) use ffi::adopt::Adopted;
+pub(crate) use ffi::control::set as set_variable;
 use ffi::requests::Requests;
 use leaving::Leaving;
 use std::cell::RefCell;
