@@ -27,7 +27,7 @@ struct Arguments {
     machines: u64,
 }
 
-/// The first machine: those before it were looked at while the method was made.
+/// The seed of the first machine.
 const FIRST: u64 = 101;
 
 /// Sizes that a model is fitted to, but one, and sizes that are predicted.
@@ -178,12 +178,11 @@ fn run(&Arguments { machines }: &Arguments) -> Result<(), String> {
                     let truth = of(&here.truth);
                     nearest.problem(&of(&near.modelled), &truth);
                     let mut predicted = Vec::with_capacity(ways);
-                    for way in 0..ways {
+                    for (way, there) in truth.iter().enumerate() {
                         let times: Vec<f64> =
                             others.iter().map(|other| other.modelled[way][problem]).collect();
                         let time = predict(&costs, &times, &here.costs).ok_or("nothing is predicted")?;
-                        cross.within +=
-                            usize::from((time.seconds / truth[way]).ln().abs() <= time.within.ln());
+                        cross.within += usize::from((time.seconds / there).ln().abs() <= time.within.ln());
                         cross.widths.push(time.within.ln());
                         predicted.push(time.seconds);
                     }
