@@ -88,6 +88,7 @@ pub(crate) fn solve_with<'a, T: Value>(
     options: &Options,
 ) -> Result<Solution<T>, StencilError> {
     let inner = options.clone().inner();
+    fit_exchanges(node);
     let ([selector, ways, waves, edges], alike) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selectors = [
@@ -316,6 +317,13 @@ impl Source for Exchanged<'_> {
 /// The inputs to the choice of an exchange.
 fn inputs_of(layout: Layout, block: &[f64; 2]) -> [f64; 4] {
     [block[0], block[1], layout.columns as f64, layout.halo as f64]
+}
+
+/// Fits the models of halo exchanges to this machine, if `STRATA_CALIBRATE` asks for it. Collective.
+pub(crate) fn fit_exchanges(node: &mut Node) {
+    if node.size() > 1 {
+        node.calibrate_as_set::<StencilExchange>();
+    }
 }
 
 /// `layout` with the variant of the halo exchange that has the least predicted time. Outside the

@@ -3,7 +3,9 @@
 //! The profiling programs generated from `specs/stencil` call [`seconds`].
 
 use strata_runtime::Node;
+use strata_runtime::select::TimedOnNodes;
 
+use crate::exchange_models::StencilExchange;
 use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
 use crate::{Grid, Layout, Solution, StencilError, Value, Volume, Way};
@@ -95,6 +97,16 @@ pub fn exchange_seconds(
 ) -> f64 {
     let layout = Layout { way, overlap, ..Layout::new(columns, node.size() / columns, halo) };
     seconds_on(node, &Grid::new(columns * block[0], layout.rows * block[1]), layout, 1)
+}
+
+/// The ways of exchanging halos time themselves as `specs/stencil/exchange` does.
+impl TimedOnNodes for StencilExchange {
+    fn seconds(self, node: &mut Node, inputs: &[f64], _: u64) -> Option<f64> {
+        let &[width, height, columns, halo] = inputs else { return None };
+        let (way, overlap) = Way::of(self);
+        let block = [width as usize, height as usize];
+        Some(exchange_seconds(node, block, (columns as usize).max(1), halo as usize, way, overlap))
+    }
 }
 
 /// The time of one iteration, in seconds, of `width` by `height` points on one node, in waves of at

@@ -62,8 +62,7 @@ specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
     (
         "predict",
         "specc predict here/models.toml Radix keys=4096 bits=8 width=32
-specc predict a/models.toml@a.toml --with b/models.toml@b.toml \\
-    sort keys=4096 width=32 --on here.toml",
+specc predict a/models.toml --with b/models.toml sort keys=4096 --on atm",
     ),
     (
         "impact",

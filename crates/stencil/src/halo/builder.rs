@@ -13,6 +13,7 @@ use super::shape::{Axis, MOST_AXES, Shape, WORDS, check, of_grid};
 use super::{Halo, HaloError, Places, slots};
 use crate::exchange::{Exchange, Numbers};
 use crate::exchange_models::StencilExchange;
+use crate::problem::fit_exchanges;
 use crate::{Way, requests};
 
 /// The places of elements in memory, as the program describes them.
@@ -155,7 +156,8 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
     ///
     /// # Settings
     /// `STRATA_PIN=stencil_exchange=stored:0` pins a way, `STRATA_MODELS` and `STRATA_EXPLAIN` are
-    /// as for [`Grid::solve`](crate::Grid::solve).
+    /// as for [`Grid::solve`](crate::Grid::solve). `STRATA_CALIBRATE=1s` fits the models to this
+    /// machine at the first halo or solution.
     ///
     /// # Participation
     /// Collective, with equal numbers of axes and fields, equal corners, grids, ways and options.
@@ -202,6 +204,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         node: &mut Node,
         mine: &Result<(Shape, Places, Slot), HaloError>,
     ) -> Result<(Rc<Selector>, Vec<Shape>), HaloError> {
+        fit_exchanges(node);
         let (selector, gathered) = loop {
             let selector = node.selector::<StencilExchange>(&self.options.clone().inner());
             // Even if this node fails, the exchange must take place, or the others would wait

@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod common;
+mod fitting;
 mod halos;
 mod layouts;
 mod neighbours;
