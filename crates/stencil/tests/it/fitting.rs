@@ -1,0 +1,56 @@
+//! Exchanges of halos that fit themselves to the machine: in programs of their own.
+
+use std::path::Path;
+use std::process::Command;
+
+use strata_runtime::prelude::*;
+use strata_stencil::{Grid, Halo};
+
+/// A part of others: solves and makes a halo on the nodes of `STRATA_ON`.
+#[test]
+#[ignore = "a part of others"]
+fn program() {
+    let solves = |node: &mut Node| {
+        let halo = Halo::<f64>::around([8, 8]).width(1).prepare(node)?;
+        let solution = Grid::new(40, 30).solve(node)?;
+        drop(halo);
+        Ok(solution.iterations)
+    };
+    let all = Machine::from_environment().unwrap().run(solves).unwrap();
+    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+    println!("\nsolved in {}", all[0]);
+}
+
+fn run(cache: &Path, on: &str, settings: &[(&str, &str)]) -> (String, String) {
+    let out = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "fitting::program", "--ignored", "--nocapture"])
+        .env("STRATA_ON", on)
+        .env("XDG_CACHE_HOME", cache)
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{out:?}");
+    let text = String::from_utf8(out.stdout).unwrap();
+    let line = text.lines().find(|line| line.starts_with("solved")).unwrap_or_default().to_owned();
+    (line, String::from_utf8(out.stderr).unwrap())
+}
+
+#[test]
+fn exchanges_fit_themselves_once_and_solve_the_same() {
+    for nodes in [1, 2, 3, 4] {
+        let cache = tempfile::tempdir().unwrap();
+        let on = format!("threads:{nodes}");
+        let (plain, _) = run(cache.path(), &on, &[]);
+        let set = [("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")];
+        for again in [false, true] {
+            let (line, error) = run(cache.path(), &on, &set);
+            assert_eq!(line, plain, "{on}");
+            // Models of this machine need none, and one node exchanges nothing.
+            let may = !again && nodes > 1;
+            assert!(may || !error.contains("strata: stencil_exchange: "), "{on}: {error}");
+        }
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let on = "sim:paragon:8";
+    assert_eq!(run(cache.path(), on, &[]).0, run(cache.path(), on, &[("STRATA_CALIBRATE", "1ms")]).0);
+}
