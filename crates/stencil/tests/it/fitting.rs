@@ -12,7 +12,7 @@ use strata_stencil::{Grid, Halo};
 fn program() {
     let solves = |node: &mut Node| {
         let halo = Halo::<f64>::around([8, 8]).width(1).prepare(node)?;
-        let solution = Grid::new(40, 30).solve(node)?;
+        let solution = Grid::<f64>::new(40, 30).solve(node)?;
         drop(halo);
         Ok(solution.iterations)
     };
