@@ -77,7 +77,7 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// So many sizes, the same in their logarithm apart; `between` are those between them.
+    /// `count + 1` sizes, equally spaced in the logarithm, or the `count` half-way `between` them.
     pub(super) fn sizes(&self, count: usize, between: bool) -> impl Iterator<Item = usize> + use<'_> {
         let step = (self.most / self.least).powf(1.0 / count as f64);
         let shift = if between { 0.5 } else { 0.0 };

@@ -37,7 +37,7 @@ const PROBLEMS: usize = 8;
 /// Of how many machines there are models.
 const KNOWN: [usize; 5] = [2, 3, 5, 10, 49];
 
-/// A choice that loses less is right.
+/// A choice counts as right if it loses less than this share of the least time.
 const RIGHT: f64 = 0.03;
 
 fn main() -> ExitCode {

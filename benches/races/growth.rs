@@ -39,7 +39,7 @@ struct Arguments {
 /// What a row measures.
 struct Growth {
     what: &'static str,
-    /// What grows.
+    /// The quantity that is varied.
     over: &'static str,
     /// The exponent that it should have.
     law: f64,
@@ -145,7 +145,7 @@ fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
     })?);
     let points = [12, 14, 16, 18, 20].map(|exponent| {
         let keys = 1_usize << exponent;
-        // By n log n.
+        // The law is n log n.
         let halvings = keys as f64 * f64::from(exponent);
         let seconds = processor(|| {
             let mut items: Vec<u64> =
@@ -178,8 +178,8 @@ fn processor(mut work: impl FnMut()) -> f64 {
     least
 }
 
-/// Nodes, and the processor time of an event of this program, without that of the same program's
-/// start.
+/// The number of nodes, and the processor time of one event of `program` in seconds; the time that a
+/// job without a program takes is subtracted.
 fn an_event(platform: &str, nodes: usize, program: fn(&mut Node)) -> Result<(f64, f64), String> {
     let machine = SimulatedMachine::find(platform).map_err(|error| error.to_string())?;
     let simulate = |program: &(dyn Fn(&mut Node) + Sync)| {

@@ -171,7 +171,7 @@ fn choose_and_sort<T: Item>(
     };
     let inputs = [nearly(problem.keys()) as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
-    // Few elements are gathered by one exchange of fewer messages than reversing them takes.
+    // Few elements are gathered: reversing them takes an exchange of about twice the time.
     let order = match problem.order {
         Order::Descending if problem.layout().total() <= gather::FEW => Order::Any,
         order => order,

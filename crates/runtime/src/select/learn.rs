@@ -17,6 +17,9 @@ use crate::Node;
 /// The bits of a class in a word; below them are the candidates and the interval.
 const CLASS_BITS: u32 = 40;
 
+/// The most candidates of a library that learns: a word has four bits for one, or for none.
+const MOST_CANDIDATES: usize = 15;
+
 /// The most classes that are learned about.
 const MOST_CLASSES: usize = 4096;
 
@@ -64,7 +67,7 @@ impl Default for Team {
 
 /// Node 0's word about a class: the candidates plus one, and the interval.
 fn encode(class: u64, best: usize, next: usize, interval: u32) -> u64 {
-    let small = |candidate: usize| (candidate as u64 + 1) & 15;
+    let small = |candidate: usize| (candidate as u64 + 1) & (MOST_CANDIDATES as u64);
     class << (64 - CLASS_BITS) | small(best) << 20 | small(next) << 16 | u64::from(interval.clamp(1, 0xFFFF))
 }
 
@@ -83,7 +86,7 @@ impl Team {
         let mut words = words;
         let verdict = words.next().unwrap_or(0);
         if verdict != 0 {
-            let candidate = |shift: u32| ((verdict >> shift & 15) as usize).checked_sub(1);
+            let candidate = |shift: u32| ((verdict >> shift) as usize & MOST_CANDIDATES).checked_sub(1);
             let (best, next) = (candidate(20), candidate(16));
             if let Some(class) = self.classes.get_mut(&(verdict >> (64 - CLASS_BITS))) {
                 class.next = next.filter(|_| next != best);
@@ -128,7 +131,7 @@ impl Team {
         let calls = known.since;
         if timed {
             known.since = 0;
-            // Of a class about which node 0 says nothing ever fewer calls are timed.
+            // Until node 0 decides about the class, each interval is twice the one before.
             known.interval = (2 * known.interval).min(0xFFFF);
         }
         (wanted.unwrap_or(models), timed.then_some(calls))
@@ -136,9 +139,9 @@ impl Team {
 }
 
 /// A node's part for one library.
-struct Of<L: Library>(Team, PhantomData<L>);
+struct TeamOf<L: Library>(Team, PhantomData<L>);
 
-impl<L: Library> Default for Of<L> {
+impl<L: Library> Default for TeamOf<L> {
     fn default() -> Self {
         Self(Team::default(), PhantomData)
     }
@@ -154,7 +157,7 @@ impl Node {
     #[must_use]
     pub fn word_of<L: Library>(&mut self) -> u64 {
         let rank = self.rank();
-        self.local::<Of<L>>().0.word(rank)
+        self.local::<TeamOf<L>>().0.word(rank)
     }
 
     /// Takes the [words](Self::word_of) of all nodes, in the order of their ranks.
@@ -163,14 +166,15 @@ impl Node {
     /// Local, with equal words.
     pub fn heard<L: Library>(&mut self, words: impl Iterator<Item = u64>) {
         let rank = self.rank();
-        let mut team = std::mem::take(&mut self.local::<Of<L>>().0);
+        let mut team = std::mem::take(&mut self.local::<TeamOf<L>>().0);
         team.heard(rank, words, &|| self.now().get());
-        self.local::<Of<L>>().0 = team;
+        self.local::<TeamOf<L>>().0 = team;
     }
 
     /// Calls `run` with the candidate that was learned for problems of this class, if choices
     /// [learn](Self::learns), otherwise with the chosen one; takes the time of some calls. `class` is
     /// a number for problems that should have the same candidate; `inputs` are those of the choice.
+    /// Libraries of more than 15 candidates do not learn.
     ///
     /// # Participation
     /// Local: the candidate is equal on all nodes that took the same words and chose alike. All
@@ -183,7 +187,9 @@ impl Node {
         chosen: &Chosen<L>,
         run: impl FnOnce(&mut Self, L) -> R,
     ) -> R {
-        if !self.learns() || chosen.choice.pinned {
+        // A word has room for so many candidates.
+        let fits = L::TABLE.entries.len() <= MOST_CANDIDATES;
+        if !self.learns() || chosen.choice.pinned || !fits {
             return run(self, chosen.candidate);
         }
         let class = class.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - CLASS_BITS);
@@ -193,19 +199,20 @@ impl Node {
             _ => None,
         };
         let models = chosen.choice.index;
-        let team = &mut self.local::<Of<L>>().0;
+        let team = &mut self.local::<TeamOf<L>>().0;
         let (index, timed) = team.begin(class, models, |index| of(index).is_some());
         let candidate = of(index).unwrap_or(chosen.candidate);
         let Some(calls) = timed else { return run(self, candidate) };
         let start = self.now().get();
         let result = run(self, candidate);
         let seconds = self.now().get() - start;
-        let is_new = self.rank() == 0 && self.local::<Of<L>>().0.learner.best(class).is_none();
+        let is_new = self.rank() == 0 && self.local::<TeamOf<L>>().0.learner.best(class).is_none();
         let predicted = match is_new {
             true => chosen.choice.predicted(selector.models.source, self.size(), inputs),
             false => Vec::new(),
         };
-        self.local::<Of<L>>().0.ended = Some(Ended { class, candidate: index, calls, seconds, predicted });
+        self.local::<TeamOf<L>>().0.ended =
+            Some(Ended { class, candidate: index, calls, seconds, predicted });
         result
     }
 }
