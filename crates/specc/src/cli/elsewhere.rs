@@ -270,8 +270,9 @@ impl Screen<'_> {
         let by = if is_library { format!(", by {}", best.label) } else { String::new() };
         let place =
             if self.place.is_empty() { String::new() } else { format!(" at {}", self.place.join(" ")) };
+        let unsure = if best.predicted.within < UNKNOWN { "" } else { "; not to be relied on" };
         let head = format!(
-            "{}{place} on {} of {}: {}{by}",
+            "{}{place} on {} of {}: {}{by}{unsure}",
             self.name,
             count(self.nodes, "node", "nodes"),
             self.here.name,

@@ -117,6 +117,9 @@ fn the_screen_says_what_how_sure_and_why() {
     let (status, out, err) = predict(folder.path(), 6, &["way", "n=2e6", "--on", "here.toml"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     assert!(out.starts_with("way at n=2000000 on 4 nodes of here: "), "{out}");
+    assert!(!out.contains("not to be relied on"), "{out}");
+    let (_, few, _) = predict(folder.path(), 2, &["way", "n=2e6", "--on", "here.toml"]);
+    assert!(few.contains("not to be relied on") && few.contains("  unknown"), "{few}");
     for part in [", by shared", "95 of 100 cases", "how sure: ", "of 6 choices", "why: of shared "] {
         assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(part.trim()), "{part}: {out}");
     }
