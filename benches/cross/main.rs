@@ -12,13 +12,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use specc::cross::{Costs, predict};
-use strata_benches::{head, row};
+use strata_benches::{drawn, head, row};
 use strata_fit::{FitOptions, Structure, fit_model};
 use strata_model::Program;
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Sample};
 
-use machine::{LIBRARIES, Library, drawn};
+use machine::{LIBRARIES, Library};
 
 #[derive(Parser)]
 struct Arguments {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accuracy;
+mod drawn;
 mod harness;
 mod list;
 pub mod nas;
@@ -33,6 +34,7 @@ use rand::seq::SliceRandom;
 use serde_json::Value;
 use strata_runtime::Machine;
 
+pub use drawn::drawn;
 pub use harness::{NoArguments, arguments, at_least, run, summary};
 pub use list::{BENCHES, Bench};
 

@@ -4,14 +4,16 @@
 //!     cargo bench -p strata-benches --bench travel
 //!     cargo bench -p strata-benches --bench travel -- --here
 //!     cargo bench -p strata-benches --bench travel -- --learning
+//!     cargo bench -p strata-benches --bench travel -- --teams
 //!     cargo bench -p strata-benches --bench travel -- --widths
 //!
-//! The first and the third are deterministic.
+//! All but the second are deterministic.
 
 mod fitting;
 mod here;
 mod learning;
 mod machine;
+mod teams;
 mod widths;
 
 use std::process::ExitCode;
@@ -37,6 +39,9 @@ struct Arguments {
     /// Instead: choices that learn, on made-up times
     #[arg(long)]
     learning: bool,
+    /// Instead: sorts of simulated nodes
+    #[arg(long)]
+    teams: bool,
     /// Instead: how much the machines differ that models are of
     #[arg(long)]
     widths: bool,
@@ -57,6 +62,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         Arguments { here: true, .. } => here::run(arguments.budget),
         Arguments { widths: true, .. } => widths::run(),
         Arguments { learning: true, .. } => learning::run(),
+        Arguments { teams: true, machines, .. } => teams::run(*machines, arguments.budget),
         _ => made_up(arguments),
     }
 }

@@ -127,8 +127,8 @@ pub use sources::SOURCES;
 pub use table::{Domain, Entry, Incumbent, Source, Table};
 #[cfg(feature = "std")]
 pub use travel::{
-    Calibrated, Calibration, Point, Scaled, Timed, WIDTHS, Widths, all_kept, cache_folder, calibrate_as_set,
-    keep_timings, kept_among, kept_timings, origin, scaled_by, team, timed, timings_of, timings_text,
+    Calibrated, Calibration, Point, Scaled, Timed, all_kept, cache_folder, calibrate_as_set, keep_timings,
+    kept_among, kept_timings, origin, scaled_by, team, timed, timings_of, timings_text,
 };
 pub use verdict::Verdict;
 

@@ -51,22 +51,42 @@ pub struct Point {
 }
 
 /// How much machines differ: deviations of the logarithm of a coefficient's scale, in parts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Widths {
+#[derive(Clone, Copy, Debug)]
+struct Widths {
     /// What all terms of a library share.
-    pub machine: f64,
+    machine: f64,
     /// What the terms of one kind share: start-up, work, work beyond some size.
-    pub kind: f64,
+    kind: f64,
     /// What the terms of one model share.
-    pub model: f64,
+    model: f64,
     /// Each term's own.
-    pub term: f64,
+    term: f64,
     /// What no term describes: of a factor over each input, at a few knots.
-    pub shape: f64,
+    shape: f64,
 }
 
-/// The widths learned from pairs of machines with the same spec (`--bench travel -- --widths`).
-pub const WIDTHS: Widths = Widths { machine: 0.6, kind: 0.3, model: 0.25, term: 0.25, shape: 0.15 };
+/// Two hosts of one kind (`--bench travel -- --widths` shows what tables of one library say).
+const WIDTHS: Widths = Widths { machine: 0.6, kind: 0.3, model: 0.25, term: 0.25, shape: 0.15 };
+
+impl Widths {
+    fn wider(self, by: f64, shape: f64) -> Self {
+        Self {
+            machine: by * self.machine,
+            kind: by * self.kind,
+            model: by * self.model,
+            term: by * self.term,
+            shape: shape * self.shape,
+        }
+    }
+}
+
+/// Timings from which the widths are told, and again whenever there are twice as many.
+const FEWEST_TOLD: usize = 24;
+
+/// By what all widths but `shape`, and `shape`, may be wider here: those count by which the timings
+/// are the likeliest (empirical Bayes). Two hosts with one kind of network between their nodes differ
+/// less than threads and a cluster.
+const WIDER: [(f64, f64); 4] = [(1.0, 1.0), (2.5, 1.0), (1.0, 3.0), (2.5, 3.0)];
 
 /// The most timings of a candidate in one calibration, and the most that a fit takes of each.
 const MOST_TIMINGS: usize = 30;
@@ -212,20 +232,16 @@ pub struct Calibration {
     counts: Vec<usize>,
     /// Timings since the last fit.
     since: usize,
+    /// How many timings there were when the widths were last told from them.
+    told: usize,
 }
 
 impl Calibration {
     /// A calibration on `nodes` nodes that goes on from `earlier` timings.
     #[must_use]
     pub fn new(table: &'static Table, nodes: usize, earlier: Vec<Point>) -> Self {
-        Self::with_widths(table, nodes, earlier, WIDTHS)
-    }
-
-    /// The same with other widths of the prior.
-    #[must_use]
-    pub fn with_widths(table: &'static Table, nodes: usize, earlier: Vec<Point>, widths: Widths) -> Self {
         let problems = problems(table, nodes);
-        let models = Scaled::new(table, nodes, &problems, widths);
+        let models = Scaled::new(table, nodes, &problems);
         let available = all(table);
         let contest = Contest::new(table, &models, nodes, &problems, &available);
         let shipped = contest.choices().collect();
@@ -246,6 +262,7 @@ impl Calibration {
             available,
             counts,
             since,
+            told: FEWEST_TOLD / 2,
         };
         if made.since > 0 {
             made.fit();
@@ -254,7 +271,13 @@ impl Calibration {
     }
 
     fn fit(&mut self) {
-        self.models.fit(self.nodes, &self.points);
+        match self.points.len() >= 2 * self.told {
+            true => {
+                self.told = self.points.len();
+                self.models.fit_widths(self.nodes, &self.points);
+            }
+            false => self.models.fit(self.nodes, &self.points),
+        }
         self.contest = Contest::new(self.table, &self.models, self.nodes, &self.problems, &self.available);
         self.since = 0;
     }
@@ -277,9 +300,8 @@ impl Calibration {
 
     /// The trial in so many seconds.
     fn trial(&mut self, left: f64) -> Trial {
-        if self.since > 0 {
-            self.fit();
-        }
+        self.told = 0;
+        self.fit();
         let fitted: Vec<Wanted> = self.contest.choices().collect();
         let point = |wanted: Wanted| Point {
             candidate: wanted.candidate,
@@ -326,6 +348,7 @@ impl Calibration {
                 let found = self.contest.next(&self.models, allowed, usual, LEAST_LOSS);
                 if found.is_none() && self.since > 0 {
                     // What was expected of timings is not yet what they say.
+                    self.told = 0;
                     self.fit();
                     self.contest.next(&self.models, allowed, usual, LEAST_LOSS)
                 } else {
@@ -380,7 +403,7 @@ impl Calibration {
     /// were timed. Choices that are everywhere alike are not tried.
     pub fn finish(mut self) -> Result<Scaled, usize> {
         if self.since > 0 {
-            self.models.fit(self.nodes, &self.points);
+            self.models.fit_widths(self.nodes, &self.points);
         }
         match self.trial {
             Some(trial) if !trial.is_empty() && !trial.is_won() => Err(trial.timed()),
@@ -396,8 +419,8 @@ pub fn scaled_by(table: &'static Table, nodes: usize, timings: &str) -> Option<S
     if points.is_empty() {
         return None;
     }
-    let mut scaled = Scaled::new(table, nodes, &problems(table, nodes), WIDTHS);
-    scaled.fit(nodes, &points);
+    let mut scaled = Scaled::new(table, nodes, &problems(table, nodes));
+    scaled.fit_widths(nodes, &points);
     (scaled.timings() > 0).then_some(scaled)
 }
 

@@ -11,7 +11,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::matrix::{Square, dot};
-use super::{Point, Widths};
+use super::{Point, WIDER, WIDTHS, Widths};
 use crate::model::joined;
 use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict};
 
@@ -85,6 +85,8 @@ pub struct Scaled {
     /// The relative deviation of a timing.
     noise: f64,
     timings: usize,
+    /// The logarithm of how likely the timings of the last fit are by the widths.
+    evidence: f64,
 }
 
 /// The time of a candidate for one problem, and its derivative.
@@ -102,7 +104,7 @@ pub(super) struct Local {
 impl Scaled {
     /// All scales 1, as before any timing. `problems` are some of the table's domain, from which
     /// the kinds of terms are told.
-    pub(super) fn new(table: &'static Table, nodes: usize, problems: &[Vec<f64>], widths: Widths) -> Self {
+    pub(super) fn new(table: &'static Table, nodes: usize, problems: &[Vec<f64>]) -> Self {
         let mut bases: Vec<Base> = Vec::new();
         let mut unknowns = 0;
         let base_of = table.entries.iter().map(|entry| {
@@ -122,9 +124,20 @@ impl Scaled {
         let kinds = vec![WORK; unknowns];
         let (logs, scales) = (vec![0.0; unknowns], vec![1.0; unknowns]);
         let covariance = Square::from_fn(0, |_, _| 0.0);
-        let noise = LEAST_NOISE;
-        let mut made =
-            Self { table, bases, base_of, kinds, widths, logs, scales, covariance, noise, timings: 0 };
+        let (noise, widths) = (LEAST_NOISE, WIDTHS);
+        let mut made = Self {
+            table,
+            bases,
+            base_of,
+            kinds,
+            widths,
+            logs,
+            scales,
+            covariance,
+            noise,
+            timings: 0,
+            evidence: 0.0,
+        };
         made.bases
             .iter()
             .for_each(|base| made.kinds[base.first + base.count..][..KNOTS * base.ranges.len()].fill(SHAPE));
@@ -250,6 +263,19 @@ impl Scaled {
         }
     }
 
+    /// [`fit`](Self::fit) by the widths by which the timings are the likeliest.
+    pub(super) fn fit_widths(&mut self, nodes: usize, points: &[Point]) {
+        let tried = WIDER.iter().map(|(all, shape)| {
+            let mut one = self.clone();
+            one.widths = WIDTHS.wider(*all, *shape);
+            one.fit(nodes, points);
+            one
+        });
+        if let Some(likeliest) = tried.max_by(|a, b| a.evidence.total_cmp(&b.evidence)) {
+            *self = likeliest;
+        }
+    }
+
     /// The scales and their covariance by these timings.
     pub(super) fn fit(&mut self, nodes: usize, points: &[Point]) {
         let usable =
@@ -299,7 +325,23 @@ impl Scaled {
             };
             let mut right: Vec<f64> = known.iter().map(linear).collect();
             factor.forward(&mut right);
+            // Laplace's approximation: how well the scales fit, how far they are from 1, and by how
+            // much the timings narrow them, as the determinants of S and R.
+            let square = dot(&right, &right);
             factor.backward(&mut right);
+            let spread = |(at, local): &(usize, &Local)| self.scatter(local) / weights[*at];
+            let own: f64 = known.iter().zip(&right).map(|(known, right)| spread(known) * right * right).sum();
+            let narrowed: f64 = known
+                .iter()
+                .enumerate()
+                .map(|(row, known)| 2.0 * factor.at(row, row).ln() - spread(known).ln())
+                .sum();
+            let fit = |known: &(usize, &Local)| {
+                let scatter = self.scatter(known.1);
+                let square = residual(known).powi(2) / scatter;
+                -0.5 * (scatter.ln() + (FREEDOM + 1.0) * (square / FREEDOM).ln_1p())
+            };
+            self.evidence = known.iter().map(fit).sum::<f64>() - 0.5 * (square - own + narrowed);
             let last = step + 1 == STEPS;
             let to = |unknown: usize| -> f64 {
                 columns.iter().zip(&right).map(|(column, right)| column[unknown] * right).sum()

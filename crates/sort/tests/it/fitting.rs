@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use strata_runtime::prelude::*;
 use strata_runtime::select::TimedOnNodes as _;
@@ -78,4 +79,27 @@ fn each_candidate_is_timed_alike_on_all_nodes_or_cannot_run() {
     });
     let times = times.unwrap();
     assert!(times.iter().all(|one| *one == times[0]) && times[0].iter().flatten().count() > 3, "{times:?}");
+}
+
+/// Simulated, so that nothing but a worse fit changes it.
+#[test]
+fn choices_of_a_fitted_team_are_faster_on_a_machine_of_another_kind() {
+    let machine: Machine = "sim:alewife:4".parse().unwrap();
+    let run = machine.run(|node| {
+        let problems: Vec<(usize, u32)> = (0..12).map(|at| (16 << (at % 6), [8, 20, 48][at % 3])).collect();
+        let total = |node: &mut Node| {
+            problems.iter().try_fold(0.0, |sum, &(keys, width)| {
+                let mut some = profile::keys(node, keys, width, 1);
+                let choice = sort_with(node, &mut some, &Options::default())?;
+                let sort = Sort::candidate(choice.index, choice.parameters.as_slice()).unwrap();
+                Ok::<_, Error>(sum + sort.seconds(node, &[keys as f64, f64::from(width)], 99).unwrap())
+            })
+        };
+        let before = total(node)?;
+        let report = node.calibrate::<Sort>(Duration::from_millis(300));
+        assert_eq!(report.is_some(), node.rank() == 0);
+        Ok((before, total(node)?))
+    });
+    let (before, after) = run.unwrap()[0];
+    assert!(after < 0.9 * before, "{before} s, then {after} s");
 }
