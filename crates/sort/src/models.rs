@@ -74,24 +74,24 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort  sha256 3b127f2a59c3ae14b7ef2f0df9703cb37a95199f4f89f0e87f533d14f0f5f023
-//! samples  sha256 69033c17ecfb730ff523e1b3f7845a2f732010de7acdfc082962147f5ba5221c
-//! models   sha256 f119d4ddf0d62e3d64377c2046b7b3017c8a5c179583aa24dcd15a928eb83d35
+//! spec     specs/sort  sha256 95d442415ff5067426569b380d9f2c96e5e988a8e2bd10c175b97f66afe3cabf
+//! samples  sha256 e984e04c62d286e7b079d46847cab8c134fbec643a694205da62c49f249e8307
+//! models   sha256 81ee33a79bab9274cc96128bbeb7c9cf6a18dd0a844966d9f4bc00908437dd45
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Batcher: not known: `batcher` of library `sort` requires P>=8
-//!     valid for nothing
-//! Gather: verified within noise, rank 11 of 11, condition 8.6e0; held-out error 12 % (180 of 495 samples)
+//! Gather: doubtful, rank 6 of 6, condition 3.6e0; held-out error 8.5 % (180 of 495 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
+//! Radix: verified, rank 17 of 17, condition 7.0e0; held-out error 8.6 % (180 of 1527 samples)
+//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
 //! Packets: not known: `packets` of library `sort` requires P>=8
 //!     valid for nothing
 //! Quick: not known: `quick` of library `sort` requires P>=8
 //!     valid for nothing
-//! Radix: verified, rank 17 of 17, condition 7.0e0; held-out error 8.6 % (180 of 1527 samples)
-//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
 //! SampleSort: verified within noise, rank 13 of 13, condition 8.1e0; held-out error 10 % (180 of 1251 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
+//! Batcher: verified, rank 5 of 5, condition 9.5e0; held-out error 7.1 % (40 of 112 samples)
+//!     valid for keys in 16..=4096, width in 1..=64, 2 to 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
@@ -101,31 +101,20 @@ use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Ve
 fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[keys, width] = x else { return None };
     let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
     require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
         within(width, 1.0, 64.0))?;
-    fill(to, &[log_p, 0.0_f64.max(p - 2.0), keys.min(24.0) * f64::from(p == 1.0),
-        keys * f64::from(p == 1.0), (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
-        (f64::from((keys * p) > 128.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * p).min(128.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * p) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * f64::from(width > 10.0)) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max((((16.0 * keys) * p) * 1.0_f64.max(p / 2.0)) - 2097152.0) * f64::from(p > 1.0)])
+    fill(to, &[keys.log2() * p.powi(2), keys.sqrt() * p.log2(), (keys * p) * p.log2(),
+        (keys * keys.log2()) / width, f64::from(width > 9.0) * keys,
+        ((keys * keys.log2()) * width.log2()) * p])
 }
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9677981407165124, noise: Variance::Relative(0.033211967514459394), own: Variance::Relative(0.010613056776529425),
-    coefficients: &[2.6772136028230877e-6, 4.329720337319022e-6, 7.186270780815653e-8,
-        3.490988091685235e-9, 3.3713954076035194e-9, 4.0098188526621565e-6, 4.3427157489112945e-8,
-        8.8152185494592e-9, 1.6069685920164308e-9, 8.911532042929433e-9, 7.43598383194263e-11],
-    factor: &[3.61771e-7, 4.79e-8, 0.0, 0.0, 0.0, 3.15889e-7, -5.45992e-9, 1.49867e-11,
-        -5.86983e-12, 6.9259e-13, 1.15257e-13, 4.51709e-7, 0.0, 0.0, 0.0, -1.89758e-8, -1.42115e-9,
-        1.79687e-10, -6.84981e-11, 5.43496e-12, 1.2597e-12, 2.36511e-9, -1.99209e-11, -1.45367e-11, 0.0,
-        0.0, 0.0, 0.0, 0.0, 0.0, 9.71556e-11, -9.71556e-11, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.10081e-10,
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.6773e-7, -1.88092e-9, -1.07729e-11, -2.94276e-11, -1.66991e-11,
-        2.63586e-12, 2.23469e-9, -3.32767e-11, -2.20528e-11, -2.93884e-11, 2.64752e-12, 8.16716e-10,
-        -2.76842e-10, -8.59522e-11, 3.7884e-12, 1.24061e-10, -2.49653e-10, -8.56921e-12, 5.55269e-10,
-        -3.16042e-12, 1.204e-11],
+    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.018975200091690098), own: Variance::Relative(0.011898768409107953),
+    coefficients: &[2.0180815235078035e-7, 1.0052781454454984e-7, 2.3886617439835234e-9,
+        2.5452421493339126e-10, 1.2407641333916452e-9, 8.05317676276023e-11],
+    factor: &[3.98175e-9, -1.09431e-8, 2.06091e-11, -1.03184e-12, -2.62238e-11, 3.29302e-14,
+        1.20738e-8, -4.40808e-11, -3.2753e-14, -1.70184e-11, 1.17618e-13, 7.45561e-11, -9.07493e-13,
+        6.56059e-11, -1.21384e-12, 9.46408e-12, 3.92587e-11, -5.84558e-13, 2.18708e-10, -1.45802e-12,
+        1.46205e-12],
 });
 
 fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -214,6 +203,24 @@ pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
         3.45281e-10],
 });
 
+fn batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
+        within(width, 1.0, 64.0))?;
+    fill(to, &[1.0, keys.log2(), (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
+        0.0_f64.max(p - 2.0), (keys * log_p) * 1.0_f64.max(p / 2.0)])
+}
+pub static BATCHER_MODEL: Model = Model::Fitted(Fitted {
+    terms: batcher, quantile: 1.996564418951833, noise: Variance::Relative(0.012997373495719895), own: Variance::Relative(0.005004889426647597),
+    coefficients: &[2.7548137352723616e-6, 5.762106037980426e-7, 1.091008729425107e-9,
+        1.1960073155712832e-5, 6.882440352055663e-9],
+    factor: &[3.90027e-7, -7.18963e-8, 6.64582e-12, -2.87553e-8, 1.03768e-10, 1.99525e-8,
+        -8.05914e-12, -2.8391e-8, -4.79302e-11, 3.65469e-11, 4.62897e-9, -1.97458e-10, 2.43643e-7,
+        -6.69968e-11, 2.04769e-10],
+});
+
 fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[keys, width, bits] = x else { return None };
     require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
@@ -225,21 +232,30 @@ fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
 }
 static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
 
+fn sort_batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
+    let p = nodes as f64;
+    require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
+        within(width, 1.0, 64.0) && holds(f64::from(p >= 2.0)))?;
+    fill(to, &[keys, width])
+}
+static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, sort_batcher);
+
 /// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f119d4ddf0d62e3d64377c2046b7b3017c8a5c179583aa24dcd15a928eb83d35",
+    digest: "81ee33a79bab9274cc96128bbeb7c9cf6a18dd0a844966d9f4bc00908437dd45",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
-        Entry::new("gather", Verdict::WithinNoise, 1.0, &GATHER_MODEL),
+        Entry::new("gather", Verdict::Doubtful, 1.0, &GATHER_MODEL),
         Entry::new("radix", Verdict::Verified, 1.0, &SORT_RADIX_MODEL)
             .with(&[Parameter::new("bits", 2, 16)]),
         Entry::new("sample", Verdict::WithinNoise, 1.0, &SAMPLE_SORT_MODEL)
             .with(&[Parameter::new("oversample", 8, 64).times(2)]),
-        Entry::new("batcher", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("batcher", Verdict::Verified, 1.0, &SORT_BATCHER_MODEL),
         Entry::new("histogram", Verdict::Unverified, 1.0, &Model::Unknown),
         Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
         Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)
@@ -252,24 +268,24 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort  sha256 3b127f2a59c3ae14b7ef2f0df9703cb37a95199f4f89f0e87f533d14f0f5f023
-//! samples  sha256 88df339feb773a670a8eaf8d07884ed493c6a0beb50f8e6aa83f5a5583f2f29a
-//! models   sha256 b7d9cc1493fe86aec365187179f1d24c7742261663921a8f82162647b98017fe
+//! spec     specs/sort  sha256 95d442415ff5067426569b380d9f2c96e5e988a8e2bd10c175b97f66afe3cabf
+//! samples  sha256 767ab2e6340ca23c783cee3b449f36a25eb86b3d598a02cda7ff243379ce9c18
+//! models   sha256 bfed33f6d86a634311586204954aa2353684b3af408dd7c0fcd3b8eafaed9af2
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Batcher: not known: `batcher` of library `sort` requires P>=8
-//!     valid for nothing
-//! Gather: doubtful, rank 11 of 11, condition 8.4e0; held-out error 12 % (180 of 495 samples)
+//! Gather: verified, rank 6 of 6, condition 3.5e0; held-out error 8.6 % (180 of 495 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
+//! Radix: verified, rank 18 of 18, condition 7.2e0; held-out error 9.4 % (180 of 1527 samples)
+//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
 //! Packets: not known: `packets` of library `sort` requires P>=8
 //!     valid for nothing
 //! Quick: not known: `quick` of library `sort` requires P>=8
 //!     valid for nothing
-//! Radix: verified, rank 18 of 18, condition 7.2e0; held-out error 9.4 % (180 of 1527 samples)
-//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
 //! SampleSort: verified within noise, rank 15 of 15, condition 1.6e1; held-out error 11 % (180 of 1251 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
+//! Batcher: verified, rank 5 of 5, condition 8.9e0; held-out error 7.4 % (40 of 112 samples)
+//!     valid for keys in 16..=4096, width in 1..=64, 2 to 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
@@ -281,29 +297,17 @@ fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
         within(width, 1.0, 64.0))?;
-    fill(to, &[0.0_f64.max(p - 2.0), keys.min(24.0) * f64::from(p == 1.0),
-        keys * f64::from(p == 1.0), (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
-        f64::from(keys > 27.0) * 0.0_f64.max(p - 2.0),
-        (keys.min(24.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * p).min(128.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * p) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * f64::from(width > 10.0)) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max((((16.0 * keys) * p) * 1.0_f64.max(p / 2.0)) - 2097152.0) * f64::from(p > 1.0)])
+    fill(to, &[keys.log2() * p.powi(2), keys * p.powi(2), (keys * keys.log2()) / width,
+        keys.powi(2) * width.sqrt(), (keys * width.log2()) * p, (keys.log2() * p.powi(3)) * p.log2()])
 }
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9677981407165124, noise: Variance::Relative(0.0350274331142525), own: Variance::Relative(0.012531785407703748),
-    coefficients: &[1.7887051922595733e-5, 7.165362379862882e-8, 3.5957015908404194e-9,
-        3.526097575557791e-9, 9.302099427857183e-6, 1.6060773050762354e-7, 3.401260571253995e-8,
-        4.289677496756539e-7, 4.286095964062058e-9, 7.33619177698416e-9, 9.987806460385436e-11],
-    factor: &[1.20816e-6, 0.0, 0.0, 0.0, -1.09868e-6, -2.88521e-10, -2.14022e-9, 1.42824e-8,
-        -4.29267e-11, -1.16008e-12, 2.51931e-12, 2.488e-9, -2.16113e-11, -1.61394e-11, 0.0, 0.0, 0.0,
-        0.0, 0.0, 0.0, 0.0, 1.04191e-10, -1.04191e-10, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.27576e-10,
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.42841e-6, 3.58804e-9, -2.15884e-9, 4.08689e-9, -4.2707e-11,
-        1.88956e-11, 2.85598e-12, 2.67184e-8, -6.08842e-9, -5.9311e-9, 3.62447e-11, 1.26863e-11,
-        -2.58924e-12, 7.20055e-9, -5.85555e-8, 1.77714e-10, 2.54817e-11, -1.06407e-11, 2.9723e-8,
-        -1.32388e-10, -4.69876e-11, 8.98637e-12, 1.60483e-10, -2.81133e-10, -1.11976e-11, 5.92765e-10,
-        -4.14005e-12, 1.42902e-11],
+    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.0169873686858333), own: Variance::Relative(0.011140067107362551),
+    coefficients: &[2.1771261278496482e-7, 1.3662006246502762e-9, 1.5464172645383807e-10,
+        3.770248568552731e-15, 9.195048922145077e-10, 3.194828467705534e-8],
+    factor: &[4.68611e-9, 3.26026e-12, -1.71911e-12, 5.72774e-17, -7.88235e-12, -7.64927e-10,
+        4.58959e-11, -5.8619e-12, 2.32087e-17, -1.90739e-11, -2.6027e-10, 9.59125e-12, -6.46511e-17,
+        -1.20874e-12, -2.67022e-11, 3.41526e-16, -1.18943e-11, 7.98072e-11, 2.00557e-11, -1.47694e-10,
+        1.0345e-9],
 });
 
 fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -401,6 +405,24 @@ pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
         -6.74074e-10, 3.71848e-10],
 });
 
+fn batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
+        within(width, 1.0, 64.0))?;
+    fill(to, &[1.0, keys.log2(), (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
+        0.0_f64.max(p - 2.0), ((keys * log_p) * (log_p + 1.0)) * 1.0_f64.max(p / 2.0)])
+}
+pub static BATCHER_MODEL: Model = Model::Fitted(Fitted {
+    terms: batcher, quantile: 1.9960083540249391, noise: Variance::Relative(0.01282513388943114), own: Variance::Relative(0.009211166835724866),
+    coefficients: &[2.5269334301516865e-6, 1.0813918007191484e-6, 8.650626957418603e-10,
+        2.6804388919060425e-5, 3.5023666011190764e-9],
+    factor: &[6.03941e-7, -1.07439e-7, 1.21499e-11, -6.33654e-8, 4.63848e-11, 3.13221e-8,
+        -1.30769e-11, -3.28511e-8, -2.13393e-11, 4.95972e-11, 5.55486e-8, -1.29745e-10, 5.9057e-7,
+        -4.74879e-11, 1.30888e-10],
+});
+
 fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[keys, width, bits] = x else { return None };
     require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
@@ -412,21 +434,30 @@ fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
 }
 static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
 
+fn sort_batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
+    let p = nodes as f64;
+    require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
+        within(width, 1.0, 64.0) && holds(f64::from(p >= 2.0)))?;
+    fill(to, &[keys, width])
+}
+static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, sort_batcher);
+
 /// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "b7d9cc1493fe86aec365187179f1d24c7742261663921a8f82162647b98017fe",
+    digest: "bfed33f6d86a634311586204954aa2353684b3af408dd7c0fcd3b8eafaed9af2",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
-        Entry::new("gather", Verdict::Doubtful, 1.0, &GATHER_MODEL),
+        Entry::new("gather", Verdict::Verified, 1.0, &GATHER_MODEL),
         Entry::new("radix", Verdict::Verified, 1.0, &SORT_RADIX_MODEL)
             .with(&[Parameter::new("bits", 2, 16)]),
         Entry::new("sample", Verdict::WithinNoise, 1.0, &SAMPLE_SORT_MODEL)
             .with(&[Parameter::new("oversample", 8, 64).times(2)]),
-        Entry::new("batcher", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("batcher", Verdict::Verified, 1.0, &SORT_BATCHER_MODEL),
         Entry::new("histogram", Verdict::Unverified, 1.0, &Model::Unknown),
         Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
         Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)

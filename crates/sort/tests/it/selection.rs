@@ -24,7 +24,7 @@ fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
 
 #[test]
 fn few_keys_are_gathered_and_many_are_not_wherever_the_models_come_from() {
-    for (nodes, many) in [(2, 1_000_000), (3, 1_000_000), (5, 100_000), (8, 100_000)] {
+    for (nodes, many) in [(2, 1_000_000), (3, 1_000_000), (5, 300_000), (8, 300_000)] {
         for (keys, gathered) in [(0, true), (20, true), (many, false)] {
             assert_eq!(choose(nodes, keys, &Options::default()).name == "gather", gathered, "{nodes} {keys}");
         }
