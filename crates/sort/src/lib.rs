@@ -142,7 +142,7 @@ fn choose_and_sort<T: Item>(
     options: &Options,
     &Limits { bytes: limit, balance }: &Limits,
 ) -> Result<Rc<Chosen<Sort>>, SortError> {
-    if node.size() > 1 {
+    if node.calibrates() && node.size() > 1 {
         // The local sorts first: what they take here is a part of the others' times.
         calibrate_as_set::<local::LocalSort>();
         node.calibrate_as_set::<Sort>();

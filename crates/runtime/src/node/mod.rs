@@ -25,6 +25,7 @@ use crate::block::Block;
 use crate::clock::{self, Clock};
 use crate::develop::Notes;
 use crate::message::Inbox;
+use crate::select::Installed;
 use crate::settings::Settings;
 use crate::transport::{Call, Endpoint, Failure};
 use crate::work::{Charge, Computing, Work};
@@ -66,6 +67,8 @@ pub struct Node {
     clock: Clock,
     skeleton: bool,
     learns: bool,
+    calibrates: bool,
+    pub(crate) installed: Installed,
     inbox: Inbox,
     /// True if a `receiving` has ended here that other nodes may still be in.
     ended_receiving: bool,
@@ -83,10 +86,13 @@ impl Node {
         let (rank, size) = (transport.rank(), transport.size());
         let computing = transport.simulated().map(|simulated| simulated.computing());
         let learns = settings.is_on("STRATA_LEARN");
+        let calibrates = settings.is_on("STRATA_CALIBRATE");
         Self {
             transport,
             settings,
             learns,
+            calibrates,
+            installed: Installed::default(),
             clock: notes.clock.clone(),
             skeleton: computing == Some(Computing::Skeleton),
             inbox: Inbox::new(rank),
@@ -290,6 +296,13 @@ impl Node {
     #[inline]
     pub fn learns(&self) -> bool {
         self.learns
+    }
+
+    /// True if libraries fit themselves: `STRATA_CALIBRATE` of node 0 is set, and neither empty nor 0.
+    #[must_use]
+    #[inline]
+    pub fn calibrates(&self) -> bool {
+        self.calibrates
     }
 
     /// The timings that node 0 has kept for a team like this one, of all libraries.

@@ -182,13 +182,10 @@ impl Node {
     /// Collective.
     #[track_caller]
     pub fn calibrate_as_set<L: TimedOnNodes>(&mut self) {
-        let known = self.local::<Known<L>>();
-        if std::mem::replace(&mut known.asked, true) {
+        if !self.calibrates() || std::mem::replace(&mut self.local::<Known<L>>().asked, true) {
             return;
         }
-        let Some(text) = self.setting("STRATA_CALIBRATE").filter(|text| !matches!(*text, "" | "0")) else {
-            return;
-        };
+        let Some(text) = self.setting("STRATA_CALIBRATE") else { return };
         let budget = match text.parse::<Seconds>() {
             Ok(seconds) => Duration::from_secs_f64(seconds.get().min(1e6)),
             Err(error) => {

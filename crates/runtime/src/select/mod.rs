@@ -53,6 +53,7 @@ use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Question, So
 use thiserror::Error;
 
 pub use self::calibrate::TimedOnNodes;
+pub(crate) use self::selector::Installed;
 pub use self::selector::Selector;
 use crate::Node;
 

@@ -66,7 +66,7 @@ fn fitted(table: &'static Table, nodes: usize, text: &str) -> Option<Fitted> {
 
 /// A node's view of the installed models.
 #[derive(Default)]
-struct Installed {
+pub(crate) struct Installed {
     use_of: Use,
     /// The files that this node could not use, each with the reason.
     unusable: Vec<(PathBuf, String)>,
@@ -148,7 +148,7 @@ impl Selector {
     }
 
     fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
-        let without_installed = node.local::<Installed>().use_of != Use::Allowed;
+        let without_installed = node.installed.use_of != Use::Allowed;
         let here = node.platform();
         let table = compiled_table::<L>(&here);
         let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
@@ -237,7 +237,7 @@ impl Selector {
             if node.rank() == 0 {
                 tell_unusable(&path, &reason);
             }
-            node.local::<Installed>().unusable.push((path, reason));
+            node.installed.unusable.push((path, reason));
         }
         Ok(Self {
             options: options.clone(),
@@ -269,7 +269,7 @@ impl Node {
     /// # Errors
     /// If a setting or a file is invalid.
     pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector>, SelectError> {
-        let without_installed = self.local::<Installed>().use_of != Use::Allowed;
+        let without_installed = self.installed.use_of != Use::Allowed;
         if let Some(selector) = &self.local::<Known<L>>().selector
             && selector.options == *options
             && selector.without_installed == without_installed
@@ -308,7 +308,7 @@ impl Node {
     /// Local; equal on all nodes if `alike` is.
     pub fn must_compare_again(&mut self, alike: bool) -> bool {
         let node_0 = self.rank() == 0;
-        let installed = self.local::<Installed>();
+        let installed = &mut self.installed;
         match (installed.use_of, alike) {
             (Use::Allowed, false) => {
                 installed.use_of = Use::Doubted;
