@@ -31,7 +31,7 @@ pub enum InstallError {
 
 /// The path from the cache to the folder of a library's models for this machine and transport.
 fn below(platform: &Platform, library: &str) -> PathBuf {
-    let machine = Platform { nodes: 0, transport: String::new(), ..platform.clone() };
+    let machine = Platform { nodes: 0, hosts: None, transport: String::new(), ..platform.clone() };
     let machine = sha256_hex(machine.to_string().as_bytes());
     let transport = platform.transport.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     Path::new(&machine[..16]).join(transport).join(library)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use strata_model::plan::{ModelPlan, Plan};
+use strata_model::plan::{ModelPlan, Plan, Run};
 use strata_model::samples::{SpecId, Timing as Single};
 use strata_model::{Platform, count};
 use strata_runtime::Node;
@@ -218,8 +218,12 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
             plan.spec.path
         ));
     }
-    let size = node.size();
-    let Some(run) = plan.runs.into_iter().find(|run| run.nodes == size) else {
+    let (size, platform) = (node.size(), node.platform());
+    // Runs on equally many nodes differ in their hosts. One of other hosts is refused later, by name.
+    let (here, others): (Vec<Run>, Vec<Run>) = (plan.runs.into_iter())
+        .filter(|run| run.nodes == size)
+        .partition(|run| another_machine(&run.machine, &platform).is_none());
+    let Some(run) = here.into_iter().chain(others).next() else {
         return Err(format!(
             "{shown}: it has no points for {}; run specc with --nodes {size}",
             count(size, "node", "nodes")

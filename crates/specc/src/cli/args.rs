@@ -10,7 +10,7 @@ use strata_interchange::rules::Release;
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
-use super::values::{PriceUnit, prefix, share};
+use super::values::{Layout, PriceUnit, layout, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -68,8 +68,8 @@ pub(super) enum Command {
         #[command(flatten)]
         specs: Specs,
         /// The numbers of nodes to plan for, `1,2,4`; the number of cores where it is left out.
-        #[arg(long, value_delimiter = ',', value_parser = node_count())]
-        nodes: Vec<u32>,
+        #[arg(long, value_delimiter = ',', value_parser = layout)]
+        nodes: Vec<Layout>,
         #[command(flatten)]
         features: Features,
         /// Write no program: print the spec with all of its families, shared names and products
@@ -141,8 +141,8 @@ pub(super) enum Command {
         pin: Option<String>,
         /// On how many nodes; where it is left out, as many as were measured, or the most of
         /// several.
-        #[arg(long, value_parser = node_count())]
-        nodes: Option<u32>,
+        #[arg(long, value_parser = layout)]
+        nodes: Option<Layout>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -309,8 +309,8 @@ pub(super) struct Elsewhere {
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
     /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// Predict for a machine of which only a platform file is known, as `comet` writes it
     /// (`here.toml`), from the models of the others.
     #[arg(long, value_name = "MACHINE")]
@@ -334,8 +334,8 @@ pub(super) struct MapOf {
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
     /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// The input along which the choice is followed; where it is left out, the one with the widest
     /// range.
     #[arg(long, value_name = "INPUT", conflicts_with = "grid")]
@@ -358,8 +358,8 @@ pub(super) struct ImpactOf {
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
     /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// What the time would be if a model, or one of its costs, were multiplied by a factor:
     /// `Send*=0.5`, `Send.bytes*=0.5`. Several count together.
     #[arg(long, value_name = "COST*=FACTOR")]
@@ -386,8 +386,8 @@ pub(super) struct CrossoversOf {
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
     /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// The samples of the fit, where they do not lie beside the models.
     #[arg(long, value_name = "FILE")]
     pub(super) samples: Option<PathBuf>,
@@ -443,8 +443,8 @@ pub struct Target {
     pub on: Option<String>,
     /// The number of nodes, or several, `1,2,4`, that are fitted together. Where it is left out,
     /// the number of cores, but 1 where the spec names neither `node` nor `P`.
-    #[arg(long, value_delimiter = ',', value_parser = node_count())]
-    pub nodes: Vec<u32>,
+    #[arg(long, value_delimiter = ',', value_parser = layout)]
+    pub nodes: Vec<Layout>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
     /// on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
