@@ -390,6 +390,33 @@ mod tests {
     }
 
     #[test]
+    fn hosts_stand_in_the_line_where_they_are_stated() {
+        let apart = Platform { hosts: Some(Hosts { min: 1, max: 4 }), ..sample() };
+        assert!(apart.to_string().starts_with("threads nodes=4 hosts=1-4 cores=2 "), "{apart}");
+        assert_eq!(apart.to_string().parse(), Ok(apart));
+        for wrong in ["0", "", "2-1", "-", "1-", "+2", "1-2-3", "two"] {
+            let text = format!("mpi nodes=4 hosts=\"{wrong}\" cores=1 cpu=a cache=b os=c arch=d");
+            assert!(text.parse::<Platform>().unwrap_err().message.contains("`hosts` must be"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn models_hold_on_the_hosts_that_were_measured() {
+        let on = |hosts: Option<Hosts>| Platform { transport: "mpi".into(), hosts, ..sample() };
+        let (one, two, up_to_4) = (on(None), on(Some(Hosts::known(2))), on(Some(Hosts { min: 1, max: 4 })));
+        let holds = |there: &Platform, here: &Platform| there.as_used(here) == *here;
+        assert!(holds(&one, &one) && holds(&two, &two) && holds(&up_to_4, &one) && holds(&up_to_4, &two));
+        assert!(!holds(&one, &two) && !holds(&two, &one) && !holds(&up_to_4, &on(Some(Hosts::known(5)))));
+        let why = one.as_used(&two).difference(&two).unwrap();
+        assert_eq!(why, "the number of hosts differs: `1` against `2`");
+        let numbers = [&one, &two, &up_to_4].map(|platform| platform.machine_number(HOSTS));
+        assert_eq!(numbers, [Some(1.0), Some(2.0), None]);
+        // Each node of a simulated machine without hosts is one.
+        let sim = |nodes| Platform { transport: "sim:cm5".into(), nodes, ..sample() };
+        assert!(holds(&sim(4), &sim(16)) && sim(4).machine_number(HOSTS) == Some(4.0));
+    }
+
+    #[test]
     fn names_what_differs() {
         assert_eq!(sample().difference(&sample()), None);
         let other = Platform { nodes: 8, arch: "arm".into(), ..sample() };

@@ -89,6 +89,8 @@ impl Machine {
     /// feature `mpi`), otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
     /// otherwise one thread for each core.
     ///
+    /// `sim:FILE:2x8` is 8 nodes on each of 2 hosts, of a platform with a table `[host]`.
+    ///
     /// A simulated machine takes options, as in `sim:cm5:64,seed=2,disturbed=1`:
     ///
     /// | option | what it sets |

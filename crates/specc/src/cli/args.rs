@@ -67,7 +67,7 @@ pub(super) enum Command {
     Emit {
         #[command(flatten)]
         specs: Specs,
-        /// The numbers of nodes to plan for, `1,2,4`; the number of cores where it is left out.
+        /// The numbers of nodes to plan for, `1,2,4`, or with hosts `2x8,4x4`; the number of cores where it is left out.
         #[arg(long, value_delimiter = ',', value_parser = layout)]
         nodes: Vec<Layout>,
         #[command(flatten)]
@@ -139,7 +139,7 @@ pub(super) enum Command {
         /// Take this candidate, for example `sort=radix:11`.
         #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
         pin: Option<String>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of
+        /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of
         /// several.
         #[arg(long, value_parser = layout)]
         nodes: Option<Layout>,
@@ -308,7 +308,7 @@ pub(super) struct Elsewhere {
     /// Its inputs, for example `keys=1000 width=32`.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// Predict for a machine of which only a platform file is known, as `comet` writes it
@@ -333,7 +333,7 @@ pub(super) struct MapOf {
     /// range; a grid needs all beyond two.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// The input along which the choice is followed; where it is left out, the one with the widest
@@ -357,7 +357,7 @@ pub(super) struct ImpactOf {
     /// ranges.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// What the time would be if a model, or one of its costs, were multiplied by a factor:
@@ -385,7 +385,7 @@ pub(super) struct CrossoversOf {
     /// their range.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// The samples of the fit, where they do not lie beside the models.
@@ -441,8 +441,9 @@ pub struct Target {
     /// left out, `threads`, or what the spec names first.
     #[arg(long)]
     pub on: Option<String>,
-    /// The number of nodes, or several, `1,2,4`, that are fitted together. Where it is left out,
-    /// the number of cores, but 1 where the spec names neither `node` nor `P`.
+    /// The number of nodes, or several, `1,2,4`, that are fitted together; `2x8` is 8 on each of 2
+    /// hosts. Where it is left out, the number of cores, but 1 where the spec names neither `node`
+    /// nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = layout)]
     pub nodes: Vec<Layout>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
