@@ -255,9 +255,8 @@ fn join_platforms(ours: Option<&Platform>, theirs: Option<Platform>) -> Result<O
 
 /// The hosts of samples of both. Simulated machines without hosts stay so.
 fn join_hosts(ours: &Platform, theirs: &Platform) -> Option<Hosts> {
-    if ours.hosts.or(theirs.hosts).is_none() {
-        return None;
-    }
+    // Where neither states any, the samples of both do not.
+    ours.hosts.or(theirs.hosts)?;
     let (ours, theirs) = (ours.all_hosts(), theirs.all_hosts());
     Some(Hosts { min: ours.min.min(theirs.min), max: ours.max.max(theirs.max) })
 }
