@@ -78,7 +78,7 @@ impl FileModels {
         let platform = self.platform.as_ref()?;
         let (min, max) = self.models.domain().nodes;
         let covered = Nodes { min, max };
-        let there = Platform { nodes: here.nodes, ..platform.clone() };
+        let there = platform.as_used(here);
         let other = || format!("they are for {covered}, and here are {}", here.nodes);
         there.difference(here).or_else(|| (!covered.contains(here.nodes)).then(other))
     }

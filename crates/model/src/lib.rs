@@ -43,7 +43,7 @@ pub use install::{InstallError, can_install, install, installed_models};
 pub use names::{count, did_you_mean};
 pub use number::{grouped, number_text, percent, rounded};
 pub use plan::{Plan, Points};
-pub use platform::Platform;
+pub use platform::{Hosts, Platform};
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use set::{LibraryModels, ModelSet, Resolved};
 pub use strata_select::{Prediction, Seconds, closest};

@@ -8,15 +8,71 @@ use strata_select::machine::word;
 
 /// Names in a spec that stand for properties of the machine: in terms of the machine of the
 /// samples, in loops and values of the measuring machine. They are the bytes of the caches that one
-/// core sees, and the number of hardware threads.
-pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
+/// core sees, the number of hardware threads, and the number of hosts, which only loops and values
+/// read.
+pub const MACHINE: [&str; 5] = ["cache1", "cache2", "cache3", "cores", HOSTS];
 
 /// The name in [`MACHINE`] for the number of hardware threads.
 pub const CORES: &str = "cores";
 
+/// The name in [`MACHINE`] for the number of hosts on which the nodes run. As the name of an input
+/// that nothing else gives it is that number where it is measured.
+pub const HOSTS: &str = "hosts";
+
 /// A requirement of a library's candidate in a spec: that nodes are processes with memories of their
 /// own ([`Platform::has_processes`]).
 pub const PROCESSES: &str = "processes";
+
+/// Numbers of hosts, `min` to `max`. As text `2` or `1-4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The least, at least 1.
+    pub min: usize,
+    /// The greatest, at least `min`.
+    pub max: usize,
+}
+
+impl Hosts {
+    /// One host.
+    pub const ONE: Self = Self { min: 1, max: 1 };
+
+    /// So many hosts.
+    #[must_use]
+    pub fn known(hosts: usize) -> Self {
+        Self { min: hosts, max: hosts }
+    }
+
+    /// Whether all of the other numbers are among these.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
+}
+
+impl fmt::Display for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { min, max } if min == max => write!(f, "{min}"),
+            Self { min, max } => write!(f, "{min}-{max}"),
+        }
+    }
+}
+
+impl FromStr for Hosts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (min, max) = text.split_once('-').unwrap_or((text, text));
+        let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse().ok(),
+            false => None,
+        };
+        match (number(min), number(max)) {
+            (Some(min), Some(max)) if 1 <= min && min <= max => Ok(Self { min, max }),
+            _ => Err(format!("`hosts` must be a number from 1 or a range like `1-4`, but it is `{text}`")),
+        }
+    }
+}
 
 /// The identity of a machine and the way it is used. Two sets of models with equal platforms are
 /// interchangeable.
@@ -26,6 +82,10 @@ pub struct Platform {
     pub transport: String,
     /// The number of nodes of the run.
     pub nodes: usize,
+    /// The number of hosts on which the nodes ran, or of several runs together the range of these
+    /// numbers. `None` on one host, and on simulated machines whose platform names no hosts, where
+    /// each node is a host of its own.
+    pub hosts: Option<Hosts>,
     /// The processor's name as the system gives it.
     pub cpu: String,
     /// The number of hardware threads of one machine.
@@ -43,7 +103,25 @@ impl Platform {
     #[must_use]
     pub fn detect(transport: &str, nodes: usize) -> Self {
         let Machine { cores, cpu, cache, os, arch } = Machine::here().clone();
-        Self { transport: transport.to_owned(), nodes, cpu, cores, cache, os, arch }
+        Self { transport: transport.to_owned(), nodes, hosts: None, cpu, cores, cache, os, arch }
+    }
+
+    /// The hosts on which nodes ran.
+    #[must_use]
+    pub fn all_hosts(&self) -> Hosts {
+        self.hosts.unwrap_or(Hosts::known(if self.is_simulated() { self.nodes.max(1) } else { 1 }))
+    }
+
+    /// This platform with the number of nodes of `here`, and with its number of hosts if it is among
+    /// those of this one: models of this platform are of that machine if the result equals `here`.
+    #[must_use]
+    pub fn as_used(&self, here: &Self) -> Self {
+        let there = Self { nodes: here.nodes, ..self.clone() };
+        // Without a statement of hosts neither of two simulated machines has any.
+        match there.all_hosts().contains(here.all_hosts()) {
+            true => Self { hosts: here.hosts, ..there },
+            false => there,
+        }
     }
 
     /// The machine without transport and nodes.
@@ -70,6 +148,9 @@ impl Platform {
     /// machine.
     #[must_use]
     pub fn machine(&self, name: &str) -> Option<f64> {
+        if name == HOSTS {
+            return None;
+        }
         if self.is_simulated() || name == "cores" {
             return (!self.is_simulated()).then_some(self.cores as f64);
         }
@@ -92,9 +173,13 @@ impl Platform {
 
     /// The value of a name of [`MACHINE`] when measuring on this platform: as
     /// [`Platform::machine`], except that each node of a simulated machine has a processor of its
-    /// own.
+    /// own, and that the number of hosts is known if it is one number.
     #[must_use]
     pub fn machine_number(&self, name: &str) -> Option<f64> {
+        if name == HOSTS {
+            let Hosts { min, max } = self.all_hosts();
+            return (min == max).then_some(min as f64);
+        }
         if self.is_simulated() && name == "cores" { Some(self.nodes as f64) } else { self.machine(name) }
     }
 
@@ -102,9 +187,10 @@ impl Platform {
     /// equal.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
-        let pairs: [(&str, String, String); 7] = [
+        let pairs: [(&str, String, String); 8] = [
             ("transport", self.transport.clone(), other.transport.clone()),
             ("number of nodes", self.nodes.to_string(), other.nodes.to_string()),
+            ("number of hosts", self.all_hosts().to_string(), other.all_hosts().to_string()),
             ("processor", self.cpu.clone(), other.cpu.clone()),
             ("number of cores", self.cores.to_string(), other.cores.to_string()),
             ("cache", self.cache.clone(), other.cache.clone()),
@@ -119,7 +205,11 @@ impl Platform {
 impl fmt::Display for Platform {
     /// One line: `threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K" os=linux arch=x86_64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} nodes={} {}", word(&self.transport), self.nodes, self.host())
+        write!(f, "{} nodes={} ", word(&self.transport), self.nodes)?;
+        if let Some(hosts) = self.hosts {
+            write!(f, "hosts={hosts} ")?;
+        }
+        write!(f, "{}", self.host())
     }
 }
 
@@ -140,7 +230,7 @@ impl FromStr for Platform {
 
     fn from_str(text: &str) -> Result<Self, PlatformError> {
         let mut transport = None;
-        let mut fields: [Option<String>; 6] = Default::default();
+        let mut fields: [Option<String>; 7] = Default::default();
         let mut rest = Rest { text, chars: 0 };
         while let Some((key, value, column)) = rest.next()? {
             let fail = |message| Err(PlatformError { message, column });
@@ -171,7 +261,11 @@ impl FromStr for Platform {
             let message = format!("`{key}` must be {what}, but it is `{text}`");
             number.ok_or(PlatformError { message, column: end })
         };
+        let hosts = take("hosts")
+            .ok()
+            .map(|hosts| hosts.parse().map_err(|message| PlatformError { message, column: end }));
         Ok(Self {
+            hosts: hosts.transpose()?,
             transport: transport.ok_or_else(|| missing("the transport (threads, mpi, …)"))?,
             nodes: count("nodes", take("nodes")?)?,
             cores: count("cores", take("cores")?)?,
@@ -183,7 +277,7 @@ impl FromStr for Platform {
     }
 }
 
-const KEYS: [&str; 6] = ["nodes", "cores", "cpu", "cache", "os", "arch"];
+const KEYS: [&str; 7] = ["nodes", "cores", "cpu", "cache", "os", "arch", HOSTS];
 
 /// The text that is still to be read, and the number of characters read.
 struct Rest<'a> {
@@ -257,18 +351,18 @@ mod tests {
                 .parse()
                 .unwrap();
         let all = |platform: &Platform| MACHINE.map(|name| platform.machine(name));
-        assert_eq!(all(&platform), [Some(49_152.0), Some(2_097_152.0), Some(110_100_480.0), Some(2.0)]);
+        assert_eq!(all(&platform), [Some(49_152.0), Some(2_097_152.0), Some(110_100_480.0), Some(2.0), None]);
         assert_eq!((platform.machine("cache4"), platform.machine("P")), (None, None));
         platform.cache = "L1d:64K L2:16M".into();
         assert_eq!(all(&platform)[1..3], [Some(16_777_216.0); 2], "the last one counts for those above");
         for unknown in ["", "L1d:", "L1d:K", "L1d:48Q L2", "L:1", "L1i:32K"] {
             platform.cache = unknown.into();
-            assert_eq!(all(&platform), [None, None, None, Some(2.0)], "{unknown}");
+            assert_eq!(all(&platform), [None, None, None, Some(2.0), None], "{unknown}");
         }
         platform.transport = "sim:cm5".into();
-        assert_eq!(all(&platform), [None; 4]);
+        assert_eq!(all(&platform), [None; 5]);
         let numbers = MACHINE.map(|name| platform.machine_number(name));
-        assert_eq!(numbers, [None, None, None, Some(4.0)], "each node has a processor");
+        assert_eq!(numbers, [None, None, None, Some(4.0), Some(4.0)], "each node has a processor");
     }
     use proptest::prelude::*;
 
@@ -276,6 +370,7 @@ mod tests {
         Platform {
             transport: "threads".into(),
             nodes: 4,
+            hosts: None,
             cpu: "AMD EPYC \"Rome\" \\ 7".into(),
             cores: 2,
             cache: "L1d:32K L2:512K L3:32M".into(),
@@ -292,6 +387,33 @@ mod tests {
             r#"threads nodes=4 cores=2 cpu="AMD EPYC \"Rome\" \\ 7" cache="L1d:32K L2:512K L3:32M" os=linux arch=x86_64"#
         );
         assert_eq!(text.parse(), Ok(sample()));
+    }
+
+    #[test]
+    fn hosts_stand_in_the_line_where_they_are_stated() {
+        let apart = Platform { hosts: Some(Hosts { min: 1, max: 4 }), ..sample() };
+        assert!(apart.to_string().starts_with("threads nodes=4 hosts=1-4 cores=2 "), "{apart}");
+        assert_eq!(apart.to_string().parse(), Ok(apart));
+        for wrong in ["0", "", "2-1", "-", "1-", "+2", "1-2-3", "two"] {
+            let text = format!("mpi nodes=4 hosts=\"{wrong}\" cores=1 cpu=a cache=b os=c arch=d");
+            assert!(text.parse::<Platform>().unwrap_err().message.contains("`hosts` must be"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn models_hold_on_the_hosts_that_were_measured() {
+        let on = |hosts: Option<Hosts>| Platform { transport: "mpi".into(), hosts, ..sample() };
+        let (one, two, up_to_4) = (on(None), on(Some(Hosts::known(2))), on(Some(Hosts { min: 1, max: 4 })));
+        let holds = |there: &Platform, here: &Platform| there.as_used(here) == *here;
+        assert!(holds(&one, &one) && holds(&two, &two) && holds(&up_to_4, &one) && holds(&up_to_4, &two));
+        assert!(!holds(&one, &two) && !holds(&two, &one) && !holds(&up_to_4, &on(Some(Hosts::known(5)))));
+        let why = one.as_used(&two).difference(&two).unwrap();
+        assert_eq!(why, "the number of hosts differs: `1` against `2`");
+        let numbers = [&one, &two, &up_to_4].map(|platform| platform.machine_number(HOSTS));
+        assert_eq!(numbers, [Some(1.0), Some(2.0), None]);
+        // Each node of a simulated machine without hosts is one.
+        let sim = |nodes| Platform { transport: "sim:cm5".into(), nodes, ..sample() };
+        assert!(holds(&sim(4), &sim(16)) && sim(4).machine_number(HOSTS) == Some(4.0));
     }
 
     #[test]

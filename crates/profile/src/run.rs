@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use strata_model::plan::{ModelPlan, Plan};
+use strata_model::plan::{ModelPlan, Plan, Run};
+use strata_model::platform::HOSTS;
 use strata_model::samples::{SpecId, Timing as Single};
 use strata_model::{Platform, count};
 use strata_runtime::Node;
@@ -218,8 +219,12 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
             plan.spec.path
         ));
     }
-    let size = node.size();
-    let Some(run) = plan.runs.into_iter().find(|run| run.nodes == size) else {
+    let (size, platform) = (node.size(), node.platform());
+    // Runs on equally many nodes differ in their hosts. One of other hosts is refused later, by name.
+    let (here, others): (Vec<Run>, Vec<Run>) = (plan.runs.into_iter())
+        .filter(|run| run.nodes == size)
+        .partition(|run| another_machine(&run.machine, &platform).is_none());
+    let Some(run) = here.into_iter().chain(others).next() else {
         return Err(format!(
             "{shown}: it has no points for {}; run specc with --nodes {size}",
             count(size, "node", "nodes")
@@ -236,6 +241,17 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
 /// Why a plan's points are not those of this machine, if the spec lets them depend on it.
 fn another_machine(planned: &[(String, f64)], platform: &Platform) -> Option<String> {
     let (name, value) = planned.iter().find(|(name, value)| platform.machine_number(name) != Some(*value))?;
+    if name == HOSTS {
+        let (hosts, nodes) = (platform.all_hosts().max, platform.nodes);
+        let instead = match nodes.is_multiple_of(hosts) {
+            true => format!("run specc with --nodes {hosts}x{}", nodes / hosts),
+            false => "place equally many on each".to_owned(),
+        };
+        return Some(format!(
+            "it was made for {}, and the nodes run on {hosts}; {instead}",
+            count(*value as usize, "host", "hosts")
+        ));
+    }
     let here = platform.machine_number(name).map_or("does not tell it".to_owned(), |v| format!("has {v}"));
     Some(format!(
         "it was made for a machine with {name}={value}, and this one {here} (`{platform}`); run specc on this \

@@ -89,6 +89,8 @@ impl Machine {
     /// feature `mpi`), otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
     /// otherwise one thread for each core.
     ///
+    /// `sim:FILE:2x8` is 8 nodes on each of 2 hosts, of a platform with a table `[host]`.
+    ///
     /// A simulated machine takes options, as in `sim:cm5:64,seed=2,disturbed=1`:
     ///
     /// | option | what it sets |
@@ -196,12 +198,16 @@ impl Machine {
             }
             #[cfg(feature = "mpi")]
             Backend::Mpi => {
-                let result = mpi::run(|transport| run_process(&development, &program, transport))?;
+                let result =
+                    mpi::run(|transport, hosts| run_process(&development, &program, transport, hosts))?;
                 Ok(vec![result])
             }
         }
     }
 }
+
+/// The most hosts, and the most nodes on each, that a value of `STRATA_ON` may name.
+const MOST_NODES: usize = 1 << 20;
 
 impl FromStr for Machine {
     type Err = Error;
@@ -228,9 +234,22 @@ impl FromStr for Machine {
                 let (name, nodes) = rest
                     .rsplit_once(':')
                     .ok_or_else(|| wrong("how many nodes? as in sim:cm5:64".to_owned()))?;
-                let nodes =
-                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
-                let platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
+                let (hosts, each) = nodes.split_once('x').unzip();
+                let number = |text: &str| match text.parse() {
+                    Ok(number @ 1..=MOST_NODES) => Ok(number),
+                    _ => Err(wrong(format!("`{text}` is not a number of nodes"))),
+                };
+                let mut platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
+                let nodes = match (hosts, each) {
+                    (Some(hosts), Some(each)) => {
+                        let (hosts, each): (usize, usize) = (number(hosts)?, number(each)?);
+                        platform = platform
+                            .with_hosts_of(each)
+                            .ok_or_else(|| wrong(format!("`{name}` has no table `[host]`")))?;
+                        hosts * each
+                    }
+                    _ => number(nodes)?,
+                };
                 let mut simulation =
                     Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
                 if let Some(options) = options {
@@ -267,8 +286,13 @@ impl Communicator {
             Some(program) => program(node),
             None => Err(Error::program("a program began twice")),
         };
-        mpi::run_on(&self.0, |transport| {
-            run_process(&|settings: &mut Settings| Development::from_settings(settings), &once, transport)
+        mpi::run_on(&self.0, |transport, hosts| {
+            run_process(
+                &|settings: &mut Settings| Development::from_settings(settings),
+                &once,
+                transport,
+                hosts,
+            )
         })
     }
 }
@@ -279,8 +303,9 @@ fn run_process<T>(
     development: &impl Fn(&mut Settings) -> Result<Development, Error>,
     program: &impl Fn(&mut Node) -> Result<T, Error>,
     mut transport: Box<dyn Endpoint>,
+    hosts: usize,
 ) -> Result<T, Error> {
-    let mut settings = settings_of_node_0(&mut *transport, "mpi");
+    let mut settings = settings_of_node_0(&mut *transport, "mpi", hosts);
     let development = development(&mut settings)?;
     let clock = HostClock::start(false);
     let job = Job::new(transport.rank(), 1, clock, development, &settings)?;
@@ -289,8 +314,12 @@ fn run_process<T>(
 
 /// Node 0's settings, on every node of a job whose nodes have separate environments.
 #[cfg(feature = "mpi")]
-fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
-    let own = Settings::of_this_process(strata_model::Platform::detect(name, endpoint.size()));
+fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str, hosts: usize) -> Settings {
+    let platform = strata_model::Platform {
+        hosts: (hosts > 1).then(|| strata_model::Hosts::known(hosts)),
+        ..strata_model::Platform::detect(name, endpoint.size())
+    };
+    let own = Settings::of_this_process(platform);
     // Node 0 alone looks for kept timings.
     let mut text = if endpoint.rank() == 0 { own.to_text().into_bytes() } else { Vec::new() };
     let place = std::panic::Location::caller();

@@ -10,7 +10,7 @@ use crate::transport::sim;
 use crate::work::Computing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use strata_model::ModelSet;
+use strata_model::{Hosts, ModelSet};
 use strata_select::{closest, say};
 
 pub use crate::node::Circuits;
@@ -286,6 +286,7 @@ impl Simulation {
         strata_model::platform::Platform {
             transport: format!("sim:{}", platform.name),
             nodes: *nodes,
+            hosts: platform.host.map(|_| Hosts::known(platform.hosts(*nodes))),
             cpu: format!("{} sha256={} seed={seed}", platform.name, &platform.sha256),
             cores: 1,
             cache: String::new(),

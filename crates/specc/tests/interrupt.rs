@@ -36,6 +36,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     let options = RunOptions {
         on: On::Threads,
         nodes: 2,
+        hosts: None,
         budget: None,
         precision: None,
         most: None,

@@ -39,6 +39,7 @@ fn options(name: &str) -> RunOptions {
     RunOptions {
         on: On::Threads,
         nodes: 2,
+        hosts: None,
         budget: Some(2.0),
         precision: None,
         most: None,

@@ -85,6 +85,7 @@ impl<'a> Made<'a> {
     fn samples(&self, points: &Points) -> Samples {
         let platform = Platform {
             transport: "threads".into(),
+            hosts: None,
             nodes: NODES,
             cpu: "made up".into(),
             cores: NODES,

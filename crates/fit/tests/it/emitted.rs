@@ -141,6 +141,7 @@ fn set() -> ModelSet {
     ModelSet {
         platform: Some(Platform {
             transport: "threads".into(),
+            hosts: None,
             nodes: 4,
             cpu: "A \"quoted\" CPU".into(),
             cores: 2,

@@ -41,7 +41,7 @@ mod write;
 use std::collections::BTreeSet;
 
 use crate::expr::{RESERVED, is_name};
-use crate::{Platform, Unit};
+use crate::{Hosts, Platform, Unit};
 
 pub use compare::{Comparison, Ratio};
 pub use parse::{MAX_ERRORS, Partial, SampleError, SamplesErrors, WORDS};
@@ -245,11 +245,20 @@ impl Samples {
 fn join_platforms(ours: Option<&Platform>, theirs: Option<Platform>) -> Result<Option<Platform>, String> {
     let (Some(ours), Some(theirs)) = (ours, &theirs) else { return Ok(ours.cloned().or(theirs)) };
     let nodes = ours.nodes.max(theirs.nodes);
-    let [ours, theirs] = [ours, theirs].map(|platform| Platform { nodes, ..platform.clone() });
+    let hosts = join_hosts(ours, theirs);
+    let [ours, theirs] = [ours, theirs].map(|platform| Platform { nodes, hosts, ..platform.clone() });
     match ours.difference(&theirs) {
         None => Ok(Some(ours)),
         Some(difference) => Err(format!("samples of one file are of one machine, but {difference}")),
     }
+}
+
+/// The hosts of samples of both. Simulated machines without hosts stay so.
+fn join_hosts(ours: &Platform, theirs: &Platform) -> Option<Hosts> {
+    // Where neither states any, the samples of both do not.
+    ours.hosts.or(theirs.hosts)?;
+    let (ours, theirs) = (ours.all_hosts(), theirs.all_hosts());
+    Some(Hosts { min: ours.min.min(theirs.min), max: ours.max.max(theirs.max) })
 }
 
 impl ModelSamples {

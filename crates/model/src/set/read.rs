@@ -13,7 +13,7 @@ use super::{
     Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, Mode,
     Model, ModelSet, Named, Nodes, ParameterRange, Quantiles, Regret, SetError, Step, Term, VERSION, Verdict,
 };
-use crate::{Platform, SpecId, Unit, did_you_mean};
+use crate::{Hosts, Platform, SpecId, Unit, did_you_mean};
 
 const KEY: &str = "strata-models";
 const VERDICTS: [Verdict; 5] =
@@ -52,6 +52,7 @@ fn platform(value: &Value<'_>) -> Result<Platform, SetError> {
     let read = Platform {
         transport: table.required("transport", Value::text)?,
         nodes: table.required("nodes", Value::whole)?,
+        hosts: table.optional("hosts", hosts)?,
         cpu: table.required("cpu", Value::text)?,
         cores: table.required("cores", Value::whole)?,
         cache: table.required("cache", Value::text)?,
@@ -59,6 +60,10 @@ fn platform(value: &Value<'_>) -> Result<Platform, SetError> {
         arch: table.required("arch", Value::text)?,
     };
     table.finish(read)
+}
+
+fn hosts(value: &Value<'_>) -> Result<Hosts, SetError> {
+    value.text()?.parse().map_err(|message| value.wrong(message))
 }
 
 fn spec(value: &Value<'_>) -> Result<SpecId, SetError> {

@@ -29,6 +29,9 @@ impl ModelSet {
             out.head("[platform]");
             out.entry("transport", &toml_string(&p.transport));
             out.entry("nodes", &p.nodes.to_string());
+            if let Some(hosts) = p.hosts {
+                out.entry("hosts", &toml_string(&hosts.to_string()));
+            }
             out.entry("cpu", &toml_string(&p.cpu));
             out.entry("cores", &p.cores.to_string());
             out.entry("cache", &toml_string(&p.cache));

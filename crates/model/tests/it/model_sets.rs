@@ -143,6 +143,7 @@ fn sorts() -> ModelSet {
     ModelSet {
         platform: Some(Platform {
             transport: "threads".into(),
+            hosts: None,
             nodes: 4,
             cpu: "A \"quoted\" cpu\t\\ ü".into(),
             cores: 2,

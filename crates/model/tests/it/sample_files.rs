@@ -244,6 +244,7 @@ fn any_samples() -> impl Strategy<Value = Samples> {
     });
     let platform = prop::option::of("\\PC{0,20}".prop_map(|cpu| Platform {
         transport: "mpi".into(),
+        hosts: None,
         nodes: 3,
         cpu,
         cores: 2,

@@ -290,6 +290,21 @@ impl Node {
         self.settings.platform.clone()
     }
 
+    /// The number of hosts on which the nodes run, equal on all nodes: 1 for threads; on MPI so many
+    /// as have memory of their own; on a simulated machine as its platform's table `[host]` and the
+    /// command say, and otherwise the number of nodes. Hosts need not have equally many nodes.
+    ///
+    /// ```
+    /// use strata_runtime::prelude::*;
+    ///
+    /// assert_eq!(Machine::threads(3)?.run(|node| Ok(node.hosts()))?, [1; 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.settings.platform.all_hosts().max
+    }
+
     /// True if choices learn from the times of calls: `STRATA_LEARN` of node 0 is set, and neither
     /// empty nor 0.
     #[must_use]

@@ -206,15 +206,18 @@ impl Selector {
                 hash_of(table.digest),
             ),
         };
-        let other = platform.filter(|other| Platform { nodes: here.nodes, ..other.clone() } != here);
+        let other = platform.filter(|other| other.as_used(&here) != here);
         let note = other.map(|other| {
             let (platform, spec) = (if file.is_none() { table.platform } else { "" }, table.spec);
             let transport = (other.transport != here.transport).then_some("another transport");
             let differs = transport.or_else(|| here.host().differs(platform)).unwrap_or_default();
+            if (Platform { nodes: here.nodes, hosts: here.hosts, ..other }) == here {
+                return Note::Other(OTHER_HOSTS);
+            }
             Note::OtherMachine { spec, platform, differs }
         });
         let scaled = match note {
-            Some(_) if file.is_none() && !without_installed => {
+            Some(Note::OtherMachine { .. }) if file.is_none() && !without_installed => {
                 let team = team(&here.transport, here.nodes);
                 let fresh = node.local::<Known<L>>().fresh.clone();
                 let kept = || kept_among(table, &here.host(), &team, node.kept_timings());
@@ -253,6 +256,10 @@ impl Selector {
         })
     }
 }
+
+/// What a choice says where only the number of hosts is another one.
+const OTHER_HOSTS: &str = "outside what was measured: ranked by models of another number of hosts; \
+                           calibrate again on this one, or on several with the input `hosts`";
 
 /// The compiled-in models that are the nearest to a machine.
 pub(super) fn compiled_table<L: Library>(here: &Platform) -> &'static Table {

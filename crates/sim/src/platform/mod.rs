@@ -34,6 +34,8 @@ pub struct SimulatedMachine {
     pub interface: Interface,
     /// The connections between nodes.
     pub topology: Topology,
+    /// The hosts, if nodes share them; otherwise each node is a host of its own.
+    pub host: Option<Host>,
     /// The network's links, including the nodes' own unless the topology says otherwise.
     pub link: Link,
     /// A second network for barriers, combining and broadcasts, if any.
@@ -48,6 +50,36 @@ pub struct SimulatedMachine {
     pub slices: Option<Slices>,
     /// Kernels with their own factor in place of [`Cpu::kernel_factor`].
     pub kernels: BTreeMap<String, f64>,
+}
+
+/// A host of several nodes: they reach each other inside it, and other hosts by one link each way,
+/// which they share and which is one of the network's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Nodes of one host, consecutive ones; the last host may have fewer.
+    pub nodes: usize,
+    /// Bytes a second between a node and its host.
+    pub bandwidth: f64,
+    /// Latency between a node and its host; a packet to another node of the host passes it twice.
+    pub latency: Time,
+}
+
+impl SimulatedMachine {
+    /// The number of hosts of so many nodes.
+    #[must_use]
+    pub fn hosts(&self, nodes: usize) -> usize {
+        self.host.map_or(nodes, |host| nodes.div_ceil(host.nodes.max(1)))
+    }
+
+    /// The same machine with `nodes` nodes on each host; `None` if its hosts have one node each.
+    #[must_use]
+    pub fn with_hosts_of(self, nodes: usize) -> Option<Self> {
+        match self.host {
+            None if nodes == 1 => Some(self),
+            None => None,
+            Some(host) => Some(Self { host: Some(Host { nodes, ..host }), ..self }),
+        }
+    }
 }
 
 /// A node's processor.

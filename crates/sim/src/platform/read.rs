@@ -12,7 +12,8 @@ use toml::de::DeTable;
 use super::error::{Fault, FaultKind, Faults, MachineError};
 use super::fields::{self, Fields};
 use super::{
-    Circuits, Control, Cpu, Dma, Interface, Interrupts, Link, SimulatedMachine, Slices, Topology, built_in,
+    Circuits, Control, Cpu, Dma, Host, Interface, Interrupts, Link, SimulatedMachine, Slices, Topology,
+    built_in,
 };
 use crate::Time;
 
@@ -139,6 +140,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     file.set_frequency(cpu.map_or(1e9, |cpu| cpu.frequency));
     let interface = file.table("interface", "send_cycles = 27").and_then(interface);
     let topology = file.table("topology", "kind = \"fat-tree\"").and_then(topology);
+    let host = file.optional_table("host").map(host);
     let link = file.table("link", "bandwidth_mb_per_s = 20").and_then(link);
     let control = file.optional_table("control").map(control);
     let dma = file.optional_table("dma").map(dma);
@@ -154,6 +156,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
         cpu: cpu?,
         interface: interface?,
         topology: topology?,
+        host: or_none(host)?,
         link: link?,
         control: or_none(control)?,
         dma: or_none(dma)?,
@@ -273,6 +276,14 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
         receive_queue: receive_queue?,
         holds_place: holds_place?,
     })
+}
+
+fn host(mut table: Fields<'_>) -> Option<Host> {
+    let nodes = table.count("nodes", SWITCH, "4");
+    let bandwidth = table.bandwidth("bandwidth_mb_per_s", "10000");
+    let latency = table.time("latency", "100");
+    table.finish();
+    Some(Host { nodes: nodes?, bandwidth: bandwidth?, latency: latency? })
 }
 
 fn link(mut table: Fields<'_>) -> Option<Link> {

@@ -13,6 +13,7 @@ mod dragonfly;
 mod error;
 mod fat_tree;
 mod grid;
+mod hosts;
 mod hypercube;
 mod star;
 
@@ -20,11 +21,12 @@ pub use error::TopologyError;
 pub(crate) use grid::squarest;
 
 use crate::Time;
-use crate::platform::{SimulatedMachine, Topology};
+use crate::platform::{Link, SimulatedMachine, Topology};
 use dragonfly::Dragonfly;
 use error::bandwidth;
 use fat_tree::FatTree;
 use grid::Grid;
+use hosts::Hosts;
 use hypercube::Hypercube;
 use star::Star;
 use std::fmt;
@@ -122,6 +124,9 @@ impl Graph {
         }
         let link = &platform.link;
         bandwidth("link.bandwidth", link.bandwidth)?;
+        let all = nodes;
+        // With hosts the topology connects these.
+        let nodes = platform.hosts(nodes);
         let shape: Option<Box<dyn Shape>> = match &platform.topology {
             Topology::Bus => None,
             Topology::Crossbar => Some(Box::new(Star::crossbar(nodes))),
@@ -138,12 +143,19 @@ impl Graph {
                 Some(Box::new(Dragonfly::new(nodes, group, link, *global_bandwidth, *global_latency)?))
             }
         };
-        let nodes = nodes as u32;
-        let wire = |from, to, latency, lanes| Wire { from, to, bandwidth: link.bandwidth, latency, lanes };
+        let nodes = all as u32;
+        let shape: Option<Box<dyn Shape>> = match platform.host {
+            Some(host) => Some(Box::new(Hosts::new(all, &host, shape, link)?)),
+            None => shape,
+        };
+        let Link { bandwidth, latency, .. } = *link;
+        let (bandwidth, latency) =
+            platform.host.map_or((bandwidth, latency), |host| (host.bandwidth, host.latency));
+        let wire = |from, to, latency, lanes| Wire { from, to, bandwidth, latency, lanes };
         let wires = match &shape {
-            None => vec![wire(End::Nodes, End::Nodes, link.latency, nodes)],
+            None => vec![wire(End::Nodes, End::Nodes, latency, nodes)],
             Some(shape) => {
-                let latency = if shape.direct() { Time::ZERO } else { link.latency };
+                let latency = if shape.direct() { Time::ZERO } else { latency };
                 let into = |node| wire(End::Node(node), End::Switch(shape.home(node)), latency, 1);
                 let out = |node| wire(End::Switch(shape.exit(node)), End::Node(node), latency, 1);
                 (0..nodes).map(into).chain((0..nodes).map(out)).chain(shape.wires()).collect()

@@ -1,7 +1,7 @@
 //! Tests of routes and properties of topologies against known facts.
 
 use super::*;
-use crate::platform::Link;
+use crate::platform::{Host, Link};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
@@ -10,6 +10,13 @@ const GB: f64 = 1e9;
 fn graph(topology: Topology, nodes: usize) -> Result<Graph, TopologyError> {
     let link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true, networks: 1 };
     Graph::new(&SimulatedMachine { topology, link, ..SimulatedMachine::named("cm5").unwrap() }, nodes)
+}
+
+/// The same between hosts of so many nodes.
+fn between_hosts(topology: Topology, nodes: usize, each: usize) -> Result<Graph, TopologyError> {
+    let link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true, networks: 1 };
+    let host = Some(Host { nodes: each, bandwidth: 8.0 * GB, latency: Time(10) });
+    Graph::new(&SimulatedMachine { topology, host, link, ..SimulatedMachine::named("cm5").unwrap() }, nodes)
 }
 
 fn mesh(dimensions: usize, wrap: bool) -> Topology {
@@ -89,6 +96,36 @@ fn every_route_ends_at_its_target_by_least_links() {
             }
         }
     }
+}
+
+#[test]
+fn hosts_share_their_links_and_reach_their_own_nodes_inside() {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    for topology in all() {
+        for (nodes, each) in [(1, 1), (2, 2), (3, 2), (5, 4), (8, 2), (8, 8), (30, 4), (64, 1)] {
+            let graph = match between_hosts(topology.clone(), nodes, each) {
+                Ok(graph) => graph,
+                Err(error) => {
+                    let known = error.to_string();
+                    assert!(topology != Topology::Bus || known.contains("no bus"), "{known}");
+                    continue;
+                }
+            };
+            for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+                if from == to {
+                    continue;
+                }
+                let route = route(&graph, from as u32, to as u32, &mut random);
+                let taken = route.iter().filter(|hop| graph.wires[hop.link as usize].latency > Time::ZERO);
+                assert_eq!(taken.count(), graph.hops(from, to), "{topology:?} {nodes}: {from} to {to}");
+                let inside = route.iter().all(|hop| graph.wires[hop.link as usize].latency == Time(10));
+                assert_eq!(inside, from / each == to / each, "{topology:?} {nodes}: {from} to {to}");
+            }
+        }
+    }
+    let names = between_hosts(Topology::Crossbar, 4, 2).unwrap();
+    let names: Vec<String> = (0..names.wires().len()).map(|link| names.name(link)).collect();
+    assert!(names.contains(&"host 1 -> crossbar".to_owned()), "{names:?}");
 }
 
 /// Breadth-first distances over the links, as if any route were allowed.

@@ -10,7 +10,7 @@ use strata_interchange::rules::Release;
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
-use super::values::{PriceUnit, prefix, share};
+use super::values::{Layout, PriceUnit, layout, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -67,9 +67,9 @@ pub(super) enum Command {
     Emit {
         #[command(flatten)]
         specs: Specs,
-        /// The numbers of nodes to plan for, `1,2,4`; the number of cores where it is left out.
-        #[arg(long, value_delimiter = ',', value_parser = node_count())]
-        nodes: Vec<u32>,
+        /// The numbers of nodes to plan for, `1,2,4`, or with hosts `2x8,4x4`; the number of cores where it is left out.
+        #[arg(long, value_delimiter = ',', value_parser = layout)]
+        nodes: Vec<Layout>,
         #[command(flatten)]
         features: Features,
         /// Write no program: print the spec with all of its families, shared names and products
@@ -139,10 +139,10 @@ pub(super) enum Command {
         /// Take this candidate, for example `sort=radix:11`.
         #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
         pin: Option<String>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of
+        /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of
         /// several.
-        #[arg(long, value_parser = node_count())]
-        nodes: Option<u32>,
+        #[arg(long, value_parser = layout)]
+        nodes: Option<Layout>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -308,9 +308,9 @@ pub(super) struct Elsewhere {
     /// Its inputs, for example `keys=1000 width=32`.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// Predict for a machine of which only a platform file is known, as `comet` writes it
     /// (`here.toml`), from the models of the others.
     #[arg(long, value_name = "MACHINE")]
@@ -333,9 +333,9 @@ pub(super) struct MapOf {
     /// range; a grid needs all beyond two.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// The input along which the choice is followed; where it is left out, the one with the widest
     /// range.
     #[arg(long, value_name = "INPUT", conflicts_with = "grid")]
@@ -357,9 +357,9 @@ pub(super) struct ImpactOf {
     /// ranges.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// What the time would be if a model, or one of its costs, were multiplied by a factor:
     /// `Send*=0.5`, `Send.bytes*=0.5`. Several count together.
     #[arg(long, value_name = "COST*=FACTOR")]
@@ -385,9 +385,9 @@ pub(super) struct CrossoversOf {
     /// their range.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
-    /// On how many nodes; where it is left out, as many as were measured, or the most of several.
-    #[arg(long, value_parser = node_count())]
-    pub(super) nodes: Option<u32>,
+    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
     /// The samples of the fit, where they do not lie beside the models.
     #[arg(long, value_name = "FILE")]
     pub(super) samples: Option<PathBuf>,
@@ -441,10 +441,11 @@ pub struct Target {
     /// left out, `threads`, or what the spec names first.
     #[arg(long)]
     pub on: Option<String>,
-    /// The number of nodes, or several, `1,2,4`, that are fitted together. Where it is left out,
-    /// the number of cores, but 1 where the spec names neither `node` nor `P`.
-    #[arg(long, value_delimiter = ',', value_parser = node_count())]
-    pub nodes: Vec<u32>,
+    /// The number of nodes, or several, `1,2,4`, that are fitted together; `2x8` is 8 on each of 2
+    /// hosts. Where it is left out, the number of cores, but 1 where the spec names neither `node`
+    /// nor `P`.
+    #[arg(long, value_delimiter = ',', value_parser = layout)]
+    pub nodes: Vec<Layout>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
     /// on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]

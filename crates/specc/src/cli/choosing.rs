@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use strata_model::platform::HOSTS;
 use strata_model::set::{Kind, Verdict};
-use strata_model::{ModelSet, Prediction, did_you_mean};
+use strata_model::{Hosts, ModelSet, Prediction, did_you_mean, number_text};
 use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::{Outcome, Pin};
 
 use super::args::Binding;
+use super::values::Layout;
 use crate::competition::{Choice, Competition};
 
 pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
@@ -28,6 +30,49 @@ pub(super) fn values(what: &str, names: &[String], given: &[Binding]) -> Result<
             None => Err(Failure::Usage(format!("{what} needs `{name}`; give {}", usage(names)))),
         })
         .collect()
+}
+
+/// The given inputs with the hosts of `--nodes HOSTSxNODES`, where there is an input for them.
+///
+/// # Errors
+/// The inputs name other hosts; models without the input were measured on other hosts.
+pub(super) fn placed(
+    set: &ModelSet,
+    path: &Path,
+    names: &[String],
+    given: &[Binding],
+    layout: Option<Layout>,
+) -> Result<Vec<Binding>, Failure> {
+    let mut given = given.to_vec();
+    let Some((layout, hosts)) = layout.and_then(|layout| Some((layout, layout.hosts()?))) else {
+        return Ok(given);
+    };
+    if names.iter().any(|name| name == HOSTS) {
+        match given.iter().find(|binding| binding.name == HOSTS) {
+            Some(other) if other.value != hosts as f64 => {
+                let other = number_text(other.value);
+                return Err(Failure::Usage(format!("--nodes {layout} contradicts `{HOSTS}={other}`")));
+            }
+            Some(_) => {}
+            None => given.push(Binding { name: HOSTS.to_owned(), value: hosts as f64 }),
+        }
+        return Ok(given);
+    }
+    let platform = set.platform.as_ref();
+    match platform.filter(|platform| !platform.all_hosts().contains(Hosts::known(hosts))) {
+        None => Ok(given),
+        Some(platform) => Err(Failure::Fault(format!(
+            "{}: outside what was measured: these models have no input `{HOSTS}`, and are of {}, not of {}",
+            path.display(),
+            hosts_text(platform.all_hosts()),
+            hosts_text(Hosts::known(hosts))
+        ))),
+    }
+}
+
+/// `1 host`, `1-4 hosts`.
+fn hosts_text(hosts: Hosts) -> String {
+    format!("{hosts} host{}", if hosts.max == 1 { "" } else { "s" })
 }
 
 /// Refuses unknown names and names given twice.
@@ -77,7 +122,7 @@ pub(super) fn predict(
     path: &Path,
     name: &str,
     given: &[Binding],
-    nodes: Option<usize>,
+    layout: Option<Layout>,
     as_json: bool,
 ) -> Result<(), Failure> {
     let set = read(path)?;
@@ -89,9 +134,10 @@ pub(super) fn predict(
         return Err(fault(format!("`{name}` predicts nothing: {}", model.reason)));
     }
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
-    let inputs = values(&format!("model `{name}`"), &names, given)?;
+    let given = placed(&set, path, &names, given, layout)?;
+    let inputs = values(&format!("model `{name}`"), &names, &given)?;
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
-    let nodes = nodes.unwrap_or_else(|| set.nodes());
+    let nodes = layout.map_or_else(|| set.nodes(), Layout::nodes);
     let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
         let within = resolved.formula(name).is_some_and(|formula| {
             let ranges = formula.ranges.iter().zip(&inputs);
@@ -170,14 +216,15 @@ pub(super) fn choose(
     path: &Path,
     library: &str,
     given: &[Binding],
-    nodes: Option<usize>,
+    layout: Option<Layout>,
     pin: Option<&str>,
     explain: bool,
     as_json: bool,
 ) -> Result<(), Failure> {
     let set = read(path)?;
-    let competition = competition(&set, path, Some(library))?.on(nodes);
-    let inputs = values(&format!("library `{library}`"), competition.inputs(), given)?;
+    let competition = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
+    let given = placed(&set, path, competition.inputs(), given, layout)?;
+    let inputs = values(&format!("library `{library}`"), competition.inputs(), &given)?;
     let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {
         return Err(Failure::Usage(format!(

@@ -9,8 +9,9 @@ use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
-use super::choosing::{competition, known, no_library, read};
+use super::choosing::{competition, known, no_library, placed, read};
 use super::measuring::DECISIONS;
+use super::values::Layout;
 use crate::competition::Competition;
 use crate::crossings::Crossings;
 use crate::crossovers::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tuneup};
@@ -22,9 +23,9 @@ pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failur
     let libraries = named(&set, path, asked.library.as_deref())?;
     let mut found = Vec::new();
     for library in &libraries {
-        let competition =
-            competition(&set, path, Some(&library.name))?.on(asked.nodes.map(|nodes| nodes as usize));
-        found.push(of_library(&set, &competition, (&asked.at, asked.by.as_deref()), &evidence)?);
+        let competition = competition(&set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
+        let at = placed(&set, path, competition.inputs(), &asked.at, asked.nodes)?;
+        found.push(of_library(&set, &competition, (&at, asked.by.as_deref()), &evidence)?);
     }
     if asked.json {
         return print(json!({ "libraries": found.iter().map(json_of).collect::<Vec<_>>() }));

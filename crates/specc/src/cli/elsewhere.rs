@@ -10,8 +10,9 @@ use strata_select::Outcome;
 use strata_sim::platform::SimulatedMachine;
 
 use super::args::Elsewhere;
-use super::choosing::{no_such, read, values};
+use super::choosing::{no_such, placed, read, values};
 use super::platforms;
+use super::values::Layout;
 use crate::competition::Competition;
 use crate::cross::{COSTS, Costs, Predicted, predict};
 
@@ -58,7 +59,7 @@ pub(super) fn elsewhere(first: &Path, name: &str, asked: &Elsewhere) -> Result<(
     for source in std::iter::once(first).chain(asked.with.iter().map(PathBuf::as_path)) {
         sets.push(source_of(source)?);
     }
-    let nodes = asked.nodes.map_or_else(|| sets[0].1.nodes(), |nodes| nodes as usize);
+    let nodes = asked.nodes.map_or_else(|| sets[0].1.nodes(), Layout::nodes);
     let costs = |machine: &SimulatedMachine| {
         Costs::of(machine, nodes).map_err(|error| Failure::Usage(format!("{}: {error}", machine.name)))
     };
@@ -91,7 +92,8 @@ pub(super) fn elsewhere(first: &Path, name: &str, asked: &Elsewhere) -> Result<(
     alike(&known, name)?;
     let names = inputs(&known[0], name);
     let what = format!("{} `{name}`", if is_library { "library" } else { "model" });
-    let given = values(&what, &names, &asked.inputs)?;
+    let given = placed(&known[0].set, first, &names, &asked.inputs, asked.nodes)?;
+    let given = values(&what, &names, &given)?;
     let rows = rows(&known, name, nodes, &given, &at);
     if rows.is_empty() {
         let of: Vec<String> = known.iter().map(|one| one.path.display().to_string()).collect();

@@ -9,7 +9,8 @@ use strata_model::{ModelSet, count, did_you_mean, number_text, percent};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{ImpactOf, Scaling};
-use super::choosing::{known, no_such, read};
+use super::choosing::{known, no_such, placed, read};
+use super::values::Layout;
 use crate::impact::{Cause, Effect, Moved, Point, Subject, changed};
 use crate::lang::wrapped_to;
 
@@ -31,13 +32,13 @@ pub(super) fn impact(path: &Path, asked: &ImpactOf) -> Result<(), Failure> {
     if !there().any(|name| name == asked.name) {
         return Err(no_such(path, "model or library", &asked.name, there()));
     }
-    let nodes = asked.nodes.map(|nodes| nodes as usize);
+    let nodes = asked.nodes.map(Layout::nodes);
     let fault = |why: String| Failure::Fault(format!("{}: {why}", path.display()));
     let subject = Subject::new(&set, &asked.name, nodes).map_err(fault)?;
     let names = subject.inputs();
-    known(&format!("`{}`", asked.name), &names, &asked.inputs)?;
-    let value =
-        |name: &String| asked.inputs.iter().find(|given| given.name == *name).map(|given| given.value);
+    let inputs = placed(&set, path, &names, &asked.inputs, asked.nodes)?;
+    known(&format!("`{}`", asked.name), &names, &inputs)?;
+    let value = |name: &String| inputs.iter().find(|given| given.name == *name).map(|given| given.value);
     let given: Vec<Option<f64>> = names.iter().map(value).collect();
     let points = subject.points(&given).map_err(|missing| {
         let these: Vec<String> = missing.iter().map(|name| format!("{name}=VALUE")).collect();

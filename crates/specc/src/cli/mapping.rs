@@ -7,8 +7,9 @@ use strata_report::{Axis, Cell, Map};
 use strata_screen::{Failure, print, width};
 
 use super::args::{Binding, MapOf};
-use super::choosing::{competition, known, read};
+use super::choosing::{competition, known, placed, read};
 use super::tables::map_table;
+use super::values::Layout;
 use super::winners;
 use crate::crossings::{self, Crossing, Crossings, Segment};
 use crate::map;
@@ -26,7 +27,8 @@ pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
         }
         Err(_) => true,
     });
-    let competition = competition(&set, path, library)?.on(nodes.map(|n| n as usize));
+    let competition = competition(&set, path, library)?.on(nodes.map(Layout::nodes));
+    let inputs = placed(&set, path, competition.inputs(), &inputs, *nodes)?;
     let what = format!("library `{}`", competition.name());
     known(&what, competition.inputs(), &inputs)?;
     let fixed: Vec<(String, f64)> = inputs.iter().map(|b| (b.name.clone(), b.value)).collect();

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use strata_model::set::Model;
-use strata_model::{ModelSet, Plan, Points, Samples, Seconds, write_atomically};
+use strata_model::{Hosts, ModelSet, Plan, Platform, Points, Samples, Seconds, write_atomically};
 use strata_report::Judged;
 use strata_screen::{Failure, tell};
 
 use super::args::Target;
 use super::machine::{self, Watch};
+use super::values::Layout;
 use crate::decisions::{self, Decisions, Held};
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
@@ -71,7 +72,11 @@ impl Target {
             .platform
             .as_ref()
             .filter(|platform| self.nodes.is_empty() && platform.transport.split([':', ',']).next() == on);
-        match known.and_then(|platform| u32::try_from(platform.nodes).ok()) {
+        let hosts = |platform: &Platform| {
+            let Hosts { min, max } = platform.hosts?;
+            (min == max).then_some(min)
+        };
+        match known.and_then(|platform| Layout::known(platform.nodes, hosts(platform))) {
             Some(nodes) => Self { nodes: vec![nodes], ..self.clone() },
             None => self.clone(),
         }
@@ -96,7 +101,8 @@ impl<'a> Campaign<'a> {
     pub fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
         let options = drive::RunOptions {
             on: target.machine(spec)?,
-            nodes: target.nodes.first().map_or_else(|| nodes_of(spec), |nodes| *nodes as usize),
+            nodes: target.nodes.first().map_or_else(|| nodes_of(spec), |layout| layout.nodes()),
+            hosts: target.nodes.first().and_then(|layout| layout.hosts()),
             budget: Some(target.budget.as_secs_f64()),
             precision: target.precision,
             most: target.most,
@@ -107,7 +113,7 @@ impl<'a> Campaign<'a> {
             settings: target.settings.clone(),
         };
         options.check()?;
-        let platform = options.on.platform(options.nodes);
+        let platform = options.on.platform(options.nodes, options.hosts);
         if target.points.is_none() {
             points::measurable(spec, platform.clone()).map_err(Failure::Fault)?;
         }
@@ -128,7 +134,7 @@ impl<'a> Campaign<'a> {
 
     /// The site of the runs.
     pub(super) fn site(&self) -> Site {
-        self.options.on.platform(self.options.nodes).into()
+        self.options.on.platform(self.options.nodes, self.options.hosts).into()
     }
 
     /// Sets the precision at which the timing of a point ends, and the most timings.
@@ -331,9 +337,9 @@ pub(super) fn on_each<'a>(
     output: &Path,
     measure: Measure<'_, 'a>,
 ) -> Result<(PathBuf, Campaign<'a>), Failure> {
-    let numbers: BTreeSet<u32> = target.nodes.iter().copied().collect();
+    let numbers: BTreeSet<Layout> = target.nodes.iter().copied().collect();
     let part = target.budget / numbers.len().max(1) as u32;
-    let on = |nodes: u32| -> Result<_, Failure> {
+    let on = |nodes: Layout| -> Result<_, Failure> {
         let (nodes, budget, program) = (vec![nodes], part, Some(output.to_owned()));
         let at = output.join(format!("nodes-{}", nodes[0]));
         let (path, campaign) = measure(&Target { nodes, budget, program, ..target.clone() }, &at)?;
@@ -341,7 +347,7 @@ pub(super) fn on_each<'a>(
         let samples = Samples::read(&*bytes, &path.display().to_string());
         Ok((path, samples.map_err(|e| Failure::Fault(e.to_string()))?, campaign))
     };
-    let numbers: Vec<u32> = numbers.into_iter().collect();
+    let numbers: Vec<Layout> = numbers.into_iter().collect();
     let Some((first, others)) = numbers.split_first().filter(|(_, others)| !others.is_empty()) else {
         return measure(target, output);
     };

@@ -65,10 +65,9 @@ pub fn run() -> ExitCode {
             elsewhere::elsewhere(&models, &model, &asked)
         }
         Command::Predict { models, model, asked } => {
-            choosing::predict(&models, &model, &asked.inputs, asked.nodes.map(|n| n as usize), asked.json)
+            choosing::predict(&models, &model, &asked.inputs, asked.nodes, asked.json)
         }
         Command::Choose { models, library, inputs, nodes, explain, pin, json } => {
-            let nodes = nodes.map(|n| n as usize);
             choosing::choose(&models, &library, &inputs, nodes, pin.as_deref(), explain, json)
         }
         Command::Export(export) => exchange::export(&export),

@@ -16,6 +16,7 @@ use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
 use super::measuring::Campaign;
+use super::values::Layout;
 use super::{choosing, measuring, models, next, page, refining, specs, winners};
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
@@ -41,15 +42,20 @@ fn render(error: impl Diagnostic + Send + Sync + 'static) -> String {
 }
 
 /// `specc emit`.
-pub(super) fn emit(specs: &Specs, nodes: &[u32], features: &[String], output: &Path) -> Result<(), Failure> {
+pub(super) fn emit(
+    specs: &Specs,
+    nodes: &[Layout],
+    features: &[String],
+    output: &Path,
+) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let _lock = Lock::take(output)?;
     let emitted = emit::emit(&spec, output, features)?;
-    let mut numbers: BTreeSet<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
+    let mut numbers: BTreeSet<_> = nodes.iter().map(|layout| (layout.nodes(), layout.hosts())).collect();
     if numbers.is_empty() {
-        numbers.insert(measuring::nodes_of(&spec));
+        numbers.insert((measuring::nodes_of(&spec), None));
     }
-    let sites = numbers.into_iter().map(|nodes| On::Threads.platform(nodes).into());
+    let sites = numbers.into_iter().map(|(nodes, hosts)| On::Threads.platform(nodes, hosts).into());
     let plan = measuring::plan(&spec, &emitted, sites, 1, &Points::default())?;
     measuring::write(&output.join("plan.txt"), &plan.to_text())?;
     print(emitted.folder.display())

@@ -66,6 +66,75 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The nodes of a run, and the hosts that they are to run on: `16`, or `2x8` for 8 nodes on each of
+/// 2 hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Layout {
+    nodes: u32,
+    hosts: Option<u32>,
+}
+
+/// The most nodes that can be asked for.
+const MOST_NODES: u32 = 4096;
+
+impl Layout {
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(self) -> usize {
+        self.nodes as usize
+    }
+
+    /// The number of hosts, if one was asked for.
+    #[must_use]
+    pub fn hosts(self) -> Option<usize> {
+        self.hosts.map(|hosts| hosts as usize)
+    }
+
+    /// This many nodes on this many hosts, as models' platforms name them.
+    pub(super) fn known(nodes: usize, hosts: Option<usize>) -> Option<Self> {
+        let number = |number: usize| u32::try_from(number).ok();
+        let nodes = number(nodes)?;
+        let hosts = hosts.and_then(number).filter(|hosts| *hosts > 0 && nodes.is_multiple_of(*hosts));
+        Some(Self { nodes, hosts })
+    }
+}
+
+impl From<u32> for Layout {
+    /// Wherever the machine places them.
+    fn from(nodes: u32) -> Self {
+        Self { nodes, hosts: None }
+    }
+}
+
+impl std::fmt::Display for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.hosts {
+            Some(hosts) => write!(f, "{hosts}x{}", self.nodes / hosts),
+            None => write!(f, "{}", self.nodes),
+        }
+    }
+}
+
+/// Reads the nodes of a run.
+///
+/// # Errors
+/// The text is neither a number of nodes nor `HOSTSxNODES`, or these are too many.
+pub fn layout(text: &str) -> Result<Layout, String> {
+    let number = |part: &str| match part.parse::<u32>() {
+        Ok(number) if (1..=MOST_NODES).contains(&number) => Ok(number),
+        _ => Err(format!(
+            "`{part}` is not in 1..={MOST_NODES}: say how many nodes, as in `16`, or on how many hosts how \
+             many each, as in `2x8`"
+        )),
+    };
+    let Some((hosts, each)) = text.split_once('x') else { return Ok(number(text)?.into()) };
+    let (hosts, each) = (number(hosts)?, number(each)?);
+    match hosts.checked_mul(each).filter(|nodes| *nodes <= MOST_NODES) {
+        Some(nodes) => Ok(Layout { nodes, hosts: Some(hosts) }),
+        None => Err(format!("{hosts} times {each} nodes are more than {MOST_NODES}")),
+    }
+}
+
 /// Reads a number of nodes.
 #[must_use]
 pub fn node_count() -> clap::builder::RangedI64ValueParser<u32> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strata_interchange::emit::thresholds::{self, LibraryThresholds, Thresholds};
 use strata_interchange::rules::{Release, RuleFile};
-use strata_model::{ModelSet, count, percent};
+use strata_model::{ModelSet, Platform, count, percent};
 use strata_screen::{Failure, print, width, wrapped};
 use strata_select::Pin;
 
@@ -303,7 +303,8 @@ fn changes(spec: &CheckedSpec, set: &ModelSet, features: &[String], campaign: &C
     }
     let here = campaign.site();
     if let (Some(known), Some(here)) = (&set.platform, here.platform())
-        && let Some(difference) = known.difference(here)
+        && let used = (Platform { nodes: known.nodes, ..known.as_used(here) })
+        && let Some(difference) = used.difference(here)
     {
         changes.push(format!("measured elsewhere: {difference}"));
     }

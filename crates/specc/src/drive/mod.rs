@@ -17,7 +17,7 @@ mod run;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use strata_model::{Platform, did_you_mean};
+use strata_model::{Hosts, Platform, did_you_mean};
 use strata_sim::platform::SimulatedMachine;
 use strata_sim::topology::Graph;
 
@@ -81,14 +81,19 @@ impl On {
         }
     }
 
-    /// The value of `STRATA_ON` for programs on so many nodes; MPI's are started by its launcher.
+    /// The value of `STRATA_ON` for programs on so many nodes, evenly on so many hosts; MPI's are
+    /// started by its launcher.
     #[must_use]
-    pub fn variable(&self, nodes: usize) -> Option<String> {
+    pub fn variable(&self, nodes: usize, hosts: Option<usize>) -> Option<String> {
         match self {
             Self::Mpi => None,
             Self::Threads => Some(format!("threads:{nodes}")),
             Self::Sim { machine, options } => {
                 let comma = if options.is_empty() { "" } else { "," };
+                let nodes = match hosts {
+                    Some(hosts) => format!("{hosts}x{}", nodes / hosts.max(1)),
+                    None => nodes.to_string(),
+                };
                 Some(format!("sim:{machine}:{nodes}{comma}{options}"))
             }
         }
@@ -97,12 +102,18 @@ impl On {
     /// What is known of the platform before anything runs there: of a real machine, that it is this
     /// one.
     #[must_use]
-    pub fn platform(&self, nodes: usize) -> Platform {
+    pub fn platform(&self, nodes: usize, hosts: Option<usize>) -> Platform {
         let here = Platform::detect(&self.to_string(), nodes);
         match self {
-            Self::Threads | Self::Mpi => here,
+            Self::Threads | Self::Mpi => {
+                Platform { hosts: hosts.filter(|hosts| *hosts > 1).map(Hosts::known), ..here }
+            }
             Self::Sim { machine, .. } => Platform {
                 transport: format!("sim:{machine}"),
+                hosts: SimulatedMachine::find(machine)
+                    .ok()
+                    .filter(|platform| platform.host.is_some())
+                    .map(|platform| Hosts::known(hosts.unwrap_or_else(|| platform.hosts(nodes)))),
                 cpu: machine.clone(),
                 cores: 1,
                 cache: String::new(),
@@ -132,6 +143,8 @@ pub struct RunOptions {
     pub on: On,
     /// The number of nodes.
     pub nodes: usize,
+    /// The number of hosts, each with as many of the nodes; if `None`, the machine places them.
+    pub hosts: Option<usize>,
     /// Seconds for all measurements; if `None`, up to 60 s, ending earlier once the medians are
     /// certain.
     pub budget: Option<f64>,
@@ -169,11 +182,25 @@ impl RunOptions {
         if let On::Sim { machine, .. } = &self.on {
             let checked = SimulatedMachine::find(machine).map_err(|error| error.to_string());
             let checked = checked.and_then(|platform| {
+                let platform = match self.hosts {
+                    None => platform,
+                    Some(hosts) => platform.with_hosts_of(self.nodes / hosts.max(1)).ok_or(
+                        "its file has no table `[host]`, so that each node is a host of its own; \
+                         give the number of nodes alone",
+                    )?,
+                };
                 Graph::new(&platform, self.nodes).map(drop).map_err(|error| error.to_string())
             });
             if let Err(reason) = checked {
                 return usage(format!("--on sim:{machine} --nodes {}: {reason}", self.nodes));
             }
+        }
+        if let (On::Threads, Some(hosts @ 2..)) = (&self.on, self.hosts) {
+            return usage(format!(
+                "--nodes {hosts}x{}: threads run on one host; several hosts take `--on mpi`, or a simulated \
+                 machine with a table `[host]`",
+                self.nodes / hosts
+            ));
         }
         match self.budget {
             Some(budget) if !(budget.is_finite() && budget > 0.0) => {
@@ -192,6 +219,7 @@ mod tests {
         RunOptions {
             on: On::Threads,
             nodes: 4,
+            hosts: None,
             budget: None,
             precision: None,
             most: None,
@@ -215,10 +243,10 @@ mod tests {
             (sim("cm5", ""), Some("sim:cm5:4")),
             (sim("cm5", "seed=2,steps=9"), Some("sim:cm5:4,seed=2,steps=9")),
         ] {
-            assert_eq!(on.variable(4).as_deref(), variable);
+            assert_eq!(on.variable(4, None).as_deref(), variable);
             assert_eq!(on.to_string().parse(), Ok(on));
         }
-        assert_eq!(sim("cm5", "seed=2").platform(4), sim("cm5", "").platform(4));
+        assert_eq!(sim("cm5", "seed=2").platform(4, None), sim("cm5", "").platform(4, None));
         for bad in ["", "thread", "sim", "sim:"] {
             assert!(bad.parse::<On>().unwrap_err().contains("say threads, mpi"), "{bad}");
         }

@@ -107,12 +107,15 @@ fn command(program: &Program, options: &RunOptions) -> Command {
     let mut command = match program.on {
         On::Mpi => {
             let mut command = mpi_job(options.nodes);
+            if let Some(hosts) = options.hosts {
+                command.args(placing(options.nodes / hosts.max(1)));
+            }
             command.arg(&program.executable);
             command
         }
         On::Threads | On::Sim { .. } => Command::new(&program.executable),
     };
-    match program.on.variable(options.nodes) {
+    match program.on.variable(options.nodes, options.hosts) {
         Some(on) => command.env("STRATA_ON", on),
         None => command.env_remove("STRATA_ON"),
     };
@@ -152,6 +155,15 @@ pub fn mpi_job(processes: usize) -> Command {
     let settings = OPEN_MPI.iter().copied().chain([(YIELD, yields)]);
     command.envs(settings.filter(|(name, _)| std::env::var_os(name).is_none()));
     command
+}
+
+/// The arguments by which the launcher places so many processes on each host.
+fn placing(each: usize) -> Vec<String> {
+    if mpi_launcher().contains("Open MPI") || mpi_launcher().contains("OpenRTE") {
+        vec!["--map-by".to_owned(), format!("ppr:{each}:node")]
+    } else {
+        vec!["-ppn".to_owned(), each.to_string()]
+    }
 }
 
 /// The command that starts MPI jobs: `STRATA_MPIRUN`, else `mpirun`.

@@ -6,19 +6,31 @@
 use std::collections::BTreeSet;
 
 use strata_model::expr::Expr;
-use strata_model::platform::MACHINE;
+use strata_model::platform::{CORES, HOSTS, MACHINE};
 
-use super::plan::{LoopPlan, Measured, Model, ModelKind};
+use super::plan::{Binding, LoopPlan, Measured, Model, ModelKind};
 
 /// The smallest and the largest cache size assumed, in bytes.
-pub(crate) const BYTES: (f64, f64) = (1024.0, 1_125_899_906_842_624.0);
+const BYTES: (f64, f64) = (1024.0, 1_125_899_906_842_624.0);
+
+/// The most hosts assumed; the fewest are one.
+const MOST_HOSTS: f64 = 1_048_576.0;
 
 /// The most hardware threads assumed; the fewest are one.
-pub(crate) const MOST_CORES: f64 = 1_048_576.0;
+const MOST_CORES: f64 = 1_048_576.0;
+
+/// The least and the greatest number that a word of the machine may stand for.
+pub(crate) fn limits(name: &str) -> (f64, f64) {
+    match name {
+        CORES => (1.0, MOST_CORES),
+        HOSTS => (1.0, MOST_HOSTS),
+        _ => BYTES,
+    }
+}
 
 /// Whether a number can be what a word of the machine stands for.
 pub(crate) fn is_plausible(name: &str, value: f64) -> bool {
-    let (least, most) = if name == "cores" { (1.0, MOST_CORES) } else { BYTES };
+    let (least, most) = limits(name);
     value.fract() == 0.0 && (least..=most).contains(&value)
 }
 
@@ -32,7 +44,8 @@ impl Model {
         if let ModelKind::Measured(measured) = &self.kind {
             let bounds = measured.loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
             let all = bounds.chain(measured.bindings.iter().map(|binding| &binding.reduced));
-            read.extend(all.flat_map(Expr::names).filter(|name| !measured.defines(name)));
+            let of_site = |name: &String| !measured.defines(name) || measured.takes_hosts(name);
+            read.extend(all.flat_map(Expr::names).filter(of_site));
         }
         MACHINE.into_iter().filter(|name| read.contains(*name)).collect()
     }
@@ -44,6 +57,12 @@ impl Model {
 }
 
 impl Measured {
+    /// Whether this is the input `hosts`, and nothing but the site gives it.
+    fn takes_hosts(&self, name: &str) -> bool {
+        let of_site = |binding: &Binding| binding.name == HOSTS && binding.reduced.as_name() == Some(HOSTS);
+        name == HOSTS && self.bindings.iter().any(of_site)
+    }
+
     /// Whether an iteration variable or a value has this name.
     fn defines(&self, name: &str) -> bool {
         self.loops.iter().any(|plan| plan.name == name)

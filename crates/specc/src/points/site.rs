@@ -191,7 +191,10 @@ mod tests {
         let faults = plan(simulated()).unwrap_err();
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].contains("`Copy`") && faults[0].contains("`cache2`"), "{faults:?}");
-        assert!(faults[0].contains("sim:cm5") && faults[0].ends_with("tells: `cores`"), "{faults:?}");
+        assert!(
+            faults[0].contains("sim:cm5") && faults[0].ends_with("tells: `cores`, `hosts`"),
+            "{faults:?}"
+        );
         assert_eq!(spaces(&spec, simulated()).err(), Some(faults[0].clone()));
         let mut given = Points::default();
         given.add("Copy", &[1024]);

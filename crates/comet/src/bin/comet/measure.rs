@@ -341,7 +341,7 @@ fn measure(
     let spec = load_paths(&source::files(&kernels, program.unwrap_or(output))?)?;
     let target = Target {
         on: Some(given.on.clone()),
-        nodes: vec![nodes as u32],
+        nodes: vec![(nodes as u32).into()],
         budget: given.budget,
         seed: given.seed,
         points: None,

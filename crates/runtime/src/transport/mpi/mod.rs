@@ -52,15 +52,15 @@ use std::time::Duration;
 /// it first.
 const COURTESY: Duration = Duration::from_secs(1);
 
-/// Runs `program` as this process's node of the job.
-pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>) -> Result<T, Error> {
+/// Runs `program` as this process's node of the job. It gets the number of hosts, too.
+pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>, usize) -> Result<T, Error>) -> Result<T, Error> {
     run_in(World::get().map_err(start)?, program)
 }
 
-/// Runs `program` as this process's node of a communicator.
+/// Runs `program` as this process's node of a communicator. It gets the number of hosts, too.
 pub(crate) fn run_on<T>(
     nodes: &Adopted,
-    program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
+    program: impl FnOnce(Box<dyn Endpoint>, usize) -> Result<T, Error>,
 ) -> Result<T, Error> {
     run_in(nodes.world(), program)
 }
@@ -71,7 +71,7 @@ fn start(reason: String) -> Error {
 
 fn run_in<T>(
     world: &'static World,
-    program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
+    program: impl FnOnce(Box<dyn Endpoint>, usize) -> Result<T, Error>,
 ) -> Result<T, Error> {
     if !world.enter() {
         return Err(start("this process is in an MPI program already".to_owned()));
@@ -79,7 +79,8 @@ fn run_in<T>(
     let outside =
         Rc::new(RefCell::new(Outside { connections: Connections::new(world), leaving: Leaving::new(world) }));
     let node = Mpi::new(world, Rc::clone(&outside));
-    match catch_unwind(AssertUnwindSafe(|| program(Box::new(node)))) {
+    let hosts = world.hosts();
+    match catch_unwind(AssertUnwindSafe(|| program(Box::new(node), hosts))) {
         Ok(Ok(result)) => {
             // The program has dropped its node, so this is the last owner.
             if let Some(outside) = Rc::into_inner(outside) {

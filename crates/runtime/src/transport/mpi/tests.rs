@@ -36,7 +36,7 @@ fn node() {
     // Twice: a second program of one process continues after the first.
     for case in cases().chain(cases()) {
         let runs = if name == ALL { case.fails_with.is_none() } else { case.name == name };
-        let ended = run(|mut node| {
+        let ended = run(|mut node, _| {
             if runs && node.size() >= case.least {
                 if node.rank() == 0 {
                     println!("{}", case.name);
@@ -48,7 +48,7 @@ fn node() {
         assert!(ended.is_ok());
     }
     if name == ALL {
-        let ended = run(|node| {
+        let ended = run(|node, _| {
             // Words on one host depend on the placement of processes, and one-sided ones on the MPI
             // library.
             let offers = suite::offers::alone_and_observed(node);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use strata_model::expr::{Expr, RESERVED, Span};
-use strata_model::platform::{MACHINE, PROCESSES};
+use strata_model::platform::{HOSTS, MACHINE, PROCESSES};
 use strata_select::{MAX_PARAMETERS, Step};
 
 use super::calls::Models;
@@ -111,7 +111,7 @@ fn candidate(
     let of_model = plans.iter().find(|plan| plan.name == one.model.text);
     let is_parameter = |name: &str| one.parameters.iter().any(|other| other.values.name.text == name);
     let is_input = |name: &str| library.inputs.iter().any(|input| input.text == name);
-    let words = MACHINE.into_iter().filter(|word| !is_input(word));
+    let words = MACHINE.into_iter().filter(|word| *word != HOSTS && !is_input(word));
     let any = (f64::NEG_INFINITY, f64::INFINITY);
     let bounds = |name: &str| {
         let at = one.arguments.iter().position(|argument| argument.as_name() == Some(name));
@@ -209,6 +209,9 @@ fn unknown_names(
         let known = defined.keys().copied().chain(RESERVED).chain([PROCESSES]).chain(machine.iter().copied());
         let error = unknown("the name", name, span, known);
         errors.push(match MACHINE.contains(&name) && !machine.contains(&name) {
+            true if name == HOSTS => error.help(
+                "make `hosts` an input of the library; the program gives it, by `Node::hosts`".to_owned(),
+            ),
             true => error.help(format!(
                 "the machine's `{name}` stands in ranges and requirements: `for k in {name}..={name}` gives a parameter it"
             )),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strata_model::expr::{CompileError, Expr, Program, RESERVED, Span};
-use strata_model::platform::MACHINE;
+use strata_model::platform::{HOSTS, MACHINE};
 
 use super::calls::Models;
 use super::loops;
@@ -181,11 +181,12 @@ impl<'a> Checker<'a> {
             .collect();
         let machine = MACHINE.into_iter().filter(|word| !defined.contains(word));
         self.ranges.extend(machine.map(|word| (word.to_owned(), range::machine(word))));
+        self.hosts(parts, &labels().map(|(name, _)| name).collect::<Vec<_>>());
         let nested: Vec<ast::Loop> = parts.loops.iter().map(|plan| self.bounded(plan, &parts.lets)).collect();
         let nest = loops::check(&nested.iter().collect::<Vec<_>>(), &mut self.ranges);
         let told: BTreeSet<usize> = self.errors.iter().map(CheckError::start).collect();
         self.errors.extend(nest.errors.into_iter().filter(|error| !told.contains(&error.start())));
-        self.spans = nest.spans;
+        self.spans.extend(nest.spans);
         parts.sample.iter().flat_map(|(gives, _)| *gives).for_each(|given| self.given(given));
         let is_input = |name: &str| self.model.inputs.iter().any(|input| input.text == name);
         let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels()).collect();
@@ -253,6 +254,29 @@ impl<'a> Checker<'a> {
             measured.loops[at].between = self.may_lie_between(&measured, at);
         }
         Some(ModelKind::Measured(measured))
+    }
+
+    /// The input `hosts` is the number of hosts where nothing else gives it.
+    fn hosts(&mut self, parts: &Parts<'_>, labels: &[&Name]) {
+        let Some(input) = self.model.inputs.iter().find(|input| input.text == HOSTS) else { return };
+        let given = (parts.loops.iter().map(|plan| &plan.name))
+            .chain(parts.lets.iter().map(|(name, _)| *name))
+            .chain(parts.sample.iter().flat_map(|(gives, _)| *gives))
+            .chain(labels.iter().copied());
+        if given.into_iter().any(|name| name.text == HOSTS) {
+            return;
+        }
+        let value = Expr { span: input.span, ..Expr::name(HOSTS) };
+        let range = range::machine(HOSTS);
+        self.spans.insert(HOSTS.to_owned(), input.span);
+        self.ranges.insert(HOSTS.to_owned(), range);
+        self.bindings.push(Binding {
+            name: HOSTS.to_owned(),
+            reduced: value.clone(),
+            value,
+            number: range.number(),
+            span: input.span,
+        });
     }
 
     /// An input that the `sample` gives.
@@ -422,6 +446,7 @@ impl<'a> Checker<'a> {
     /// Whether a name stands for the machine here: it does unless the model defines it.
     fn is_machine(&self, name: &str) -> bool {
         MACHINE.contains(&name)
+            && name != HOSTS
             && !self.spans.contains_key(name)
             && self.model.inputs.iter().all(|input| input.text != name)
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp, Whole};
 
-use crate::lang::machine::{BYTES, MOST_CORES};
+use crate::lang::machine::limits;
 use crate::lang::plan::NumberKind;
 
 /// The most nodes assumed when bounds depend on `P`.
@@ -92,7 +92,7 @@ pub(super) fn reserved() -> Ranges {
 
 /// The range of a word of the machine.
 pub(super) fn machine(name: &str) -> Range {
-    let (low, high) = if name == "cores" { (1.0, MOST_CORES) } else { BYTES };
+    let (low, high) = limits(name);
     Range { low, high, integral: true }
 }
 

@@ -15,10 +15,10 @@ const NODES: [usize; 8] = [4, 1, 2, 3, 8, 16, 64, 1024];
 
 /// The machines that are tried if bounds or requirements depend on them: what [`MACHINE`] names. The
 /// first is small.
-const MACHINES: [[f64; 4]; 3] = [
-    [16_384.0, 131_072.0, 1_048_576.0, 1.0],
-    [49_152.0, 2_097_152.0, 33_554_432.0, 8.0],
-    [131_072.0, 16_777_216.0, 1_073_741_824.0, 256.0],
+const MACHINES: [[f64; 5]; 3] = [
+    [16_384.0, 131_072.0, 1_048_576.0, 1.0, 1.0],
+    [49_152.0, 2_097_152.0, 33_554_432.0, 8.0, 2.0],
+    [131_072.0, 16_777_216.0, 1_073_741_824.0, 256.0, 4.0],
 ];
 
 /// How many points may still be looked at, all models together.
@@ -57,7 +57,7 @@ pub(super) fn check(
     let bounds_depend = bounds().any(depends);
     let nodes = if bounds_depend || required().any(depends) { &NODES[..] } else { &NODES[..1] };
     let machines = if bounds().chain(required()).any(reads_machine) { &MACHINES[..] } else { &MACHINES[..1] };
-    let number = |machine: &[f64; 4], name: &str| {
+    let number = |machine: &[f64; 5], name: &str| {
         let word = MACHINE.iter().position(|word| *word == name && !names.contains(word))?;
         Some(machine[word])
     };

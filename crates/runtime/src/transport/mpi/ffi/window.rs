@@ -78,6 +78,27 @@ impl World {
 
     /// Fails, on every node, unless all run on one host. Collective.
     fn is_one_host(&self) -> Result<(), String> {
+        match self.nodes_of_host()? {
+            nodes if nodes == self.size => Ok(()),
+            _ => Err("the nodes run on several hosts".to_owned()),
+        }
+    }
+
+    /// The number of hosts on which the nodes run, by their memory: processes of one host can share
+    /// it. 1 if MPI does not say. Collective.
+    pub(in super::super) fn hosts(&self) -> usize {
+        let mine = self.nodes_of_host().ok().and_then(|nodes| u64::try_from(nodes).ok()).unwrap_or(0);
+        let all = self.gather(&mine);
+        if all.contains(&0) {
+            return 1;
+        }
+        // Each node is that part of its host.
+        let hosts: f64 = all.iter().map(|nodes| 1.0 / *nodes as f64).sum();
+        (hosts.round() as usize).max(1)
+    }
+
+    /// The number of nodes on this one's host. Collective.
+    fn nodes_of_host(&self) -> Result<usize, String> {
         // SAFETY: constants that the shim initialises when it is loaded.
         let (shared, no_info) = unsafe { (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL) };
         let mut host = self.programs;
@@ -90,10 +111,7 @@ impl World {
         attempt!(unsafe { MPI_Comm_size(host, &mut nodes) })?;
         // SAFETY: a live communicator in which nothing is in flight; all its nodes call this.
         attempt!(unsafe { MPI_Comm_free(&mut host) })?;
-        match usize::try_from(nodes) {
-            Ok(nodes) if nodes == self.size => Ok(()),
-            _ => Err("the nodes run on several hosts".to_owned()),
-        }
+        usize::try_from(nodes).map_err(|error| error.to_string())
     }
 
     fn expose(&'static self, words: usize) -> Result<(SharedWords, Transfers), String> {

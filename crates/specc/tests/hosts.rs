@@ -1,0 +1,149 @@
+//! Hosts: a spec with the input `hosts`, measured on a simulated machine of two levels on 1, 2 and
+//! 4 hosts, whose models choose by them.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A switch of slow links between hosts of fast ones.
+fn platform() -> String {
+    let file = fs::read_to_string(Path::new(ROOT).join("crates/sim/platforms/ethernet-25g.toml")).unwrap();
+    let (costs, network) = file.split_once("[topology]").unwrap();
+    let costs = costs.replace("name = \"ethernet-25g\"", "name = \"two-level\"");
+    let costs = costs.replace("latency_ns = 1464", "latency_ns = 100");
+    let network = network.replace("latency_ns = 150", "latency_ns = 2000");
+    let network = network.replace("bandwidth_mb_per_s = 3125", "bandwidth_mb_per_s = 250");
+    format!("{costs}[host]\nnodes = 4\nbandwidth_mb_per_s = 10000\nlatency_ns = 100\n\n[topology]{network}")
+}
+
+/// Packing by 3 cycles a byte pays on links between hosts alone.
+const SPEC: &str = "on sim
+
+/// As they are.
+model Plain(words, hosts) {
+    for e in 8..=32
+    let words = floor(pow(2, e/2))
+    setup { let mut list = vec![1i64; words]; }
+    task { node.reduce_add(&mut list); }
+    terms words, (1, words) by (hosts > 1, log2(hosts))
+}
+
+/// Packed to a quarter.
+model Packed(words, hosts) {
+    for e in 8..=32
+    let words = floor(pow(2, e/2))
+    setup { let mut list = vec![1i64; words.div_ceil(4)]; }
+    task {
+        assert_eq!(hosts, node.hosts());
+        node.compute(24.0*words as f64, || ());
+        node.reduce_add(&mut list);
+    }
+    terms words, (1, words) by (hosts > 1, log2(hosts))
+}
+
+library sum(words, hosts) {
+    candidate plain = Plain(words, hosts)
+    candidate packed = Packed(words, hosts)
+}
+";
+
+/// Exit status and output of `specc` in a folder.
+fn specc(folder: &Path, arguments: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        // What other tests have built for release needs not be built again.
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap())
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "1000")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+}
+
+#[test]
+fn choices_follow_the_hosts() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("two.toml"), platform()).unwrap();
+    fs::write(folder.join("sum.spec"), SPEC).unwrap();
+    let ok = |arguments: &str| {
+        let (status, said) = specc(&folder, arguments);
+        assert_eq!(status, Some(0), "{arguments}: {said}");
+        said
+    };
+    let fails = |arguments: &str, why: &str| {
+        let (status, said) = specc(&folder, arguments);
+        let words: Vec<&str> = said.split_whitespace().filter(|word| *word != "│").collect();
+        assert!(status != Some(0) && words.join(" ").contains(why), "{arguments}: {said}");
+    };
+    ok("platform check two.toml");
+    ok("calibrate sum.spec --on sim:two.toml --nodes 1x4,2x2,4x1 --budget 20s -o out");
+    let samples = fs::read_to_string(folder.join("out/samples.txt")).unwrap();
+    assert!(samples.contains("platform sim:two-level nodes=4 hosts=1-4 "), "{samples:.300}");
+    assert!(ok("show out/models.toml Plain").contains("hosts in 1..=4, 4 nodes"));
+    for (layout, taken) in [("1x4", "plain"), ("2x2", "packed"), ("4x1", "packed")] {
+        let said = ok(&format!("choose out/models.toml sum words=5000 --nodes {layout}"));
+        assert!(said.starts_with(&format!("sum: {taken}, predicted")), "{layout}: {said}");
+    }
+    fails("predict out/models.toml Plain words=5000 --nodes 8x1", "predicts nothing here");
+    fails("predict out/models.toml Plain words=5000 hosts=2 --nodes 4x1", "contradicts `hosts=2`");
+
+    // Models without the input hold on the hosts that were measured.
+    let plain = SPEC.split("/// Packed").next().unwrap();
+    let blind =
+        plain.replace(", hosts)", ")").replace("terms words, (1, words) by (hosts > 1, log2(hosts))", "");
+    fs::write(folder.join("blind.spec"), blind).unwrap();
+    ok("calibrate blind.spec --on sim:two.toml --nodes 1x4 --budget 20s -o blind");
+    ok("predict blind/models.toml Plain words=5000 --nodes 1x4");
+    fails("predict blind/models.toml Plain words=5000 --nodes 4x1", "are of 1 host, not of 4 hosts");
+
+    fails("calibrate sum.spec --on sim:cm5 --nodes 2x2 -o no", "has no table `[host]`");
+    fails("profile blind.spec --on threads --nodes 2x2 -o no", "measured on sim, not on threads");
+    for (wrong, why) in [
+        ("0x4", "`0` is not in 1..=4096"),
+        ("2x", "`` is not in"),
+        ("3x-1", "`-1` is not in"),
+        ("x", "`` is not in"),
+        ("2x2x2", "`2x2` is not in"),
+        ("100x100", "more than 4096"),
+    ] {
+        fails(&format!("choose out/models.toml sum words=5000 --nodes {wrong}"), why);
+    }
+}
+
+#[test]
+fn threads_run_on_one_host_and_terms_read_hosts_as_an_input() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts-refused");
+    fs::create_dir_all(&folder).unwrap();
+    let refused = |name: &str, text: &str, arguments: &str, why: &str| {
+        fs::write(folder.join(name), text).unwrap();
+        let (status, said) = specc(&folder, arguments);
+        assert!(status != Some(0) && said.contains(why), "{name}: {said}");
+    };
+    let model = "model A(n) { for n in 1..=4 task { f(node, n) } terms n, n*(hosts > 1) }";
+    refused("term.spec", model, "check term.spec", "make `hosts` an input: `model A(n, hosts)`");
+    let model = "model A(n) { for n in 1..=4 require hosts > 1 task { f(node, n) } }";
+    refused("require.spec", model, "check require.spec", "make `hosts` an input: `model A(n, hosts)`");
+    let library = "model A(n) { for n in 1..=4 task { f(node, n) } }
+        library l(n) { candidate a = A(n) require hosts > 1 }";
+    refused("library.spec", library, "check library.spec", "make `hosts` an input of the library");
+    let threads = "model A(n) { for n in 1..=4 task { f(node, n) } }";
+    refused("on.spec", threads, "profile on.spec --nodes 2x2 -o no", "threads run on one host");
+
+    // A value of that name is the spec's own.
+    let own = "model A(n, hosts) { for n in 1..=4 let hosts = 2*n task { f(node, n, hosts) } terms n*hosts }
+        model B(n, hosts) { for n in 1..=4 for hosts in 1..=n task { f(node, n, hosts) } terms n*hosts }
+        model C(n, each) { for n in 1..=4 let each = P/hosts task { f(node, n, each) } terms n*each }
+        library l(hosts) { candidate a = A(hosts, hosts) require hosts > 1 candidate b = B(hosts, 2) }";
+    fs::write(folder.join("own.spec"), own).unwrap();
+    let (status, said) = specc(&folder, "check own.spec");
+    assert_eq!(status, Some(0), "{said}");
+}
