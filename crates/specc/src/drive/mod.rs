@@ -192,7 +192,11 @@ impl RunOptions {
                 Graph::new(&platform, self.nodes).map(drop).map_err(|error| error.to_string())
             });
             if let Err(reason) = checked {
-                return usage(format!("--on sim:{machine} --nodes {}: {reason}", self.nodes));
+                let nodes = match self.hosts {
+                    Some(hosts) => format!("{hosts}x{}", self.nodes / hosts.max(1)),
+                    None => self.nodes.to_string(),
+                };
+                return usage(format!("--on sim:{machine} --nodes {nodes}: {reason}"));
             }
         }
         if let (On::Threads, Some(hosts @ 2..)) = (&self.on, self.hosts) {

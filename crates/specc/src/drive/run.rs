@@ -88,7 +88,16 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         _ => Err(DriveError::Run {
             status: end.status.to_string(),
             message: if message.is_empty() { "it said nothing more".to_owned() } else { message },
-            help: kept(&options.output),
+            help: match (&options.on, options.hosts) {
+                (On::Mpi, Some(hosts)) => format!(
+                    "{} was asked for {} on each of {hosts} hosts, which an allocation or its host file must \
+                     name; {}",
+                    launcher().display(),
+                    count(options.nodes / hosts.max(1), "node", "nodes"),
+                    kept(&options.output)
+                ),
+                _ => kept(&options.output),
+            },
         }),
     }
 }
