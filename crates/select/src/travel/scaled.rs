@@ -265,7 +265,8 @@ impl Scaled {
 
     /// [`fit`](Self::fit) by the widths by which the timings are the likeliest.
     pub(super) fn fit_widths(&mut self, nodes: usize, points: &[Point]) {
-        let tried = WIDER.iter().map(|(all, shape)| {
+        // Of equals, as without timings, the last one counts: the narrowest.
+        let tried = WIDER.iter().rev().map(|(all, shape)| {
             let mut one = self.clone();
             one.widths = WIDTHS.wider(*all, *shape);
             one.fit(nodes, points);
@@ -376,7 +377,7 @@ impl Scaled {
     fn reset(&mut self) {
         self.logs.fill(0.0);
         self.scales.fill(1.0);
-        (self.noise, self.timings) = (LEAST_NOISE, 0);
+        (self.noise, self.timings, self.evidence) = (LEAST_NOISE, 0, f64::NEG_INFINITY);
         self.covariance = self.prior();
     }
 }
