@@ -1,10 +1,13 @@
 //! The measured machine: models hold only there.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use strata_select::Machine;
 use strata_select::machine::word;
+
+use crate::hash::sha256_hex;
 
 /// Names in a spec that stand for properties of the machine: in terms of the machine of the
 /// samples, in loops and values of the measuring machine. They are the bytes of the caches that one
@@ -78,7 +81,8 @@ impl FromStr for Hosts {
 /// interchangeable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    /// How the nodes communicate: `threads`, `mpi`, or `sim:` and the name of a simulated machine.
+    /// How the nodes communicate: `threads`, `mpi`, `sim:` and the name of a simulated machine, or
+    /// `smpi:` and the name of a platform of SimGrid, on which an MPI job is simulated.
     pub transport: String,
     /// The number of nodes of the run.
     pub nodes: usize,
@@ -124,6 +128,26 @@ impl Platform {
         }
     }
 
+    /// An MPI job simulated by SimGrid's SMPI on so many hosts of the platform that this file
+    /// describes; the name in place of the processor has the file's hash.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn smpi(file: &Path, nodes: usize, hosts: usize) -> std::io::Result<Self> {
+        let hash = sha256_hex(&std::fs::read(file)?);
+        let name = file.file_stem().map_or_else(Default::default, |name| name.to_string_lossy());
+        Ok(Self {
+            transport: format!("smpi:{name}"),
+            cpu: format!("SimGrid platform {}", &hash[..12]),
+            cores: 1,
+            cache: String::new(),
+            os: "simulated".to_owned(),
+            arch: "simulated".to_owned(),
+            hosts: Some(Hosts::known(hosts)),
+            nodes,
+        })
+    }
+
     /// The machine without transport and nodes.
     #[must_use]
     pub fn host(&self) -> Machine {
@@ -134,13 +158,13 @@ impl Platform {
     /// Whether times measured here are simulated.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
-        self.transport.starts_with("sim:")
+        ["sim:", "smpi:"].iter().any(|kind| self.transport.starts_with(kind))
     }
 
-    /// Whether nodes are processes with memories of their own, neither threads nor simulated.
+    /// Whether nodes are processes of an MPI job, with memories of their own.
     #[must_use]
     pub fn has_processes(&self) -> bool {
-        self.transport == "mpi"
+        self.transport == "mpi" || self.transport.starts_with("smpi:")
     }
 
     /// The value of a name of [`MACHINE`]: bytes of a cache that one core sees (of the last one if

@@ -1,4 +1,4 @@
-//! Clocks: the machine's, or a simulation's.
+//! Clocks: the machine's, that of an MPI library which simulates time, or a simulation's.
 
 use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
@@ -16,26 +16,50 @@ pub(crate) struct HostClock {
     start: Instant,
     began: u64,
     shared: bool,
+    /// The clock of an MPI library that simulates time, in s since the job began. Only the node's
+    /// own thread may read it.
+    simulated: Option<fn() -> f64>,
 }
 
 impl HostClock {
     /// A clock that shows zero now; `shared` if all nodes of the job use it.
     pub(crate) fn start(shared: bool) -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { start: Instant::now(), began: nanoseconds(since_1970), shared }
+        Self { start: Instant::now(), began: nanoseconds(since_1970), shared, simulated: None }
+    }
+
+    /// The clock that an MPI library simulates, one for all nodes.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn simulated(read: fn() -> f64) -> Self {
+        Self { began: 0, simulated: Some(read), ..Self::start(true) }
+    }
+
+    /// The time of the clock.
+    #[inline]
+    fn elapsed(&self) -> Duration {
+        match self.simulated {
+            None => self.start.elapsed(),
+            Some(read) => Duration::try_from_secs_f64(read()).unwrap_or_default(),
+        }
+    }
+
+    /// True if an MPI library simulates its time.
+    #[inline]
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
     }
 
     /// The time of the clock in ns.
     #[inline]
     pub(crate) fn ns(&self) -> u64 {
-        nanoseconds(self.start.elapsed())
+        nanoseconds(self.elapsed())
     }
 }
 
 /// A node's clock.
 #[derive(Clone)]
 pub(crate) enum Clock {
-    /// The machine's clock.
+    /// The clock of the process, the machine's or its MPI library's.
     Host(HostClock),
     /// The node's own simulated clock.
     Simulated(SimulatedClock),
@@ -60,6 +84,7 @@ impl Clock {
     #[inline]
     pub(crate) fn now(&self) -> Seconds {
         let seconds = match self {
+            Self::Host(HostClock { simulated: Some(read), .. }) => read(),
             Self::Host(clock) => clock.start.elapsed().as_secs_f64(),
             Self::Simulated(clock) => {
                 clock.go_on(clock.cycle);
@@ -81,6 +106,7 @@ impl Clock {
     /// The simulated time, without advancing the clock; zero if time is not simulated.
     pub(crate) fn simulated_time(&self) -> Time {
         match self {
+            Self::Host(clock) if clock.is_simulated() => Time(clock.ns().saturating_mul(1000)),
             Self::Host(_) => Time::ZERO,
             Self::Simulated(clock) => Time(clock.time.get()),
         }
@@ -106,15 +132,18 @@ impl Clock {
     /// True if time is simulated.
     #[inline]
     pub(crate) fn is_simulated(&self) -> bool {
-        matches!(self, Self::Simulated(_))
+        match self {
+            Self::Host(clock) => clock.is_simulated(),
+            Self::Simulated(_) => true,
+        }
     }
 
     /// Idles for this long.
     pub(crate) fn idle(&self, time: Duration) {
         match self {
-            Self::Host(_) => {
-                let start = Instant::now();
-                while start.elapsed() < time {
+            Self::Host(clock) => {
+                let start = clock.elapsed();
+                while clock.elapsed().saturating_sub(start) < time {
                     std::hint::spin_loop();
                 }
             }

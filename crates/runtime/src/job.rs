@@ -38,7 +38,10 @@ impl Job {
         // Errors in pins and models are reported here. The first copy may occur between two
         // rendezvous, and all nodes would wait if standard error is a full pipe.
         strata_copy::read_settings();
-        let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
+        // The watchdog's thread must not read a clock that an MPI library simulates; and simulated
+        // processes that wait for ever are found by the library.
+        let limit = development.watchdog.filter(|_| !clock.is_simulated());
+        let board = limit.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
         let watchdog = board
             .as_ref()
             .map(|(limit, board)| Watchdog::watch(board, clock, *limit, development.log.as_deref()));

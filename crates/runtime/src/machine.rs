@@ -12,6 +12,8 @@ use crate::transport::threads;
 use crate::transport::{Action, Call, Endpoint, mpi};
 use std::str::FromStr;
 use std::sync::Arc;
+#[cfg(feature = "mpi")]
+use strata_model::Platform;
 
 /// The machine on which a program runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -305,20 +307,26 @@ fn run_process<T>(
     mut transport: Box<dyn Endpoint>,
     hosts: usize,
 ) -> Result<T, Error> {
-    let mut settings = settings_of_node_0(&mut *transport, "mpi", hosts);
+    let mut settings = settings_of_node_0(&mut *transport, hosts);
     let development = development(&mut settings)?;
-    let clock = HostClock::start(false);
+    let clock = mpi::simulated_clock().map_or_else(|| HostClock::start(false), HostClock::simulated);
     let job = Job::new(transport.rank(), 1, clock, development, &settings)?;
     job.run_node(program, transport, Arc::new(settings))
 }
 
 /// Node 0's settings, on every node of a job whose nodes have separate environments.
 #[cfg(feature = "mpi")]
-fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str, hosts: usize) -> Settings {
-    let platform = strata_model::Platform {
-        hosts: (hosts > 1).then(|| strata_model::Hosts::known(hosts)),
-        ..strata_model::Platform::detect(name, endpoint.size())
+fn settings_of_node_0(endpoint: &mut dyn Endpoint, hosts: usize) -> Settings {
+    let nodes = endpoint.size();
+    let platform = match mpi::simulated_clock().and_then(|_| std::env::var_os("SMPI_PLATFORM")) {
+        // SMPI has read the file, so it is there.
+        Some(file) => Platform::smpi(file.as_ref(), nodes, hosts).ok(),
+        None => None,
     };
+    let platform = platform.unwrap_or_else(|| Platform {
+        hosts: (hosts > 1).then(|| strata_model::Hosts::known(hosts)),
+        ..Platform::detect("mpi", nodes)
+    });
     let own = Settings::of_this_process(platform);
     // Node 0 alone looks for kept timings.
     let mut text = if endpoint.rank() == 0 { own.to_text().into_bytes() } else { Vec::new() };
@@ -332,10 +340,10 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str, hosts: usize) -> 
 }
 
 /// The number of processes started by `mpirun`, if it started this one: the variables of Open MPI,
-/// MPICH and SLURM.
+/// of MPICH and SLURM, and of SMPI's `smpirun`.
 pub(crate) fn mpi_processes() -> Option<usize> {
     let number = |name: &&str| std::env::var(name).ok()?.parse().ok();
-    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(number)
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].iter().find_map(number)
 }
 
 /// Runs `program` on the machine selected by the command that started this process (see

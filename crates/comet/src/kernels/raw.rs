@@ -12,7 +12,7 @@ pub use nothing::*;
 
 /// True if the nodes are processes of an MPI job.
 fn is_mpi(node: &Node) -> bool {
-    cfg!(feature = "mpi") && node.platform().transport == "mpi"
+    cfg!(feature = "mpi") && node.platform().has_processes()
 }
 
 #[cfg(not(feature = "mpi"))]

@@ -233,7 +233,7 @@ impl Node {
     /// library has no such variable, or it cannot be set.
     #[cfg(feature = "mpi")]
     pub fn set_mpi_variable(&mut self, name: &str, value: i32) -> Result<(), crate::Error> {
-        if self.platform().transport != "mpi" {
+        if !self.platform().has_processes() {
             return Err(crate::Error::program("the nodes are no processes of an MPI job"));
         }
         crate::transport::mpi::set_variable(name, value).map_err(crate::Error::program)

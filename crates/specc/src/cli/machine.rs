@@ -59,7 +59,7 @@ pub fn cores() -> usize {
 
 /// Prints on stderr what disturbs a run on this machine; nothing if time is simulated.
 pub(super) fn announce(on: &On, nodes: usize) {
-    if matches!(on, On::Sim { .. }) {
+    if on.is_simulated() {
         return;
     }
     if *on == On::Mpi {
@@ -104,7 +104,7 @@ impl Watch {
     /// the samples do not show the times of a quiet machine; `None` also if time is simulated.
     /// Programs started by this one must have ended.
     pub(super) fn busy(&self, on: &On, nodes: usize) -> Option<f64> {
-        let others = self.others().filter(|others| *others >= TOO_BUSY && !matches!(on, On::Sim { .. }))?;
+        let others = self.others().filter(|others| *others >= TOO_BUSY && !on.is_simulated())?;
         disturbed(nodes, cores(), others).map(|_| others * cores() as f64)
     }
 

@@ -8,8 +8,9 @@ use cargo_metadata::Message;
 use super::child::{self, Line, Reach};
 use super::compiler::Collector;
 use super::progress::Status;
-use super::{DriveError, Interrupt, On};
+use super::{DriveError, Interrupt, On, smpi};
 use crate::emit::Emitted;
+use crate::lang::plan::MachineKind;
 
 /// A compiled profiling program.
 #[derive(Clone, Debug)]
@@ -79,11 +80,16 @@ fn cargo(
     command.current_dir(&emitted.package);
     command.args(["build", "--release", "--message-format=json", "--manifest-path"]);
     command.arg(emitted.folder.join("Cargo.toml"));
-    command.env("CARGO_BUILD_BUILD_DIR", &emitted.build_folder).arg("--target-dir").arg(&emitted.target);
+    let (mut crates, mut target) = (emitted.build_folder.clone(), emitted.target.clone());
+    if matches!(on, On::Smpi { .. }) {
+        (crates, target) = (smpi::target(&crates), smpi::target(&target));
+        smpi::building(&mut command)?;
+    }
+    command.env("CARGO_BUILD_BUILD_DIR", crates).arg("--target-dir").arg(target);
     if offline {
         command.arg("--offline");
     }
-    if *on == On::Mpi {
+    if on.kind() == MachineKind::Mpi {
         command.args(["--features", "mpi"]);
     }
     let mut collector = Collector::default();

@@ -13,6 +13,7 @@ mod error;
 mod interrupt;
 mod progress;
 mod run;
+pub mod smpi;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -40,6 +41,11 @@ pub enum On {
     Threads,
     /// Nodes are processes under `mpirun`.
     Mpi,
+    /// Nodes are processes of an MPI job that SimGrid's SMPI simulates.
+    Smpi {
+        /// The platform file of SimGrid.
+        platform: PathBuf,
+    },
     /// A simulated machine.
     Sim {
         /// Its name or file.
@@ -56,13 +62,16 @@ impl FromStr for On {
         match text {
             "threads" => Ok(Self::Threads),
             "mpi" => Ok(Self::Mpi),
+            _ if text.strip_prefix("smpi:").is_some_and(|file| !file.is_empty()) => {
+                Ok(Self::Smpi { platform: text["smpi:".len()..].into() })
+            }
             _ => match text.strip_prefix("sim:") {
                 Some(rest) if !rest.is_empty() => {
                     let (machine, options) = rest.split_once(',').unwrap_or((rest, ""));
                     Ok(Self::Sim { machine: machine.to_owned(), options: options.to_owned() })
                 }
                 _ => Err(format!(
-                    "`{text}` is not a machine{}: say threads, mpi, or sim:<platform>",
+                    "`{text}` is not a machine{}: say threads, mpi, sim:<platform>, or smpi:<file>",
                     did_you_mean(text, ["threads", "mpi"])
                 )),
             },
@@ -76,7 +85,7 @@ impl On {
     pub fn kind(&self) -> MachineKind {
         match self {
             Self::Threads => MachineKind::Threads,
-            Self::Mpi => MachineKind::Mpi,
+            Self::Mpi | Self::Smpi { .. } => MachineKind::Mpi,
             Self::Sim { .. } => MachineKind::Sim,
         }
     }
@@ -86,7 +95,7 @@ impl On {
     #[must_use]
     pub fn variable(&self, nodes: usize, hosts: Option<usize>) -> Option<String> {
         match self {
-            Self::Mpi => None,
+            Self::Mpi | Self::Smpi { .. } => None,
             Self::Threads => Some(format!("threads:{nodes}")),
             Self::Sim { machine, options } => {
                 let comma = if options.is_empty() { "" } else { "," };
@@ -99,6 +108,12 @@ impl On {
         }
     }
 
+    /// Whether time is simulated there.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Self::Sim { .. } | Self::Smpi { .. })
+    }
+
     /// What is known of the platform before anything runs there: of a real machine, that it is this
     /// one.
     #[must_use]
@@ -107,6 +122,10 @@ impl On {
         match self {
             Self::Threads | Self::Mpi => {
                 Platform { hosts: hosts.filter(|hosts| *hosts > 1).map(Hosts::known), ..here }
+            }
+            // A file that cannot be read is refused by `RunOptions::check`.
+            Self::Smpi { platform } => {
+                Platform::smpi(platform, nodes, hosts.unwrap_or(nodes)).unwrap_or(here)
             }
             Self::Sim { machine, .. } => Platform {
                 transport: format!("sim:{machine}"),
@@ -130,6 +149,7 @@ impl std::fmt::Display for On {
         match self {
             Self::Threads => f.write_str("threads"),
             Self::Mpi => f.write_str("mpi"),
+            Self::Smpi { platform } => write!(f, "smpi:{}", platform.display()),
             Self::Sim { machine, options } if options.is_empty() => write!(f, "sim:{machine}"),
             Self::Sim { machine, options } => write!(f, "sim:{machine},{options}"),
         }
@@ -170,7 +190,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
-    /// many nodes.
+    /// many nodes; [`DriveError::Start`] if it needs SimGrid and there is none.
     pub fn check(&self) -> Result<(), DriveError> {
         let usage = |message| Err(DriveError::Usage { message });
         if self.nodes == 0 {
@@ -205,6 +225,9 @@ impl RunOptions {
                  machine with a table `[host]`",
                 self.nodes / hosts
             ));
+        }
+        if let On::Smpi { platform } = &self.on {
+            smpi::check(platform, self.nodes, self.hosts)?;
         }
         match self.budget {
             Some(budget) if !(budget.is_finite() && budget > 0.0) => {
@@ -244,6 +267,7 @@ mod tests {
         for (on, variable) in [
             (On::Threads, Some("threads:4")),
             (On::Mpi, None),
+            (On::Smpi { platform: "a/b.xml".into() }, None),
             (sim("cm5", ""), Some("sim:cm5:4")),
             (sim("cm5", "seed=2,steps=9"), Some("sim:cm5:4,seed=2,steps=9")),
         ] {
@@ -251,7 +275,7 @@ mod tests {
             assert_eq!(on.to_string().parse(), Ok(on));
         }
         assert_eq!(sim("cm5", "seed=2").platform(4, None), sim("cm5", "").platform(4, None));
-        for bad in ["", "thread", "sim", "sim:"] {
+        for bad in ["", "thread", "sim", "sim:", "smpi", "smpi:"] {
             assert!(bad.parse::<On>().unwrap_err().contains("say threads, mpi"), "{bad}");
         }
     }

@@ -9,7 +9,7 @@ use strata_model::{Seconds, count};
 use super::child::{self, Line, Reach};
 use super::compiler::in_spec;
 use super::progress::Status;
-use super::{DriveError, Interrupt, On, Program, RunOptions};
+use super::{DriveError, Interrupt, On, Program, RunOptions, smpi};
 use crate::emit::Emitted;
 
 /// What Open MPI needs to run as root and on fewer cores than nodes. Other MPIs ignore it.
@@ -50,7 +50,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     let interrupt = Interrupt::listen();
     let mut status = Status::spinner(&title(emitted, options));
     let mut message = String::new();
-    let mut command = command(program, options);
+    let mut command = command(program, options)?;
     let told = interrupt.count();
     let end = child::run(&mut command, Reach::Child, interrupt, |line| match line {
         Line::Out(text) => {
@@ -112,8 +112,8 @@ fn title(emitted: &Emitted, options: &RunOptions) -> String {
     }
 }
 
-fn command(program: &Program, options: &RunOptions) -> Command {
-    let mut command = match program.on {
+fn command(program: &Program, options: &RunOptions) -> Result<Command, DriveError> {
+    let mut command = match &program.on {
         On::Mpi => {
             let mut command = mpi_job(options.nodes);
             if let Some(hosts) = options.hosts {
@@ -122,6 +122,7 @@ fn command(program: &Program, options: &RunOptions) -> Command {
             command.arg(&program.executable);
             command
         }
+        On::Smpi { platform } => smpi::job(platform, options.nodes, options.hosts, &program.executable)?,
         On::Threads | On::Sim { .. } => Command::new(&program.executable),
     };
     match program.on.variable(options.nodes, options.hosts) {
@@ -150,7 +151,7 @@ fn command(program: &Program, options: &RunOptions) -> Command {
     if options.part.is_some() {
         command.arg("--part");
     }
-    command
+    Ok(command)
 }
 
 /// The command of a job with so many processes, with what Open MPI needs in its environment; the

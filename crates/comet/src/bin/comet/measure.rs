@@ -360,7 +360,7 @@ fn measure(
     let start = Instant::now();
     let begun = given.resume;
     let mut run = Run { given, campaign, ground, plan, interrupt, before, start, earlier, begun };
-    let simulated = matches!(on, On::Sim { .. });
+    let simulated = on.is_simulated();
     run.campaign.only(run.plan.models.iter().map(|model| (*model).to_owned()));
     if sizes.is_none() && run.plan.points.of("Echo").is_some() {
         let echo = run.echo(simulated)?;

@@ -11,7 +11,7 @@ use strata_comet::Setup;
 /// What is known of the machine and of the program that was measured on it. Nothing of it matters
 /// to simulated times.
 pub(crate) fn setup(on: &On, nodes: usize, program: &Path) -> Setup {
-    if matches!(on, On::Sim { .. }) {
+    if on.is_simulated() {
         return Setup::default();
     }
     let mpi = *on == On::Mpi;

@@ -17,16 +17,18 @@ const NEAR: usize = 64;
 /// # Errors
 /// There is no such topology, or it has no place for so many nodes.
 pub(crate) fn ground(on: &On, nodes: usize, given: Option<&str>) -> Result<Ground, String> {
-    let mpi = *on == On::Mpi;
+    let mpi = matches!(on, On::Mpi | On::Smpi { .. });
     let machine = match (on, given) {
         (_, Some(given)) => topology(given).map_err(|why| format!("--topology {given}: {why}"))?,
         (On::Sim { machine, .. }, None) => {
             SimulatedMachine::find(machine).map_err(|error| error.to_string())?
         }
         (On::Threads, None) => topology("bus")?,
-        (On::Mpi, None) => return Ok(Ground::unknown(nodes, mpi)),
+        (On::Mpi | On::Smpi { .. }, None) => {
+            return Ok(Ground { simulated: on.is_simulated(), ..Ground::unknown(nodes, mpi) });
+        }
     };
-    let simulated = matches!(on, On::Sim { .. });
+    let simulated = on.is_simulated();
     if nodes < 2 {
         return Ok(Ground { simulated, ..Ground::unknown(nodes, mpi) });
     }

@@ -12,7 +12,7 @@
 //! here that finds no work polls all lanes once and handles the transport's own messages.
 
 use super::ffi::post::{Inbox, Outbox};
-use super::ffi::{Lane, World};
+use super::ffi::{Lane, World, simulated_clock};
 use super::ports::Ports;
 use super::standstill::{Standstill, Step, Token, Traffic, report};
 use crate::block::RawBlock;
@@ -503,7 +503,9 @@ impl Backoff {
     /// Waits after `looks` polls of the awaited condition; a round of spinning counts as one poll.
     pub(super) fn wait_after(&mut self, looks: u32) {
         self.0 = self.0.saturating_add(if self.0 < Self::SPINS { looks } else { 1 });
-        if self.0 < Self::SPINS {
+        if simulated_clock().is_some() {
+            // Polls take simulated time, and all nodes share one thread: real time must not pass.
+        } else if self.0 < Self::SPINS {
             std::hint::spin_loop();
         } else if self.0 < Self::YIELDS {
             std::thread::yield_now();

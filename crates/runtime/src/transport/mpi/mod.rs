@@ -42,6 +42,7 @@ use ffi::World;
 pub(crate) use ffi::adopt::Adopted;
 pub(crate) use ffi::control::set as set_variable;
 use ffi::requests::Requests;
+pub(crate) use ffi::simulated_clock;
 use leaving::Leaving;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -54,7 +55,10 @@ const COURTESY: Duration = Duration::from_secs(1);
 
 /// Runs `program` as this process's node of the job. It gets the number of hosts, too.
 pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>, usize) -> Result<T, Error>) -> Result<T, Error> {
-    run_in(World::get().map_err(start)?, program)
+    let world = World::get().map_err(start)?;
+    let result = run_in(world, program);
+    world.end_if_simulated();
+    result
 }
 
 /// Runs `program` as this process's node of a communicator. It gets the number of hosts, too.

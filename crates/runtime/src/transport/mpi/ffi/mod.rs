@@ -99,6 +99,20 @@ static WORLD: OnceLock<Result<World, String>> = OnceLock::new();
 unsafe extern "C" {
     /// C11, 7.22.4.2: calls `function` when the process exits normally.
     fn atexit(function: extern "C" fn()) -> c_int;
+    /// POSIX: ends the process at once.
+    fn _exit(status: c_int) -> !;
+}
+
+/// The clock of the library, if it is SimGrid's SMPI: it simulates the processes of a job, and
+/// their time, in one process of the system, each with its own copy of the program's variables.
+pub(crate) fn simulated_clock() -> Option<fn() -> f64> {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    fn read() -> f64 {
+        // SAFETY: called between MPI's begin and its end, by the thread that runs all nodes.
+        unsafe { ffi::MPI_Wtime() }
+    }
+    let found = *FOUND.get_or_init(|| library().starts_with("SMPI"));
+    found.then_some(read as fn() -> f64)
 }
 
 /// Converts the return code of an MPI call: `Ok`, or the error's text.
@@ -204,7 +218,12 @@ fn agree(launched: Option<usize>, size: usize, library: &str) -> Result<(), Stri
 impl World {
     /// The job of this process; initialises MPI at the first call.
     pub(super) fn get() -> Result<&'static Self, String> {
-        WORLD.get_or_init(Self::start).as_ref().map_err(Clone::clone)
+        let world = WORLD.get_or_init(Self::start).as_ref().map_err(Clone::clone)?;
+        if simulated_clock().is_some() {
+            adopt::is_initialised()
+                .map_err(|ended| format!("{ended}: on SMPI a program can `launch` only once"))?;
+        }
+        Ok(world)
     }
 
     fn start() -> Result<Self, String> {
@@ -219,15 +238,17 @@ impl World {
         // SAFETY: MPI accepts null for the arguments (3.1, §8.7) and writes the level to a variable
         // that outlives the call; `OnceLock` lets one thread do this once.
         attempt!(unsafe { MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut level) })?;
-        if level < wanted {
+        // SMPI has one thread for all nodes.
+        if level < wanted && simulated_clock().is_none() {
             return Err("the MPI library does not let threads take turns (MPI_THREAD_SERIALIZED)".to_owned());
         }
         // SAFETY: a constant that the shim initialises when it is loaded.
         let world = Self::on(unsafe { ffi::RSMPI_COMM_WORLD })?;
         agree(mpi_processes(), world.size, &library())?;
+        // Simulated processes end before the process that simulates them.
         // SAFETY: `finish` is a function of this module that takes no arguments and does not
         // unwind.
-        if unsafe { atexit(finish) } != 0 {
+        if simulated_clock().is_none() && unsafe { atexit(finish) } != 0 {
             return Err("the system takes no function to call at the process's end".to_owned());
         }
         Ok(world)
@@ -313,6 +334,13 @@ impl World {
         !self.running.swap(true, Ordering::Acquire)
     }
 
+    /// Ends MPI after the program of a simulated process, of which there can be no further one.
+    pub(super) fn end_if_simulated(&self) {
+        if simulated_clock().is_some() && !self.is_running() {
+            finish();
+        }
+    }
+
     /// Ends a program.
     pub(super) fn leave(&self) {
         self.running.store(false, Ordering::Release);
@@ -326,6 +354,11 @@ impl World {
         // Launchers such as MPICH's lose output that they have not yet forwarded when a process
         // aborts.
         std::thread::sleep(LAST_WORDS);
+        if simulated_clock().is_some() {
+            // SMPI would end the other nodes by exceptions, which must not pass through Rust.
+            // SAFETY: no other thread writes what must be kept: files are written by this one.
+            unsafe { _exit(1) };
+        }
         // SAFETY: a constant that the shim initialises when it is loaded; MPI is initialised.
         let _ = unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1) };
         std::process::abort();

@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code, reason = "the MPI library allocates the memory, and tells where it lies")]
 
-use super::{PIECE, WORLD, World, bytes, count, error_of, host, peer};
+use super::{PIECE, WORLD, World, bytes, count, error_of, host, peer, simulated_clock};
 use crate::block::byte_length;
 use crate::transport::{Action, Call, ExposedWords, OneSided, SharedWords};
 use mpi::ffi;
@@ -21,7 +21,9 @@ impl World {
     /// `words` zero words for each node, by rank, if all nodes run on one host that has such
     /// memory; otherwise `None`, on every node. Collective.
     pub(in super::super) fn shared_words(&self, words: usize) -> Option<Vec<SharedWords>> {
-        let own = self.is_one_host().and_then(|()| host::Memory::create(words));
+        // Simulated nodes could share memory, but in no time.
+        let apart = simulated_clock().map_or(Ok(()), |_| Err("the nodes are simulated".to_owned()));
+        let own = apart.and_then(|()| self.is_one_host()).and_then(|()| host::Memory::create(words));
         let place = own.as_ref().map_or(host::Place::NONE, host::Memory::place);
         let places = self.gather(&place);
         let open = |own: &host::Memory| {
