@@ -34,7 +34,11 @@ struct Cli {
 #[derive(Subcommand)]
 enum Chore {
     /// Install Open MPI and libclang through the system's package manager, or say how to.
-    Setup,
+    Setup {
+        /// Also SimGrid, on whose platforms `--on smpi:FILE` runs MPI programs.
+        #[arg(long)]
+        smpi: bool,
+    },
     /// Check and test everything, MPI included: formatting, lints, documentation, generated code,
     /// tests.
     Test {
@@ -70,7 +74,7 @@ enum Chore {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
-        Chore::Setup => mpi::setup(),
+        Chore::Setup { smpi } => mpi::setup(smpi),
         Chore::Test { quick: true, .. } => steps::quick(),
         Chore::Test { no_install, long, .. } => steps::test(no_install, long),
         Chore::Package => package::package(),

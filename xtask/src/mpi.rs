@@ -1,6 +1,7 @@
 //! Checks whether this machine can build and run the MPI part, and installs what is missing.
 //!
-//! rsmpi needs an MPI library with `mpicc` and `mpirun`, and libclang for its bindings.
+//! rsmpi needs an MPI library with `mpicc` and `mpirun`, and libclang for its bindings; simulated
+//! MPI jobs need SimGrid with its headers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,6 +11,8 @@ struct Manager {
     program: &'static str,
     refresh: Option<&'static [&'static str]>,
     install: &'static [&'static str],
+    /// The package of SimGrid, if there is one.
+    simgrid: Option<&'static str>,
 }
 
 const MANAGERS: &[Manager] = &[
@@ -24,11 +27,32 @@ const MANAGERS: &[Manager] = &[
             "libopenmpi-dev",
             "openmpi-bin",
         ],
+        simgrid: Some("libsimgrid-dev"),
     },
-    Manager { program: "dnf", refresh: None, install: &["install", "-y", "clang-devel", "openmpi-devel"] },
-    Manager { program: "pacman", refresh: None, install: &["-S", "--noconfirm", "clang", "openmpi"] },
-    Manager { program: "zypper", refresh: None, install: &["install", "-y", "clang-devel", "openmpi-devel"] },
-    Manager { program: "brew", refresh: None, install: &["install", "llvm", "open-mpi"] },
+    Manager {
+        program: "dnf",
+        refresh: None,
+        install: &["install", "-y", "clang-devel", "openmpi-devel"],
+        simgrid: Some("simgrid-devel"),
+    },
+    Manager {
+        program: "pacman",
+        refresh: None,
+        install: &["-S", "--noconfirm", "clang", "openmpi"],
+        simgrid: None,
+    },
+    Manager {
+        program: "zypper",
+        refresh: None,
+        install: &["install", "-y", "clang-devel", "openmpi-devel"],
+        simgrid: None,
+    },
+    Manager {
+        program: "brew",
+        refresh: None,
+        install: &["install", "llvm", "open-mpi"],
+        simgrid: Some("simgrid"),
+    },
 ];
 
 /// What the MPI part lacks on this machine; empty where it can be built and run.
@@ -46,14 +70,34 @@ pub(crate) fn missing() -> Vec<&'static str> {
     missing
 }
 
-/// Installs what is missing where we may (as root, or by `sudo` without a password).
+/// What simulated MPI jobs lack; empty where they can be built and run.
+fn missing_simgrid() -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    if !on_path("smpirun") {
+        missing.push("smpirun");
+    }
+    if !["/usr/include", "/usr/local/include", "/opt/homebrew/include"]
+        .iter()
+        .any(|folder| Path::new(folder).join("smpi/mpi.h").is_file())
+    {
+        missing.push("smpi/mpi.h");
+    }
+    missing
+}
+
+/// Installs what is missing where we may (as root, or by `sudo` without a password); `smpi`: also
+/// SimGrid.
 ///
 /// # Errors
 /// The exact command for the user to run, where we may not or it failed.
-pub(crate) fn setup() -> Result<(), String> {
-    let missing = missing();
+pub(crate) fn setup(smpi: bool) -> Result<(), String> {
+    let all_missing = || {
+        let simgrid = if smpi { missing_simgrid() } else { Vec::new() };
+        [missing(), simgrid].concat()
+    };
+    let missing = all_missing();
     if missing.is_empty() {
-        println!("MPI and libclang are installed; nothing to do");
+        println!("MPI and libclang{} are installed; nothing to do", if smpi { ", SimGrid" } else { "" });
         return Ok(());
     }
     println!("missing: {}", missing.join(", "));
@@ -62,7 +106,11 @@ pub(crate) fn setup() -> Result<(), String> {
             "no known package manager; install Open MPI (with mpicc and mpirun) and libclang by hand".into(),
         );
     };
-    let by_hand = advice(manager);
+    if smpi && manager.simgrid.is_none() {
+        println!("{} has no SimGrid: see https://simgrid.org", manager.program);
+    }
+    let install = [manager.install, manager.simgrid.filter(|_| smpi).as_slice()].concat();
+    let by_hand = advice(manager, &install);
     // Homebrew refuses to run as root and needs no privilege.
     let prefix: &[&str] = if manager.program == "brew" || is_root() {
         &[]
@@ -71,7 +119,7 @@ pub(crate) fn setup() -> Result<(), String> {
     } else {
         return Err(format!("may not install packages here; run\n    {by_hand}"));
     };
-    for arguments in manager.refresh.iter().chain([&manager.install]) {
+    for arguments in manager.refresh.iter().copied().chain([&install[..]]) {
         let mut line: Vec<&str> = prefix.to_vec();
         line.push(manager.program);
         line.extend_from_slice(arguments);
@@ -87,17 +135,17 @@ pub(crate) fn setup() -> Result<(), String> {
             return Err(format!("{} ended with {status}; run\n    {by_hand}", line.join(" ")));
         }
     }
-    match self::missing() {
+    match all_missing() {
         still if still.is_empty() => Ok(()),
         still => Err(format!("{} still missing after installing; is it on the PATH?", still.join(", "))),
     }
 }
 
-fn advice(manager: &Manager) -> String {
+fn advice(manager: &Manager, install: &[&str]) -> String {
     let sudo = if manager.program == "brew" { "" } else { "sudo " };
     let refresh =
         manager.refresh.map(|r| format!("{sudo}{} {} && ", manager.program, r.join(" "))).unwrap_or_default();
-    format!("{refresh}{sudo}{} {}", manager.program, manager.install.join(" "))
+    format!("{refresh}{sudo}{} {}", manager.program, install.join(" "))
 }
 
 fn is_root() -> bool {

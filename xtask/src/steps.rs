@@ -204,7 +204,7 @@ pub(crate) fn quick() -> Result<(), String> {
 
 fn mpi_ready(no_install: bool) -> Result<(), String> {
     if !no_install {
-        return mpi::setup();
+        return mpi::setup(false);
     }
     match mpi::missing() {
         missing if missing.is_empty() => Ok(()),

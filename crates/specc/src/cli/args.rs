@@ -207,6 +207,13 @@ pub(super) enum Command {
         #[command(flatten)]
         how: CompareHow,
     },
+    /// Build and run a package's own program on threads, under MPI, or on a simulated machine.
+    ///
+    /// On `smpi:FILE` a program of MPI runs as it is, each process on a host of that platform of
+    /// SimGrid, in simulated time and on this machine alone. Computing takes no time there; messages
+    /// take what SimGrid's model says. Global variables are each process's own; threads must not
+    /// call MPI; at most 1000 processes.
+    Run(RunOf),
     /// Look at simulated machines, built in or described by files.
     Platform {
         #[command(subcommand)]
@@ -259,6 +266,34 @@ pub(super) struct Rest {
     /// What was to be passed on.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _arguments: Vec<OsString>,
+}
+
+/// Which program to run where.
+#[derive(Debug, Args)]
+pub(super) struct RunOf {
+    /// On what: `threads`, `mpi`, a simulated machine such as `sim:cm5` or `sim:FILE`, or
+    /// `smpi:FILE`, an MPI job on a platform of SimGrid.
+    #[arg(long)]
+    pub(super) on: String,
+    /// The number of nodes, `16`, or on how many hosts how many each, `2x8`; the number of cores
+    /// where it is left out.
+    #[arg(long, value_parser = layout)]
+    pub(super) nodes: Option<Layout>,
+    /// The package; that of this folder where it is left out.
+    #[arg(long, value_name = "FILE")]
+    pub(super) manifest_path: Option<PathBuf>,
+    /// The binary; may be left out where the package has one.
+    #[arg(long, value_name = "NAME", conflicts_with = "example")]
+    pub(super) bin: Option<String>,
+    /// The example to run instead.
+    #[arg(long, value_name = "NAME")]
+    pub(super) example: Option<String>,
+    /// Features of the package, such as that by which it uses MPI.
+    #[arg(long, value_delimiter = ',', value_name = "FEATURE")]
+    pub(super) features: Vec<String>,
+    /// Arguments of the program.
+    #[arg(last = true, value_name = "ARGUMENT")]
+    pub(super) arguments: Vec<OsString>,
 }
 
 /// What to do with platforms.
@@ -436,9 +471,10 @@ pub struct Features {
 /// On what to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub struct Target {
-    /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see
-    /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`. Where it is
-    /// left out, `threads`, or what the spec names first.
+    /// On what: `threads`, `mpi`, a simulated machine, such as `sim:cm5` or `sim:FILE` (see
+    /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`, or
+    /// `smpi:FILE`, an MPI job on a platform of SimGrid. Where it is left out, `threads`, or what
+    /// the spec names first.
     #[arg(long)]
     pub on: Option<String>,
     /// The number of nodes, or several, `1,2,4`, that are fitted together; `2x8` is 8 on each of 2

@@ -21,6 +21,7 @@ mod platforms;
 mod refining;
 mod revisions;
 mod rules;
+mod running;
 mod specs;
 mod stages;
 mod tables;
@@ -76,6 +77,7 @@ pub fn run() -> ExitCode {
         Command::Map { models, map } => mapping::map(&models, &map),
         Command::Crossovers { models, crossovers } => crossovers::crossovers(&models, &crossovers),
         Command::Compare { before, after, how } => comparing::compare(&before, &after, &how),
+        Command::Run(asked) => running::run(asked),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Check { files } => platforms::check(&files),

@@ -122,7 +122,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     if *install {
         // Errors that installing would meet after the measurement are found here.
         let usage = |why: &str| Err(Failure::Usage(format!("--install: {why}")));
-        if target.on.as_deref().is_some_and(|on| on.starts_with("sim:")) {
+        if target.on.as_deref().and_then(|on| on.parse().ok()).is_some_and(|on: On| on.is_simulated()) {
             return usage("programs on simulated machines read no cache; name the models with STRATA_MODELS");
         }
         if spec.libraries.is_empty() {

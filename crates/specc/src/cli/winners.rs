@@ -59,6 +59,9 @@ fn place(platform: &Platform) -> String {
     if let Some(name) = platform.transport.strip_prefix("sim:") {
         return format!("simulated {name}");
     }
+    if let Some(name) = platform.transport.strip_prefix("smpi:") {
+        return format!("SimGrid's {name}, MPI");
+    }
     let here = if platform.host() == *Machine::here() { "this machine" } else { "another machine" };
     let mpi = if platform.has_processes() { ", MPI" } else { "" };
     let cpu = if platform.cpu.is_empty() { String::new() } else { format!("{}, ", platform.cpu) };

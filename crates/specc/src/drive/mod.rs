@@ -11,6 +11,7 @@ mod child;
 mod compiler;
 mod error;
 mod interrupt;
+mod own;
 mod progress;
 mod run;
 pub mod smpi;
@@ -28,6 +29,7 @@ pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
 pub use interrupt::Interrupt;
+pub use own::OwnProgram;
 pub use run::{mpi_job, mpi_launcher, mpi_places, profile};
 
 /// The most nodes a run may have; the runtime's own limit may be lower.
@@ -106,6 +108,52 @@ impl On {
                 Some(format!("sim:{machine}:{nodes}{comma}{options}"))
             }
         }
+    }
+
+    /// Refuses what cannot be run there, before anything is built.
+    ///
+    /// # Errors
+    /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
+    /// many nodes; [`DriveError::Start`] if it needs SimGrid and there is none.
+    pub fn check(&self, nodes: usize, hosts: Option<usize>) -> Result<(), DriveError> {
+        let usage = |message| Err(DriveError::Usage { message });
+        if nodes == 0 {
+            return usage("--nodes 0: a run needs at least one node".to_owned());
+        }
+        if nodes > MAX_NODES {
+            return usage(format!("--nodes {}: the most is {MAX_NODES}", nodes));
+        }
+        if let On::Sim { machine, .. } = self {
+            let checked = SimulatedMachine::find(machine).map_err(|error| error.to_string());
+            let checked = checked.and_then(|platform| {
+                let platform = match hosts {
+                    None => platform,
+                    Some(hosts) => platform.with_hosts_of(nodes / hosts.max(1)).ok_or(
+                        "its file has no table `[host]`, so that each node is a host of its own; \
+                         give the number of nodes alone",
+                    )?,
+                };
+                Graph::new(&platform, nodes).map(drop).map_err(|error| error.to_string())
+            });
+            if let Err(reason) = checked {
+                let nodes = match hosts {
+                    Some(hosts) => format!("{hosts}x{}", nodes / hosts.max(1)),
+                    None => nodes.to_string(),
+                };
+                return usage(format!("--on sim:{machine} --nodes {nodes}: {reason}"));
+            }
+        }
+        if let (On::Threads, Some(hosts @ 2..)) = (self, hosts) {
+            return usage(format!(
+                "--nodes {hosts}x{}: threads run on one host; several hosts take `--on mpi`, or a simulated \
+                 machine with a table `[host]`",
+                nodes / hosts
+            ));
+        }
+        if let On::Smpi { platform } = self {
+            smpi::check(platform, nodes, hosts)?;
+        }
+        Ok(())
     }
 
     /// Whether time is simulated there.
@@ -192,47 +240,11 @@ impl RunOptions {
     /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
     /// many nodes; [`DriveError::Start`] if it needs SimGrid and there is none.
     pub fn check(&self) -> Result<(), DriveError> {
-        let usage = |message| Err(DriveError::Usage { message });
-        if self.nodes == 0 {
-            return usage("--nodes 0: a run needs at least one node".to_owned());
-        }
-        if self.nodes > MAX_NODES {
-            return usage(format!("--nodes {}: the most is {MAX_NODES}", self.nodes));
-        }
-        if let On::Sim { machine, .. } = &self.on {
-            let checked = SimulatedMachine::find(machine).map_err(|error| error.to_string());
-            let checked = checked.and_then(|platform| {
-                let platform = match self.hosts {
-                    None => platform,
-                    Some(hosts) => platform.with_hosts_of(self.nodes / hosts.max(1)).ok_or(
-                        "its file has no table `[host]`, so that each node is a host of its own; \
-                         give the number of nodes alone",
-                    )?,
-                };
-                Graph::new(&platform, self.nodes).map(drop).map_err(|error| error.to_string())
-            });
-            if let Err(reason) = checked {
-                let nodes = match self.hosts {
-                    Some(hosts) => format!("{hosts}x{}", self.nodes / hosts.max(1)),
-                    None => self.nodes.to_string(),
-                };
-                return usage(format!("--on sim:{machine} --nodes {nodes}: {reason}"));
-            }
-        }
-        if let (On::Threads, Some(hosts @ 2..)) = (&self.on, self.hosts) {
-            return usage(format!(
-                "--nodes {hosts}x{}: threads run on one host; several hosts take `--on mpi`, or a simulated \
-                 machine with a table `[host]`",
-                self.nodes / hosts
-            ));
-        }
-        if let On::Smpi { platform } = &self.on {
-            smpi::check(platform, self.nodes, self.hosts)?;
-        }
+        self.on.check(self.nodes, self.hosts)?;
         match self.budget {
-            Some(budget) if !(budget.is_finite() && budget > 0.0) => {
-                usage(format!("--budget {budget}: it must be a time greater than zero"))
-            }
+            Some(budget) if !(budget.is_finite() && budget > 0.0) => Err(DriveError::Usage {
+                message: format!("--budget {budget}: it must be a time greater than zero"),
+            }),
             _ => Ok(()),
         }
     }

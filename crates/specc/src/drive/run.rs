@@ -112,23 +112,30 @@ fn title(emitted: &Emitted, options: &RunOptions) -> String {
     }
 }
 
-fn command(program: &Program, options: &RunOptions) -> Result<Command, DriveError> {
+/// The command that runs a program with so many nodes, evenly on so many hosts if they are given;
+/// its arguments follow.
+pub(super) fn job(program: &Program, nodes: usize, hosts: Option<usize>) -> Result<Command, DriveError> {
     let mut command = match &program.on {
         On::Mpi => {
-            let mut command = mpi_job(options.nodes);
-            if let Some(hosts) = options.hosts {
-                command.args(placing(options.nodes / hosts.max(1)));
+            let mut command = mpi_job(nodes);
+            if let Some(hosts) = hosts {
+                command.args(placing(nodes / hosts.max(1)));
             }
             command.arg(&program.executable);
             command
         }
-        On::Smpi { platform } => smpi::job(platform, options.nodes, options.hosts, &program.executable)?,
+        On::Smpi { platform } => smpi::job(platform, nodes, hosts, &program.executable)?,
         On::Threads | On::Sim { .. } => Command::new(&program.executable),
     };
-    match program.on.variable(options.nodes, options.hosts) {
+    match program.on.variable(nodes, hosts) {
         Some(on) => command.env("STRATA_ON", on),
         None => command.env_remove("STRATA_ON"),
     };
+    Ok(command)
+}
+
+fn command(program: &Program, options: &RunOptions) -> Result<Command, DriveError> {
+    let mut command = job(program, options.nodes, options.hosts)?;
     command
         .envs(options.settings.iter().map(|(name, value)| (name, value)))
         .args(["--progress", "--end-with-stdin"])
@@ -232,7 +239,7 @@ pub fn mpi_places(nodes: usize) -> Vec<String> {
 const PLACE: &str = "echo \"${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}} $(hostname) CPUs \
                      $(sed -n 's/^Cpus_allowed_list://p' /proc/self/status)\"";
 
-fn start_error(command: &Command, error: &std::io::Error) -> DriveError {
+pub(super) fn start_error(command: &Command, error: &std::io::Error) -> DriveError {
     let program = command.get_program().to_string_lossy().into_owned();
     let help = if Path::new(&program) == Path::new(&launcher()) {
         "install an MPI, for example `apt-get install openmpi-bin libopenmpi-dev`, name its \

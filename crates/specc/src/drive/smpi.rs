@@ -57,7 +57,7 @@ pub(super) fn check(platform: &Path, nodes: usize, hosts: Option<usize>) -> Resu
 ///
 /// # Errors
 /// The tools cannot be written.
-pub fn building(cargo: &mut Command) -> Result<(), DriveError> {
+pub(super) fn building(cargo: &mut Command) -> Result<(), DriveError> {
     let tools = tools()?;
     cargo.env("MPICC", tools.join("mpicc")).env("RUSTC_WORKSPACE_WRAPPER", tools.join("rustc"));
     Ok(())
@@ -68,7 +68,7 @@ pub fn building(cargo: &mut Command) -> Result<(), DriveError> {
 ///
 /// # Errors
 /// As for [`RunOptions::check`](super::RunOptions::check).
-pub fn job(
+pub(super) fn job(
     platform: &Path,
     nodes: usize,
     hosts: Option<usize>,
@@ -229,8 +229,7 @@ pub fn is_installed() -> bool {
 }
 
 /// The folder below `target` for what is built for SMPI: cargo does not notice another MPI library.
-#[must_use]
-pub fn target(target: &Path) -> PathBuf {
+pub(super) fn target(target: &Path) -> PathBuf {
     target.join(OsStr::new("smpi"))
 }
 

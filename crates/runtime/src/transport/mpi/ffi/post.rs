@@ -10,6 +10,9 @@ use super::{Lane, TAG, World, bytes, count, error_of, is_done, peer};
 use mpi::ffi;
 use std::ffi::c_int;
 
+/// Requests that are awaited together at the end: SMPI takes a time with the cube of their number.
+const AT_ONCE: usize = 16;
+
 /// Words that requests may read or write at any time: no Rust reference to the whole ever exists.
 /// They are freed only by [`Words::free`], so that unwinding cannot free them while a request uses
 /// them.
@@ -157,8 +160,9 @@ impl Inbox {
                     MPI_Isend(std::ptr::null(), 0, bytes(), me, TAG, ring.communicator, send)
                 });
             }
-            for requests in [&mut ring.requests, &mut sends] {
-                // SAFETY: as many requests as the vector holds, each completed once.
+            let pieces = ring.requests.chunks_mut(AT_ONCE).chain(sends.chunks_mut(AT_ONCE));
+            for requests in pieces {
+                // SAFETY: as many requests as the slice holds, each completed once.
                 sure!(world, unsafe { MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore) });
             }
             // SAFETY: all of its receives are complete.

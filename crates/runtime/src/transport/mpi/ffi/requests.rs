@@ -149,10 +149,14 @@ impl Requests {
                 // SAFETY: `at` asserts that the range is in the memory, which lives until the
                 // request is complete: the collective owns it or, if dropped earlier, leaks it;
                 // `Lent` guards lent memory.
-                sure!(world, unsafe { MPI_Issend(at, count, bytes(), peer(to), tag, world.pairs, &mut request) });
+                sure!(world, unsafe {
+                    MPI_Issend(at, count, bytes(), peer(to), tag, world.pairs, &mut request)
+                });
             } else {
                 // SAFETY: as above.
-                sure!(world, unsafe { MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request) });
+                sure!(world, unsafe {
+                    MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request)
+                });
             }
             self.requests.push(request);
         }

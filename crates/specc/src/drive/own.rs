@@ -1,0 +1,109 @@
+//! A package's own program, built and run on a machine: the same program on threads, processes, or
+//! a simulated cluster.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+
+use cargo_metadata::{Artifact, Message, MetadataCommand};
+
+use super::{DriveError, On, Program, run, smpi};
+
+/// Which program of which package.
+#[derive(Clone, Debug, Default)]
+pub struct OwnProgram {
+    /// The package's `Cargo.toml`; that of this folder if `None`.
+    pub manifest: Option<PathBuf>,
+    /// The name of the binary or example; the only binary if `None`.
+    pub name: Option<String>,
+    /// Whether the name is an example's.
+    pub example: bool,
+    /// Features of the package, besides the default ones.
+    pub features: Vec<String>,
+}
+
+impl OwnProgram {
+    /// Compiles the program for a machine, in release mode. The compiler's messages go to standard
+    /// error.
+    ///
+    /// # Errors
+    /// There is no such program, or several and none is named; it does not compile; no cargo.
+    pub fn build(&self, on: &On) -> Result<Program, DriveError> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(&cargo);
+        command.args(["build", "--release", "--message-format=json-render-diagnostics"]);
+        if let Some(manifest) = &self.manifest {
+            command.arg("--manifest-path").arg(manifest);
+        }
+        match &self.name {
+            None => command.arg("--bins"),
+            Some(name) => command.args([if self.example { "--example" } else { "--bin" }, name]),
+        };
+        if !self.features.is_empty() {
+            command.arg("--features").arg(self.features.join(","));
+        }
+        if matches!(on, On::Smpi { .. }) {
+            smpi::building(&mut command)?;
+            command.arg("--target-dir").arg(smpi::target(&self.target()?));
+        }
+        let start = |error: std::io::Error| DriveError::Start {
+            program: cargo.to_string_lossy().into_owned(),
+            reason: error.to_string(),
+            help: "install the Rust toolchain from https://rustup.rs".to_owned(),
+        };
+        let output = command.stderr(Stdio::inherit()).stdin(Stdio::null()).output().map_err(start)?;
+        if !output.status.success() {
+            // The reason is on the screen.
+            let message = format!("the program does not compile ({})", output.status);
+            return Err(DriveError::Fault { message });
+        }
+        let mut programs = Message::parse_stream(&output.stdout[..]).filter_map(|message| match message {
+            Ok(Message::CompilerArtifact(Artifact { executable: Some(path), target, .. })) => {
+                Some((target.name, PathBuf::from(path)))
+            }
+            _ => None,
+        });
+        let usage = |message| DriveError::Usage { message };
+        let Some((first, executable)) = programs.next() else {
+            return Err(usage("the package has no binary: name an example, `--example NAME`".to_owned()));
+        };
+        let others: Vec<String> = programs.map(|(name, _)| name).collect();
+        if !others.is_empty() {
+            return Err(usage(format!(
+                "the package has several binaries: say `--bin NAME` with {first} or {}",
+                others.join(" or ")
+            )));
+        }
+        Ok(Program { executable, on: on.clone() })
+    }
+
+    /// The folder in which cargo builds.
+    fn target(&self) -> Result<PathBuf, DriveError> {
+        let mut command = MetadataCommand::new();
+        command.no_deps();
+        if let Some(manifest) = &self.manifest {
+            command.manifest_path(manifest);
+        }
+        match command.exec() {
+            Ok(metadata) => Ok(metadata.target_directory.into()),
+            Err(error) => Err(DriveError::Fault { message: error.to_string() }),
+        }
+    }
+}
+
+impl Program {
+    /// Runs the program with these arguments; its input and its output are those of this process.
+    ///
+    /// # Errors
+    /// The machine cannot run so many nodes, or the program, its launcher or SimGrid cannot be
+    /// started.
+    pub fn run(
+        &self,
+        nodes: usize,
+        hosts: Option<usize>,
+        arguments: &[std::ffi::OsString],
+    ) -> Result<ExitStatus, DriveError> {
+        let mut command = run::job(self, nodes, hosts)?;
+        command.args(arguments);
+        command.status().map_err(|error| run::start_error(&command, &error))
+    }
+}
