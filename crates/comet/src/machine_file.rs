@@ -39,6 +39,16 @@ impl Costs {
     }
 }
 
+/// o_s, o_r and L in s: measured one by one, they add up to the time of a short message at most.
+fn parts(results: &Results) -> Option<[f64; 3]> {
+    let loggp = results.loggp?;
+    let parts = [loggp.o_s, loggp.o_r, loggp.latency].map(|part| part.value.max(0.0));
+    let one_way = results.kernel("Echo").and_then(|kernel| kernel.near(8.0)).map_or(0.0, |echo| echo.value);
+    let sum: f64 = parts.iter().sum();
+    let fits = if sum > one_way && one_way > 0.0 { one_way / sum } else { 1.0 };
+    Some(parts.map(|part| fits * part))
+}
+
 /// The text of a platform file for `--on sim:FILE`; `None` if LogGP's parameters are missing.
 ///
 /// A packet holds a whole message of up to 1 MiB, so that a message pays o_s, L and o_r once, and
@@ -48,7 +58,6 @@ impl Costs {
 /// measured on this host.
 #[must_use]
 pub fn platform(results: &Results) -> Option<String> {
-    let loggp = results.loggp?;
     if results.simulated {
         return None;
     }
@@ -62,10 +71,7 @@ pub fn platform(results: &Results) -> Option<String> {
     let reduce = at("Reduce", 0.0).or(barrier);
     let broadcast = at("Broadcast", 8.0);
     let poll = at("Poll", 0.0).map_or(1e-9, |poll| poll.value / 2.0);
-    // The separately measured parts of a message must add up to the time of a whole message.
-    let one_way = at("Echo", 8.0).map_or(0.0, |echo| echo.value);
-    let parts = loggp.o_s.value + loggp.o_r.value + loggp.latency.value;
-    let fits = if parts > one_way && one_way > 0.0 { one_way / parts } else { 1.0 };
+    let [o_s, o_r, latency] = parts(results)?;
     let mut text = format!(
         "# {}\n# as measured by `comet`. Figures of a machine whose nodes share memory hold for these \
          nodes.\n# STRATA_ON=sim:FILE:2,computing=measured makes local work take what it takes on the host that \
@@ -80,12 +86,12 @@ pub fn platform(results: &Results) -> Option<String> {
          0\nbuffer_packets = 16         # Chosen.\nswitching = \"cut-through\"\n",
         // A comment must not contain line ends or other control characters.
         results.platform.replace(char::is_control, " "),
-        ns(fits * loggp.o_s.value),
+        ns(o_s),
         byte_ns(costs.byte[0]),
-        ns(fits * loggp.o_r.value),
+        ns(o_r),
         byte_ns(costs.byte[2]),
         ns(poll.max(1e-9)),
-        ns(fits * loggp.latency.value),
+        ns(latency),
     );
     if let (Some(barrier), Some(reduce)) = (barrier, reduce) {
         let first = broadcast.map_or(reduce.value, |b| (b.value - barrier.value).max(1e-9));
@@ -108,6 +114,35 @@ pub fn platform(results: &Results) -> Option<String> {
         );
     }
     Some(text)
+}
+
+/// The text of a platform file of SimGrid, for `--on smpi:FILE`: hosts on one switch, between which
+/// a message takes o_s, L, o_r and its bytes' G, as measured; `None` if LogGP's parameters are
+/// missing, or the nodes shared memory.
+///
+/// The model of SMPI (Degomme et al., IEEE TPDS 28(8), 2017) has these costs: `smpi/os` and
+/// `smpi/or` are the processors', a route's latency and bandwidth the network's.
+#[must_use]
+pub fn simgrid(results: &Results) -> Option<String> {
+    if results.simulated || results.platform.starts_with("threads") {
+        return None;
+    }
+    let [sent, network, received] = Costs::of(results)?.byte;
+    let [o_s, o_r, latency] = parts(results)?;
+    // A comment must not contain its end.
+    let machine = results.platform.replace("--", "- -").replace(char::is_control, " ");
+    Some(format!(
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+         <!-- {machine},\n     as measured by `comet`, on as many hosts as are asked for. -->\n\
+         <platform version=\"4.1\">\n  <config>\n    <prop id=\"smpi/os\" value=\"0:{o_s:e}:{sent:e}\"/>\n    \
+         <prop id=\"smpi/ois\" value=\"0:{o_s:e}:{sent:e}\"/>\n    <prop id=\"smpi/or\" \
+         value=\"0:{o_r:e}:{received:e}\"/>\n    <prop id=\"smpi/bw-factor\" value=\"0:1\"/>\n    <prop \
+         id=\"smpi/lat-factor\" value=\"0:1\"/>\n  </config>\n  <cluster id=\"here\" prefix=\"node-\" suffix=\"\" \
+         radical=\"0-999\" speed=\"1Gf\"\n           bw=\"{:e}Bps\" lat=\"{:e}s\"/>\n</platform>\n",
+        1.0 / network.max(1e-12),
+        // A route passes the link of either host.
+        latency.max(1e-9) / 2.0,
+    ))
 }
 
 /// The most bytes of a packet.

@@ -93,8 +93,8 @@ pub fn overlapped(_node: &mut Node, _call: Call, _bytes: usize, _part: usize) ->
 }
 
 /// Seconds of one of the library's collectives, with messages of `bytes`, by one of Open MPI's
-/// algorithms, such as `recursive_doubling`, with segments of `segment` bytes (0: not cut). `auto`
-/// is the library's own choice. On each rank it is the median of some calls, and of all ranks the
+/// algorithms, such as `recursive_doubling`, with segments of `segment` bytes (0: not cut), or by one
+/// of SMPI's, such as `rdb`, where its segments are its own. `auto` is the library's own choice. On each rank it is the median of some calls, and of all ranks the
 /// greatest. NaN on other transports.
 ///
 /// # Participation
@@ -206,10 +206,17 @@ mod calls {
         algorithm: &str,
         segment: usize,
     ) -> Result<SimpleCommunicator, String> {
+        let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
+        if node.platform().transport.starts_with("smpi:") {
+            // All processes share the choice, and take the next one before their next barrier.
+            let algorithm = if algorithm == "auto" { "default" } else { algorithm };
+            node.set_mpi_variable(&format!("smpi/{name}:{algorithm}"), 1)
+                .map_err(|error| error.to_string())?;
+            return Ok(world.duplicate());
+        }
         if algorithm == "auto" {
             return Ok(world.duplicate());
         }
-        let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
         // Open MPI refuses numbers that it does not know.
         let number = Collective::named(name)?.algorithm(algorithm, Release::V6_0)?;
         if std::env::var("OMPI_MCA_coll_tuned_use_dynamic_rules").as_deref() != Ok("1") {

@@ -88,3 +88,27 @@ fn a_simulated_machine_or_one_without_the_parts_of_messages_has_no_file() {
     let simulated = Results { simulated: true, ..results("threads") };
     assert!(machine_file::platform(&simulated).is_none());
 }
+
+#[test]
+fn simgrid_gets_the_costs_of_messages_between_processes() {
+    let text = machine_file::simgrid(&results("mpi")).unwrap();
+    let value = |id: &str| {
+        let rest = text.split(&format!("<prop id=\"{id}\" value=\"0:")).nth(1).unwrap();
+        let numbers = rest.split('"').next().unwrap().split(':').map(|number| number.parse::<f64>().unwrap());
+        numbers.collect::<Vec<_>>()
+    };
+    let attribute = |name: &str, unit: &str| -> f64 {
+        let rest = text.split(&format!(" {name}=\"")).nth(1).unwrap();
+        rest.split('"').next().unwrap().strip_suffix(unit).unwrap().parse().unwrap()
+    };
+    // The time of a message as SMPI computes it.
+    let (os, or) = (value("smpi/os"), value("smpi/or"));
+    for bytes in [8.0, 1000.0, 65_536.0] {
+        let host = os[0] + or[0] + (os[1] + or[1]) * bytes;
+        let found = host + 2.0 * attribute("lat", "s") + bytes / attribute("bw", "Bps");
+        let right = 1e-6 + 0.5e-9 * bytes;
+        assert!((found / right - 1.0).abs() < 0.05, "{bytes}: {found:e}, not {right:e}\n{text}");
+    }
+    assert!(machine_file::simgrid(&results("threads")).is_none());
+    assert!(machine_file::simgrid(&Results { simulated: true, ..results("mpi") }).is_none());
+}

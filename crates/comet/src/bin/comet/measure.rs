@@ -500,6 +500,9 @@ fn keep(
     if let Some(text) = machine_file::platform(results) {
         save("here.toml", &text)?;
     }
+    if let Some(text) = machine_file::simgrid(results) {
+        save("here.xml", &text)?;
+    }
     for kernel in &results.kernels {
         let name = kernel.model.to_lowercase();
         if kernel.model == "Pair" {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "requests read and write this module's memory")]
 
-use super::{PIECE, World, bytes, count, error_of, peer, simulated_clock};
+use super::{PIECE, World, bytes, count, error_of, peer};
 use crate::block::RawBlock;
 use mpi::ffi;
 use std::ffi::c_int;
@@ -143,21 +143,10 @@ impl Requests {
             let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(PIECE)));
             // SAFETY: a constant that the shim initialises when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-            if simulated_clock().is_some() {
-                // SMPI 3.32 keeps short messages by `MPI_Isend` in a list for ever, which it
-                // searches at each further message. Each of these has its receive.
-                // SAFETY: `at` asserts that the range is in the memory, which lives until the
-                // request is complete: the collective owns it or, if dropped earlier, leaks it;
-                // `Lent` guards lent memory.
-                sure!(world, unsafe {
-                    MPI_Issend(at, count, bytes(), peer(to), tag, world.pairs, &mut request)
-                });
-            } else {
-                // SAFETY: as above.
-                sure!(world, unsafe {
-                    MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request)
-                });
-            }
+            // SAFETY: `at` asserts that the range is in the memory, which lives until the request
+            // is complete: the collective owns it or, if dropped earlier, leaks it; `Lent` guards
+            // lent memory.
+            sure!(world, unsafe { MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request) });
             self.requests.push(request);
         }
     }
