@@ -35,7 +35,7 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 }
 
 /// All of them, in the order of the table in `README.md`.
-pub const BENCHES: [Bench; 36] = [
+pub const BENCHES: [Bench; 37] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("code_size", "How much larger programs are by all candidates than by one"),
@@ -49,6 +49,7 @@ pub const BENCHES: [Bench; 36] = [
     bench("collectives", "Barrier and reduce beside raw MPI").needs("mpi"),
     bench("simulation", "Brewer's experiments on simulated machines"),
     bench("simgrid", "The simulator beside SimGrid's SMPI"),
+    bench("smpi", "Collectives on unseen platforms of SimGrid, beside the rules of libraries"),
     bench("simulator_speed", "Speed and memory of simulations"),
     bench("growth", "How cost grows with work and nodes, beside its law"),
     bench("sort_choice", "The chosen sort of several nodes beside each candidate"),

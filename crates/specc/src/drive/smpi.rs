@@ -25,9 +25,11 @@ const TOOLS: [(&str, &str, bool); 5] = [
 ];
 
 /// How simulated jobs run: computing takes no time, so that results do not depend on this host; a
-/// poll takes 100 ns, and not more each time.
-const SETTINGS: [&str; 11] = [
+/// poll takes 100 ns, and not more each time. Collectives take the algorithms that Open MPI's rules
+/// name: SMPI's own take a time with the cube of the number of processes.
+const SETTINGS: [&str; 12] = [
     "--cfg=network/model:SMPI",
+    "--cfg=smpi/coll-selector:ompi",
     "--cfg=smpi/grow-injected-times:no",
     "--cfg=smpi/iprobe:1e-7",
     "--cfg=smpi/privatization:dlopen",
