@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use strata_benches::NoArguments;
 use strata_copy::{Hint, SHORT, routine_for};
 use strata_runtime::prelude::*;
-use strata_runtime::select::Options;
+use strata_runtime::select::{ALL, Options};
 use strata_sort::Sort;
 use strata_sort::local::{self, Features};
 
@@ -69,7 +69,10 @@ fn team_sorts() -> Result<[f64; 3], Error> {
     let all = Machine::threads(2)?.run(|node| {
         let start = Instant::now();
         let selector = node.selector::<Sort>(&Options::default())?;
-        let mut choose = |keys: usize| node.choose_by(&selector, &[keys as f64, 50.0], &|_: Sort| true, None);
+        let mut choose = |keys: usize| {
+            let chosen = node.choose_by(&selector, &[keys as f64, 50.0], ALL, None);
+            chosen.map(|chosen| chosen.candidate)
+        };
         choose(1000)?;
         let first = start.elapsed().as_secs_f64() * 1e9;
         let cold = each(|i| choose(1000 + i).is_ok());

@@ -120,19 +120,21 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     Ok(choice)
 }
 
-/// As [`choose_among`], with typed candidates.
+/// As [`choose_among`], with typed candidates: `applies` is asked with the index of a candidate, and
+/// the candidate with its least parameters.
 ///
 /// # Errors
 /// Those of [`choose_among`].
 pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
     source: &S,
     question: Question<'_, 'p>,
-    applies: &dyn Fn(L) -> bool,
+    applies: &dyn Fn(usize, L) -> bool,
 ) -> ChooseResult<'p, L> {
     let Table { library, spec, entries, .. } = *L::TABLE;
     let applies = |index: usize| {
         let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
-        L::candidate(index, &Parameters::least(parameters)).is_some_and(applies)
+        let least = L::candidate(index, &Parameters::least(parameters));
+        least.is_some_and(|candidate| applies(index, candidate))
     };
     let mut rows = L::Rows::of(L::TABLE);
     for (row, entry) in rows.as_mut().iter_mut().zip(entries) {
@@ -163,5 +165,5 @@ pub fn choose<'p, L: Library>(
     applies: &dyn Fn(L) -> bool,
 ) -> ChooseResult<'p, L> {
     let table = Table::fitting(L::TABLES.iter().copied(), "threads", question.nodes).unwrap_or(L::TABLE);
-    choose_from(table, question, applies)
+    choose_from(table, question, &|_, candidate| applies(candidate))
 }

@@ -129,7 +129,18 @@ impl Models<'_> {
         question: Question<'_, 'p>,
         applies: &dyn Fn(L) -> bool,
     ) -> ChooseResult<'p, L> {
-        choose_from(self.source, Question { note: question.note.or(self.note), ..question }, applies)
+        let question = Question { note: question.note.or(self.note), ..question };
+        choose_from(self.source, question, &|_, candidate| applies(candidate))
+    }
+
+    /// As [`choose`](Self::choose); `applies` has one bit for each candidate that is correct, in
+    /// their order, the first the lowest. Candidates after the 64th do not compete.
+    ///
+    /// # Errors
+    /// Those of [`choose_among`](crate::choose_among).
+    pub fn choose_of<'p, L: Library>(&self, question: Question<'_, 'p>, applies: u64) -> ChooseResult<'p, L> {
+        let question = Question { note: question.note.or(self.note), ..question };
+        choose_from(self.source, question, &|index, _| index < 64 && applies >> index & 1 == 1)
     }
 
     /// The explanation of a choice by these models for a problem: the candidate and why, which

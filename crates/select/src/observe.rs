@@ -200,9 +200,10 @@ impl Models<'_> {
         applies: &dyn Fn(L) -> bool,
     ) -> Option<Observation> {
         let question = Question { pin: None, ..question };
+        let able = |_, candidate| applies(candidate);
         let blind = Unobserved::new(self.source, cases);
         let blind_question = Question { inputs: cases.first()?, ..question };
-        let (_, taken) = choose_from::<L, _>(&blind, blind_question, applies).ok()?;
+        let (_, taken) = choose_from::<L, _>(&blind, blind_question, &able).ok()?;
         let (nodes, _) = self.source.domain().nearest(question.nodes, &mut []);
         let ratio = self.source.expected_ratio(taken.index);
         let mut gain = 0.0;
@@ -211,7 +212,7 @@ impl Models<'_> {
             .zip(blind.each(|inputs| self.source.seconds(taken.index, nodes, inputs, &taken.parameters)))
         {
             let (_, best) =
-                choose_from::<L, _>(self.source, Question { inputs: case, ..question }, applies).ok()?;
+                choose_from::<L, _>(self.source, Question { inputs: case, ..question }, &able).ok()?;
             gain += inputs?? * ratio - best.expected?.get();
         }
         let gain = Seconds::new((gain / cases.len() as f64).max(0.0))?;

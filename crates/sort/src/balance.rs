@@ -1,7 +1,7 @@
 //! Sorting without distributing the result evenly.
 
 use crate::item::Item;
-use crate::{Choice, Limits, choose_and_sort, without_limit};
+use crate::{Choice, Limits, choose_and_sort, reasons, without_limit};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
@@ -70,5 +70,5 @@ pub fn sort_balanced<T: Item>(
     balance: Balance,
 ) -> Result<Choice, SelectError> {
     let limits = Limits { balance, ..Limits::default() };
-    choose_and_sort(node, items, options, &limits).map_err(without_limit).map(|chosen| chosen.choice)
+    choose_and_sort(node, items, options, &limits).map_err(without_limit).map(reasons)
 }

@@ -28,6 +28,7 @@ const MOST: usize = 1 << 14;
 const PORTS: usize = 3840;
 
 /// True if there is memory for the blocks of all steps.
+#[inline]
 pub(crate) fn applies(problem: &Problem) -> bool {
     problem.keys() <= MOST
 }

@@ -60,7 +60,6 @@ pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
 use problem::{Order, Problem};
-use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
 use strata_select::{Library, Note, calibrate_as_set};
@@ -108,9 +107,11 @@ pub fn sort_with<T: Item>(
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Choice, SelectError> {
-    choose_and_sort(node, items, options, &Limits::default())
-        .map_err(without_limit)
-        .map(|chosen| chosen.choice)
+    choose_and_sort(node, items, options, &Limits::default()).map_err(without_limit).map(reasons)
+}
+
+fn reasons(chosen: Chosen<Sort>) -> Choice {
+    *chosen.choice
 }
 
 /// The error of a sort without a limit of memory.
@@ -134,14 +135,13 @@ impl Default for Limits {
     }
 }
 
-/// Returns the choice from the node's cache as a shared reference: copying its explanation would
-/// take as long as a short exchange.
+/// Returns the reasons by reference: copying them would take as long as a short exchange.
 fn choose_and_sort<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     options: &Options,
     &Limits { bytes: limit, balance }: &Limits,
-) -> Result<Rc<Chosen<Sort>>, SortError> {
+) -> Result<Chosen<Sort>, SortError> {
     if node.calibrates() && node.size() > 1 {
         // The local sorts first: what they take here is a part of the others' times.
         calibrate_as_set::<local::LocalSort>();
@@ -165,10 +165,7 @@ fn choose_and_sort<T: Item>(
     if least > limit {
         return Err(SortError::Memory { need: least, limit });
     }
-    let applies = |candidate: Sort| {
-        candidate.applies::<T>(&problem)
-            && (limit == usize::MAX || memory::need::<T>(&problem, candidate) <= limit)
-    };
+    let applies = Sort::which::<T>(&problem, limit);
     let inputs = [nearly(problem.keys()) as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
     // Few elements are gathered: reversing them takes an exchange of about twice the time.
@@ -186,9 +183,9 @@ fn choose_and_sort<T: Item>(
         )),
         false => None,
     };
-    let chosen = node.choose_by::<Sort>(&selector, &inputs, &applies, note)?;
+    let chosen = node.choose_by(&selector, &inputs, applies, note)?;
     // A pinned algorithm is used even if the elements are in order already.
-    let order = if chosen.choice.pinned { Order::Any } else { order };
+    let order = if selector.is_pinned() { Order::Any } else { order };
     match chosen.candidate {
         _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
         _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),
@@ -198,8 +195,8 @@ fn choose_and_sort<T: Item>(
         }),
         _ => {
             // Sizes in steps of a factor of about 1.2.
-            let size = (4.0 * inputs[0].max(1.0).log2()) as u64;
-            let class = size << 32 | (size_of::<T>() as u64) << 8 | u64::from(problem.range.width);
+            let size = || (4.0 * inputs[0].max(1.0).log2()) as u64;
+            let class = || size() << 32 | (size_of::<T>() as u64) << 8 | u64::from(problem.range.width);
             node.run_learned(&selector, &inputs, class, &chosen, |node, candidate| {
                 candidate.sort(node, items, &problem);
             });
@@ -243,6 +240,17 @@ impl Sort {
         }
     }
 
+    /// Those that can sort the problem with buffers of at most `limit` bytes, one bit each.
+    #[inline]
+    fn which<T: Item>(problem: &Problem, limit: usize) -> u64 {
+        let can = |candidate: Self| {
+            candidate.applies::<T>(problem)
+                && (limit == usize::MAX || memory::need::<T>(problem, candidate) <= limit)
+        };
+        let bits = LEAST.iter().enumerate().map(|(index, least)| u64::from(can(*least)) << index);
+        bits.fold(0, |all, bit| all | bit)
+    }
+
     /// The most elements of `T` that its buffers hold on any of several nodes.
     fn memory<T: Item>(self, problem: &Problem) -> usize {
         match self {
@@ -270,6 +278,18 @@ impl Sort {
     }
 }
 
+/// The candidates with their least parameters: constants, because each choice asks which of them
+/// apply.
+const LEAST: [Sort; 7] = [
+    Sort::Gather,
+    Sort::Radix { bits: 2 },
+    Sort::Sample { oversample: 8 },
+    Sort::Batcher,
+    Sort::Histogram,
+    Sort::Quick,
+    Sort::Packets { bits: 2 },
+];
+
 /// Clamps the bits of a digit, because a caller of [`Sort::run`] may pass any number.
 fn digit(bits: i64) -> u32 {
     bits.clamp(1, 16) as u32
@@ -277,6 +297,16 @@ fn digit(bits: i64) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use strata_select::Parameters;
+
+    #[test]
+    fn the_least_candidates_are_those_of_the_table() {
+        let entries = Sort::TABLE.entries.iter().enumerate();
+        let least = entries.map(|(at, entry)| Sort::candidate(at, &Parameters::least(entry.parameters)));
+        assert_eq!(least.collect::<Vec<_>>(), LEAST.map(Some));
+    }
+
     #[test]
     fn numbers_near_each_other_are_one_and_few_are_exact() {
         assert!((0..64).all(|keys| super::nearly(keys) == keys));

@@ -42,7 +42,7 @@ pub fn sort_within<T: Item>(
     bytes: usize,
 ) -> Result<Choice, SortError> {
     let limits = Limits { bytes: node.reduce_min(bytes as u64) as usize, ..Limits::default() };
-    crate::choose_and_sort(node, items, options, &limits).map(|chosen| chosen.choice)
+    crate::choose_and_sort(node, items, options, &limits).map(crate::reasons)
 }
 
 /// The most bytes that a candidate takes on any node besides its elements.

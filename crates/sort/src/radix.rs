@@ -27,6 +27,7 @@ const FEW_NODES: usize = 16;
 const SHORT_RUN: usize = 8;
 
 /// Elements within a node are counted in 32 bits.
+#[inline]
 pub(crate) fn applies(problem: &Problem) -> bool {
     problem.most_on_a_node() < u32::MAX as usize
 }

@@ -56,6 +56,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
 }
 
 /// True if bucket numbers fit in 16 bits.
+#[inline]
 pub(crate) fn applies(problem: &Problem) -> bool {
     problem.nodes() <= 1 << 16
 }

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use strata_runtime::Node;
-use strata_runtime::select::{Options, Selector};
-use strata_select::{Contrast, Domain, Incumbent, Library as _, Note, Prediction, Source, Verdict};
+use strata_runtime::select::{ALL, Options, Selector, which};
+use strata_select::{
+    Contrast, Domain, Incumbent, Library as _, Models, Note, Prediction, Question, Source, Verdict,
+};
 
 use crate::edge_models::StencilEdges;
 use crate::exchange_models::{StencilExchange, StencilWave};
@@ -89,21 +91,23 @@ pub(crate) fn solve_with<'a, T: Value>(
 ) -> Result<Solution<T>, StencilError> {
     let inner = options.clone().inner();
     fit_exchanges(node);
-    let ([selector, ways, waves, edges], alike) = loop {
+    let (selector, ways, waves, edges, alike) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
-        let selectors = [
-            node.selector::<Stencil>(options),
-            node.selector::<StencilExchange>(&inner),
-            node.selector::<StencilWave>(&inner),
-            node.selector::<StencilEdges>(&inner),
+        let selector = node.selector::<Stencil>(options);
+        let ways = node.selector::<StencilExchange>(&inner);
+        let waves = node.selector::<StencilWave>(&inner);
+        let edges = node.selector::<StencilEdges>(&inner);
+        let word = [
+            selector.as_ref().map_or(0, |selector| selector.word()),
+            ways.as_ref().map_or(0, |selector| selector.word()),
+            waves.as_ref().map_or(0, |selector| selector.word()),
+            edges.as_ref().map_or(0, |selector| selector.word()),
+            problem.word(),
         ];
-        let [a, b, c, d] =
-            selectors.each_ref().map(|selector| selector.as_ref().map_or(0, |selector| selector.word()));
-        let word = [a, b, c, d, problem.word()];
         let words = node.all_gather(&word);
         let alike = words.as_chunks::<5>().0.windows(2).all(|pair| pair[0] == pair[1]);
         if !node.must_compare_again(alike) {
-            break (selectors, alike);
+            break (selector, ways, waves, edges, alike);
         }
     };
     let (selector, ways, waves, edges) = (selector?, ways?, waves?, edges?);
@@ -171,8 +175,8 @@ fn solve_on<'a, T: Value>(
 fn choose<'a, T: Value>(
     problem: &impl Problem<'a, T>,
     node: &mut Node,
-    selector: &Selector,
-    ways: Option<&Selector>,
+    selector: &Selector<Stencil>,
+    ways: Option<&Selector<StencilExchange>>,
 ) -> Result<(Layout, Choice), StencilError> {
     let (nodes, cells, periodic) = (node.size(), problem.cells(), problem.periodic());
     let settings = problem.settings();
@@ -187,17 +191,17 @@ fn choose<'a, T: Value>(
     // A grid too small for strips may have room for squares, from which all other shapes are tried.
     let side = (1..=nodes.isqrt()).rev().find(|side| nodes.is_multiple_of(*side)).unwrap_or(1);
     let blocks = Layout::new(side, nodes / side, 1).suited(nodes, cells, periodic);
-    let applies = |candidate| match candidate {
+    let applies = which(|candidate| match candidate {
         Stencil::One => true,
         Stencil::Columns { .. } | Stencil::Rows { .. } => nodes > 1 && blocks.nodes() == nodes,
-    };
+    });
     let layouts = selector.models().source;
     let chosen = match ways {
         Some(ways) => {
-            let source = (&Exchanged { layouts, ways } as _, ways.word());
-            node.choose_with::<Stencil>(nodes, selector, source, &inputs, &applies, note)
+            let source = (&Exchanged::new(layouts, ways) as _, ways.word());
+            node.choose_with::<Stencil>(nodes, selector, source, &inputs, applies, note)
         }
-        None => node.choose_by::<Stencil>(selector, &inputs, &applies, note),
+        None => node.choose_by::<Stencil>(selector, &inputs, applies, note),
     }?;
     let layout = layout_of(chosen.candidate, nodes);
     let exact = layout == Layout::ONE || layout.nodes() == nodes && layout.fits(cells, periodic);
@@ -213,7 +217,7 @@ fn choose<'a, T: Value>(
     let layout = if exact { layout } else { layout.suited(nodes, cells, periodic) };
     let more = Layout { extra: settings.extra.unwrap_or_default(), ..layout };
     let layout = if layout != Layout::ONE && more.fits(cells, periodic) { more } else { layout };
-    Ok((layout, chosen.choice))
+    Ok((layout, *chosen.choice))
 }
 
 fn layout_of(candidate: Stencil, nodes: usize) -> Layout {
@@ -236,10 +240,16 @@ fn layout_of(candidate: Stencil, nodes: usize) -> Layout {
 /// of packed halos.
 struct Exchanged<'a> {
     layouts: &'a (dyn Source + Send + Sync),
-    ways: &'a Selector,
+    ways: Models<'a>,
+    /// A question about these, of any problem.
+    question: Question<'a, 'a>,
 }
 
-impl Exchanged<'_> {
+impl<'a> Exchanged<'a> {
+    fn new(layouts: &'a (dyn Source + Send + Sync), ways: &'a Selector<StencilExchange>) -> Self {
+        Self { layouts, ways: ways.models(), question: ways.question(1, &[]) }
+    }
+
     /// The ratio for one layout; 1 if models do not cover packed halos, and for one node.
     fn ratio(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> f64 {
         let ratio = || {
@@ -250,10 +260,10 @@ impl Exchanged<'_> {
             }
             let block = layout.block([width as usize, height as usize], 0).map(|range| range.len() as f64);
             let inputs = inputs_of(layout, &block);
-            let models = self.ways.models();
+            let models = self.ways;
             // The first candidate, without overlap.
             let packed = models.source.seconds(0, nodes, &inputs, &[0])? * models.source.expected_ratio(0);
-            let question = self.ways.question(nodes, &inputs);
+            let question = Question { nodes, inputs: &inputs, ..self.question };
             let (_, choice) = models.choose::<StencilExchange>(question, &|_| true).ok()?;
             Some(choice.expected?.get() / packed)
         };
@@ -331,14 +341,14 @@ pub(crate) fn fit_exchanges(node: &mut Node) {
 /// sweeping stalls, which can cost many times more.
 fn exchanged(
     node: &mut Node,
-    selector: &Selector,
+    selector: &Selector<StencilExchange>,
     layout: Layout,
     block: &[f64; 2],
 ) -> Result<(Layout, Option<ExchangeChoice>), StencilError> {
     let inputs = inputs_of(layout, block);
-    let chosen = node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, None)?;
+    let chosen = node.choose_by::<StencilExchange>(selector, &inputs, ALL, None)?;
     let (way, overlap) = Way::of(chosen.candidate);
-    let choice = chosen.choice;
+    let choice = *chosen.choice;
     let known = choice.pinned || choice.predicted.is_some();
     let layout = if known { Layout { way, overlap, ..layout } } else { layout };
     Ok((layout, known.then_some(choice)))
@@ -347,11 +357,11 @@ fn exchanged(
 /// `layout` with the length of waves that has the least predicted time.
 fn waved(
     node: &mut Node,
-    selector: &Selector,
+    selector: &Selector<StencilWave>,
     layout: Layout,
     block: &[f64; 2],
 ) -> Result<Layout, StencilError> {
-    let chosen = node.choose_by::<StencilWave>(selector, block, &|_| true, None)?;
+    let chosen = node.choose_by::<StencilWave>(selector, block, ALL, None)?;
     let StencilWave::Waves { sweeps } = chosen.candidate;
     Ok(Layout { wave: usize::try_from(sweeps).unwrap_or(0), ..layout })
 }
@@ -361,7 +371,7 @@ fn waved(
 fn edged<'a, T: Value>(
     problem: &impl Problem<'a, T>,
     node: &mut Node,
-    selector: &Selector,
+    selector: &Selector<StencilEdges>,
     layout: Layout,
 ) -> Result<Layout, StencilError> {
     let (cells, periodic) = (problem.cells(), problem.periodic());
@@ -370,7 +380,7 @@ fn edged<'a, T: Value>(
         return Ok(layout);
     }
     let inputs = cells.map(|points| points as f64);
-    let chosen = node.choose_by::<StencilEdges>(selector, &inputs, &|_| true, None)?;
+    let chosen = node.choose_by::<StencilEdges>(selector, &inputs, ALL, None)?;
     let StencilEdges::More { columns, rows } = chosen.candidate;
     let extra = [columns, rows].map(|number| usize::try_from(number).unwrap_or(0));
     let more = Layout { extra, ..layout };
@@ -400,7 +410,7 @@ mod tests {
                 }
                 let ways = node.selector::<StencilExchange>(&options)?;
                 let layouts = node.selector::<Stencil>(&options.inner())?.models().source;
-                let with = Exchanged { layouts, ways: &ways };
+                let with = Exchanged::new(layouts, &ways);
                 let seconds = |source: &dyn Source, at: usize, all: &[i64]| {
                     source.seconds(at, 2, &[200.0, 100.0, 1.0], all)
                 };

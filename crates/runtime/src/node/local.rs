@@ -8,16 +8,21 @@ use std::any::{Any, TypeId};
 pub(super) struct Locals(Vec<(TypeId, Box<dyn Any>)>);
 
 impl Locals {
+    #[inline]
     fn get<T: Default + 'static>(&mut self) -> &mut T {
         let id = TypeId::of::<T>();
-        let at = self.0.iter().position(|(of, _)| *of == id).unwrap_or_else(|| {
-            self.0.push((id, Box::new(T::default())));
-            self.0.len() - 1
-        });
+        let at = self.0.iter().position(|(of, _)| *of == id).unwrap_or_else(|| self.add::<T>());
         match self.0[at].1.downcast_mut() {
             Some(value) => value,
             None => unreachable!("stored under the id of its type"),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add<T: Default + 'static>(&mut self) -> usize {
+        self.0.push((TypeId::of::<T>(), Box::new(T::default())));
+        self.0.len() - 1
     }
 }
 
@@ -45,6 +50,7 @@ impl Node {
     ///
     /// # Participation
     /// Local.
+    #[inline]
     pub fn local<T: Default + 'static>(&mut self) -> &mut T {
         self.locals.get()
     }

@@ -63,6 +63,8 @@ use transfers::Transfers;
 /// ```
 pub struct Node {
     transport: Box<dyn Endpoint>,
+    rank: usize,
+    size: usize,
     settings: Arc<Settings>,
     clock: Clock,
     skeleton: bool,
@@ -89,6 +91,8 @@ impl Node {
         let calibrates = settings.is_on("STRATA_CALIBRATE");
         Self {
             transport,
+            rank,
+            size,
             settings,
             learns,
             calibrates,
@@ -109,14 +113,16 @@ impl Node {
 
     /// This node's number, from 0 to `size() - 1`.
     #[must_use]
+    #[inline]
     pub fn rank(&self) -> usize {
-        self.transport.rank()
+        self.rank
     }
 
     /// The number of nodes.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
-        self.transport.size()
+        self.size
     }
 
     /// Local work, on the node itself: runs `f`.

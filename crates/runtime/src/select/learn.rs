@@ -172,7 +172,7 @@ impl Node {
     }
 
     /// Calls `run` with the candidate that was learned for problems of this class, if choices
-    /// [learn](Self::learns), otherwise with the chosen one; takes the time of some calls. `class` is
+    /// [learn](Self::learns), otherwise with the chosen one; takes the time of some calls. `class` gives
     /// a number for problems that should have the same candidate; `inputs` are those of the choice.
     /// Libraries of more than 15 candidates do not learn.
     ///
@@ -181,9 +181,9 @@ impl Node {
     /// nodes make the same calls.
     pub fn run_learned<L: Library, R>(
         &mut self,
-        selector: &Selector,
+        selector: &Selector<L>,
         inputs: &[f64],
-        class: u64,
+        class: impl FnOnce() -> u64,
         chosen: &Chosen<L>,
         run: impl FnOnce(&mut Self, L) -> R,
     ) -> R {
@@ -192,7 +192,7 @@ impl Node {
         if !self.learns() || chosen.choice.pinned || !fits {
             return run(self, chosen.candidate);
         }
-        let class = class.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - CLASS_BITS);
+        let class = class().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - CLASS_BITS);
         let of = |index: usize| match chosen.choice.outcomes().nth(index)?.1 {
             Outcome::Taken => Some(chosen.candidate),
             Outcome::Slower(_, parameters) => L::candidate(index, &parameters),

@@ -44,15 +44,17 @@
 mod calibrate;
 mod learn;
 mod pins;
+mod recent;
 mod selector;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Question, Source, say};
+use strata_select::{Choice, Entry, Library, Note, Parameters, Pin, Question, Source};
 use thiserror::Error;
 
 pub use self::calibrate::TimedOnNodes;
+use self::recent::Query;
 pub(crate) use self::selector::Installed;
 pub use self::selector::Selector;
 use crate::Node;
@@ -77,6 +79,12 @@ impl Options {
     #[must_use]
     pub fn models(self, path: impl AsRef<Path>) -> Self {
         Self { models: Some(path.as_ref().to_owned()), ..self }
+    }
+
+    /// True if nothing is overridden.
+    #[inline]
+    fn are_default(&self) -> bool {
+        self.pin.is_none() && self.models.is_none() && !self.inner
     }
 
     /// Options for a library used inside another: a pin or a model file that does not name it is
@@ -144,20 +152,30 @@ pub struct Chosen<L: Library> {
     /// The candidate to run.
     pub candidate: L,
     /// The reasons.
-    pub choice: Choice<L::Rows>,
+    pub choice: Rc<Choice<L::Rows>>,
 }
 
-/// How many choices a node keeps of a library; a power of two.
-const RECENT: usize = 32;
+/// All candidates of a library, as bits; see [`which`].
+pub const ALL: u64 = u64::MAX;
 
-/// A node's cache for a library: its selector, and its recent choices, because programs repeat
-/// queries, and evaluating models takes as long as a short exchange of messages.
+/// The candidates for which `applies` is true, one bit each in their order, the first the lowest: it
+/// is asked with their least parameters.
+#[must_use]
+pub fn which<L: Library>(applies: impl Fn(L) -> bool) -> u64 {
+    let entries = L::TABLE.entries.iter().enumerate().take(MOST_CANDIDATES);
+    let bit = |(index, entry): (usize, &Entry)| {
+        let candidate = L::candidate(index, &Parameters::least(entry.parameters));
+        u64::from(candidate.is_some_and(&applies)) << index
+    };
+    entries.map(bit).fold(0, |all, bit| all | bit)
+}
+
+/// The most candidates of a library on several nodes.
+const MOST_CANDIDATES: usize = u64::BITS as usize;
+
+/// A node's state of a library.
 struct Known<L: Library> {
-    selector: Option<Rc<Selector>>,
-    /// Each at the [place](place) of its query; queries of one place displace each other.
-    recent: [Option<(Key, Rc<Chosen<L>>)>; RECENT],
-    /// The candidates with their least parameters, in the order of the bits of [`Key::applies`].
-    least: Vec<Option<L>>,
+    selector: Option<Rc<Selector<L>>>,
     /// The timings of this program's own calibration, with those before it.
     fresh: Option<String>,
     /// True if `STRATA_CALIBRATE` was looked at.
@@ -166,46 +184,15 @@ struct Known<L: Library> {
 
 impl<L: Library> Default for Known<L> {
     fn default() -> Self {
-        let entries = L::TABLE.entries.iter().enumerate().take(64);
-        let least =
-            entries.map(|(index, entry)| L::candidate(index, &Parameters::least(entry.parameters))).collect();
-        Self { selector: None, recent: [const { None }; RECENT], least, fresh: None, asked: false }
+        Self { selector: None, fresh: None, asked: false }
     }
-}
-
-impl<L: Library> Known<L> {
-    /// The applicable candidates, one bit each.
-    fn which(&self, applies: &dyn Fn(L) -> bool) -> u64 {
-        let bits = self.least.iter().enumerate();
-        bits.map(|(index, least)| u64::from(least.is_some_and(applies)) << index)
-            .fold(0, |all, bit| all | bit)
-    }
-}
-
-/// The place of a query in the cache.
-fn place(word: u64, nodes: usize, applies: u64, inputs: &[f64]) -> usize {
-    let parts = [word, nodes as u64, applies].into_iter().chain(inputs.iter().map(|input| input.to_bits()));
-    // Fibonacci hashing (Knuth, vol. 3, §6.4).
-    let hash =
-        parts.fold(0_u64, |hash, part| (hash.rotate_left(23) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    (hash >> (64 - RECENT.ilog2())) as usize
-}
-
-/// All inputs of a choice.
-#[derive(PartialEq)]
-struct Key {
-    word: u64,
-    nodes: usize,
-    inputs: Vec<f64>,
-    /// The applicable candidates, one bit each.
-    applies: u64,
-    note: Option<Note>,
 }
 
 impl Node {
-    /// The best candidate of `L` for `inputs` by the models, or the pinned one; `applies` is true
-    /// for the candidates that are correct. With a `note` the models only rank the candidates.
-    /// `STRATA_EXPLAIN=1` prints the choice and the source of its models on node 0's stderr.
+    /// The best candidate of `L` for `inputs` by the models, or the pinned one; `applies` are the
+    /// candidates that are correct, as by [`which`]. With a `note` the models only rank the
+    /// candidates. `STRATA_EXPLAIN=1` prints the choice and the source of its models on node 0's
+    /// stderr.
     ///
     /// # Participation
     /// Local: equal on all nodes for equal arguments and selectors of equal
@@ -213,13 +200,14 @@ impl Node {
     ///
     /// # Errors
     /// If the pin does not suit the problem, or no candidate applies.
+    #[inline]
     pub fn choose_by<L: Library>(
         &mut self,
-        selector: &Selector,
+        selector: &Selector<L>,
         inputs: &[f64],
-        applies: &dyn Fn(L) -> bool,
+        applies: u64,
         note: Option<Note>,
-    ) -> Result<Rc<Chosen<L>>, SelectError> {
+    ) -> Result<Chosen<L>, SelectError> {
         self.choose_for(self.size(), selector, inputs, applies, note)
     }
 
@@ -230,14 +218,15 @@ impl Node {
     ///
     /// # Errors
     /// As [`choose_by`](Self::choose_by).
+    #[inline]
     pub fn choose_for<L: Library>(
         &mut self,
         nodes: usize,
-        selector: &Selector,
+        selector: &Selector<L>,
         inputs: &[f64],
-        applies: &dyn Fn(L) -> bool,
+        applies: u64,
         note: Option<Note>,
-    ) -> Result<Rc<Chosen<L>>, SelectError> {
+    ) -> Result<Chosen<L>, SelectError> {
         self.choose_with(nodes, selector, (selector.models.source, 0), inputs, applies, note)
     }
 
@@ -249,43 +238,26 @@ impl Node {
     ///
     /// # Errors
     /// As [`choose_by`](Self::choose_by).
+    #[inline]
     pub fn choose_with<L: Library>(
         &mut self,
         nodes: usize,
-        selector: &Selector,
+        selector: &Selector<L>,
         (source, word): (&(dyn Source + Send + Sync), u64),
         inputs: &[f64],
-        applies: &dyn Fn(L) -> bool,
+        applies: u64,
         note: Option<Note>,
-    ) -> Result<Rc<Chosen<L>>, SelectError> {
-        let word = selector.word ^ word.rotate_left(1);
-        let models = Models { source, ..selector.models };
-        let known = self.local::<Known<L>>();
-        let bits = known.which(applies);
-        let at = place(word, nodes, bits, inputs);
-        let known = known.recent[at].as_ref().filter(|(key, _)| {
-            (key.word, key.nodes, key.applies, key.note, &key.inputs[..]) == (word, nodes, bits, note, inputs)
-        });
-        let chosen = match known {
-            Some((_, chosen)) => Rc::clone(chosen),
-            None => {
-                let question = Question { note, ..selector.question(nodes, inputs) };
-                let chosen = models
-                    .choose(question, applies)
-                    .map_err(|error| SelectError::Choose(error.to_string()))?;
-                let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });
-                if L::TABLE.entries.len() <= 64 {
-                    let inputs = inputs.to_vec();
-                    let key = Key { word, nodes, inputs, applies: bits, note };
-                    self.local::<Known<L>>().recent[at] = Some((key, Rc::clone(&chosen)));
-                }
-                chosen
-            }
-        };
-        if selector.explain && self.rank() == 0 {
-            say!("{}", models.explain(&chosen.choice, nodes, inputs));
+    ) -> Result<Chosen<L>, SelectError> {
+        let query = Query::new(word, nodes, inputs, applies, note);
+        match selector.kept(query) {
+            Some(kept) => Ok(kept),
+            None => selector.choose_anew(
+                query,
+                source,
+                Question { note, ..selector.question(nodes, inputs) },
+                self.rank() == 0,
+            ),
         }
-        Ok(chosen)
     }
 
     /// The best candidate of `L` for `inputs` by the models, or the pinned one, and the reasons.
@@ -301,12 +273,12 @@ impl Node {
         &mut self,
         inputs: &[f64],
         options: &Options,
-    ) -> Result<Rc<Chosen<L>>, SelectError> {
+    ) -> Result<Chosen<L>, SelectError> {
         let (selector, alike) = loop {
             let selector = self.selector::<L>(options);
             // Even if this node fails, the exchange must take place, or the others would wait
             // forever.
-            let word = selector.as_ref().map_or(0, |selector| selector.word);
+            let word = selector.as_ref().map_or(0, |selector| selector.word());
             let alike = self.all_gather(&[word]).windows(2).all(|pair| pair[0] == pair[1]);
             if !self.must_compare_again(alike) {
                 break (selector, alike);
@@ -316,6 +288,6 @@ impl Node {
         if !alike {
             return Err(SelectError::Unlike);
         }
-        self.choose_by(&selector, inputs, &|_| true, None)
+        self.choose_by(&selector, inputs, ALL, None)
     }
 }

@@ -9,10 +9,12 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
 use strata_select::{
-    Library, Models, Note, Pin, Pins, Question, Scaled, Table, kept_among, origin, say, scaled_by, team,
+    Library, Models, Note, Pin, Pins, Question, Scaled, Source, Table, kept_among, origin, say, scaled_by,
+    team,
 };
 
-use super::{Known, Options, SelectError};
+use super::recent::{Query, Recent};
+use super::{Chosen, Known, MOST_CANDIDATES, Options, SelectError};
 use crate::Node;
 
 /// The models of a library in a file. Each process reads a file once and caches its models. If an
@@ -91,27 +93,32 @@ fn tell_unusable(path: &Path, reason: &str) {
     }
 }
 
-/// The inputs of a library's choice besides the problem.
-#[derive(Clone)]
-pub struct Selector {
-    options: Options,
-    pub(super) models: Models<'static>,
-    pin: Option<String>,
-    /// True if nodes are processes.
-    processes: bool,
-    /// So many cores are reckoned with; see [`Question::cores`].
-    cores: usize,
-    pub(super) explain: bool,
-    pub(super) word: u64,
+/// The inputs of a library's choice besides the problem, and the recent choices. What a repeated
+/// choice reads comes first.
+#[repr(C)]
+pub struct Selector<L: Library> {
+    word: u64,
+    explain: bool,
+    /// True if the options are the default ones.
+    plain: bool,
     /// True if installed models were not read.
     without_installed: bool,
     /// True if the models are compiled in, and scaled to this machine.
     scaled: bool,
+    /// True if nodes are processes.
+    processes: bool,
+    recent: Recent<L>,
+    pin: Option<String>,
+    options: Options,
+    pub(super) models: Models<'static>,
+    /// So many cores are reckoned with; see [`Question::cores`].
+    cores: usize,
 }
 
-impl Selector {
+impl<L: Library> Selector<L> {
     /// A fingerprint that is equal on all nodes with equal models and pins, and never 0.
     #[must_use]
+    #[inline]
     pub fn word(&self) -> u64 {
         self.word
     }
@@ -121,6 +128,47 @@ impl Selector {
     #[must_use]
     pub fn decides(&self, like: bool) -> bool {
         self.pin.is_some() || like && self.models.note.is_none()
+    }
+
+    /// True if a pin decides.
+    #[must_use]
+    #[inline]
+    pub fn is_pinned(&self) -> bool {
+        self.pin.is_some()
+    }
+
+    /// True if it is for these options, and installed models were read or not, as now.
+    #[inline]
+    fn is_for(&self, options: &Options, without_installed: bool) -> bool {
+        let alike = if self.plain { options.are_default() } else { self.options == *options };
+        alike && self.without_installed == without_installed
+    }
+
+    /// The choice for a query, if it is kept.
+    #[inline]
+    pub(super) fn kept(&self, query: Query) -> Option<Chosen<L>> {
+        if self.explain { None } else { self.recent.get(query) }
+    }
+
+    /// The choice for a query that is not kept. `first`: on node 0, which explains it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn choose_anew(
+        &self,
+        query: Query,
+        source: &(dyn Source + Send + Sync),
+        question: Question<'_, '_>,
+        first: bool,
+    ) -> Result<Chosen<L>, SelectError> {
+        let models = Models { source, ..self.models };
+        let chosen = models.choose_of(question, query.applies());
+        let (candidate, choice) = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
+        if self.explain && first {
+            say!("{}", models.explain(&choice, question.nodes, question.inputs));
+        }
+        let chosen = Chosen { candidate, choice: Rc::new(choice) };
+        self.recent.keep(query, chosen.clone());
+        Ok(chosen)
     }
 
     /// The models, with a note if they are of another machine.
@@ -147,7 +195,7 @@ impl Selector {
         }
     }
 
-    fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
+    fn read(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
         let without_installed = node.installed.use_of != Use::Allowed;
         let here = node.platform();
         let table = compiled_table::<L>(&here);
@@ -243,6 +291,7 @@ impl Selector {
             node.installed.unusable.push((path, reason));
         }
         Ok(Self {
+            plain: options.are_default(),
             options: options.clone(),
             models: Models { note, ..models },
             pin,
@@ -253,6 +302,7 @@ impl Selector {
             word,
             without_installed,
             scaled: scaled.is_some(),
+            recent: Recent::default(),
         })
     }
 }
@@ -275,16 +325,23 @@ impl Node {
     ///
     /// # Errors
     /// If a setting or a file is invalid.
-    pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector>, SelectError> {
+    #[inline]
+    pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector<L>>, SelectError> {
+        const { assert!(L::TABLE.entries.len() <= MOST_CANDIDATES, "a library has too many candidates") };
         let without_installed = self.installed.use_of != Use::Allowed;
         if let Some(selector) = &self.local::<Known<L>>().selector
-            && selector.options == *options
-            && selector.without_installed == without_installed
+            && selector.is_for(options, without_installed)
         {
             return Ok(Rc::clone(selector));
         }
+        self.read_selector::<L>(options)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector<L>>, SelectError> {
         self.asks(L::TABLE.library);
-        let selector = Rc::new(Selector::read::<L>(self, options)?);
+        let selector = Rc::new(Selector::<L>::read(self, options)?);
         self.local::<Known<L>>().selector = Some(Rc::clone(&selector));
         Ok(selector)
     }
@@ -313,7 +370,14 @@ impl Node {
     ///
     /// # Participation
     /// Local; equal on all nodes if `alike` is.
+    #[inline]
     pub fn must_compare_again(&mut self, alike: bool) -> bool {
+        (self.installed.use_of, alike) != (Use::Allowed, true) && self.compares_again(alike)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compares_again(&mut self, alike: bool) -> bool {
         let node_0 = self.rank() == 0;
         let installed = &mut self.installed;
         match (installed.use_of, alike) {

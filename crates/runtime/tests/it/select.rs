@@ -91,7 +91,7 @@ fn choose(nodes: usize, n: f64, options: &Options) -> Result<(Idle, Choice<[Row;
         let chosen = node.choose::<Idle>(&[n], options)?;
         let again = node.choose::<Idle>(&[n], options)?;
         assert_eq!(chosen.choice, again.choice);
-        Ok((chosen.candidate, chosen.choice))
+        Ok((chosen.candidate, *chosen.choice))
     });
     let chosen = chosen.map_err(|error| error.to_string())?;
     assert!(chosen.iter().all(|other| *other == chosen[0]), "all nodes choose alike");

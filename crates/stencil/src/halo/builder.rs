@@ -203,7 +203,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         &self,
         node: &mut Node,
         mine: &Result<(Shape, Places, Slot), HaloError>,
-    ) -> Result<(Rc<Selector>, Vec<Shape>), HaloError> {
+    ) -> Result<(Rc<Selector<StencilExchange>>, Vec<Shape>), HaloError> {
         fit_exchanges(node);
         let (selector, gathered) = loop {
             let selector = node.selector::<StencilExchange>(&self.options.clone().inner());

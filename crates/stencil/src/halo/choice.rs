@@ -1,7 +1,7 @@
 //! The choice of the way in which a halo is exchanged.
 
 use strata_runtime::Node;
-use strata_runtime::select::Selector;
+use strata_runtime::select::{ALL, Selector};
 use strata_select::Note;
 
 use super::HaloError;
@@ -33,7 +33,7 @@ impl Taken {
     /// with such blocks: on node 0, as all nodes must take the same.
     pub(super) fn new(
         node: &mut Node,
-        selector: &Selector,
+        selector: &Selector<StencilExchange>,
         given: Option<Way>,
         all: &[Shape],
     ) -> Result<Self, HaloError> {
@@ -54,13 +54,12 @@ impl Taken {
         // Packed halos have models if any way has.
         let covered = source.seconds(0, node.size(), &inputs, &[0]).is_some();
         let note = if covered { UNLIKE } else { NEAREST };
-        let chosen =
-            node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, Some(Note::Other(note)))?;
+        let chosen = node.choose_by::<StencilExchange>(selector, &inputs, ALL, Some(Note::Other(note)))?;
         match Way::of(chosen.candidate).0 {
             way if prepared(way) && longest > LONGEST => Ok(Self::packed(TOO_LONG)),
             // Long puts may stall (as solvers take packed halos there); prepared messages do not.
             way if !(covered || chosen.choice.pinned || prepared(way)) => Ok(Self::packed(OUTSIDE)),
-            way => Ok(Self { way, choice: Some(chosen.choice), reason: "" }),
+            way => Ok(Self { way, choice: Some(*chosen.choice), reason: "" }),
         }
     }
 

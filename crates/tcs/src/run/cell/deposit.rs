@@ -6,7 +6,7 @@ use super::Cell;
 use crate::patterns::{Form, Schedule};
 use bytemuck::Pod;
 use strata_runtime::Block;
-use strata_runtime::select::{Options, SelectError};
+use strata_runtime::select::{Options, SelectError, which};
 use strata_select::Library;
 
 /// The ports that these messages use, out of those for programs.
@@ -95,8 +95,8 @@ impl Cell<'_> {
         let cells = self.cells();
         let mut inputs = [bytes as f64; 1 + Schedule::LEN];
         inputs[1..].copy_from_slice(&schedule.numbers());
-        let applies = |candidate: L| !timed_apart || candidate.form() == Form::Sets;
-        let chosen = self.node.choose_for::<L>(cells, &selector, &inputs, &applies, None)?;
+        let applies = which(|candidate: L| !timed_apart || candidate.form() == Form::Sets);
+        let chosen = self.node.choose_for(cells, &selector, &inputs, applies, None)?;
         Ok(chosen.candidate.form())
     }
 }
