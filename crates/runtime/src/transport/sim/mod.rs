@@ -10,6 +10,7 @@
 //! queue and for packets in their own receive queue: if a receiver does not poll, the network fills
 //! and its senders stall.
 
+mod arrivals;
 mod assembly;
 mod coroutine;
 mod kernels;
@@ -17,6 +18,7 @@ mod payload;
 mod pending;
 mod poll;
 mod rendezvous;
+mod rows;
 mod run;
 mod setup;
 mod shared;
@@ -38,11 +40,12 @@ use crate::transport::{
 #[cfg(feature = "tune")]
 use crate::transport::{Action, Named, Tuned, Way};
 use crate::work::{Charge, Computing, Work};
+use arrivals::Arrivals;
 use assembly::Assembly;
 use payload::{COLLECTIVES, Payload, SHORT, all_data, data, messages};
 use pending::PendingCollective;
 use poll::PollCache;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use strata_sim::Time;
 use strata_sim::network::{Arrival, Channel};
@@ -63,9 +66,8 @@ struct Sim {
     /// The number of collectives that this node has entered.
     epoch: u64,
     pending: Option<PendingCollective>,
-    /// Messages of collectives, by number and sender: the number of arrived packets, and of all
-    /// packets.
-    messages: BTreeMap<(u64, usize), (u32, u32)>,
+    /// Messages of collectives.
+    messages: Arrivals,
     /// Parts of messages for which the send queues had no room, with their targets, on each
     /// network.
     rest: [VecDeque<(usize, usize, Payload)>; 2],
@@ -93,7 +95,7 @@ impl Sim {
             next_data_network: Network::Request,
             epoch: 0,
             pending: None,
-            messages: BTreeMap::new(),
+            messages: Arrivals::new(),
             rest: Default::default(),
             assembly: Assembly::new(overtakes),
             bit: true,
@@ -268,10 +270,10 @@ impl Endpoint for Sim {
                 self.end_by(|rendezvous| rendezvous.take((rank, size), all));
             }
             Collective::Exchange(blocks) => {
-                self.arrive_with_blocks(call, blocks);
+                self.arrive_with_blocks(call, std::mem::take(blocks));
                 self.complete();
                 let rank = self.rank;
-                self.end_by(|rendezvous| rendezvous.take_blocks(rank, blocks));
+                self.end_by(|rendezvous| *blocks = rendezvous.take_blocks(rank));
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use super::Sim;
 use super::payload::{COLLECTIVES, Payload};
-use super::steps::{self, MessageStep};
+use super::rows::Row;
+use super::steps::{MessageStep, Steps};
 use super::world::{State, Wait};
 use crate::block::RawBlock;
 use crate::transport::contributions::CollectiveKind;
@@ -15,7 +16,7 @@ pub(super) struct PendingCollective {
     call: Call,
     kind: CollectiveKind,
     values: RawBlock,
-    steps: Vec<MessageStep>,
+    steps: Steps,
     /// The current step.
     at: usize,
     /// Number of packets of the current message that have been sent.
@@ -28,7 +29,7 @@ impl Sim {
     /// Enters a collective with `values`, and advances it as far as possible.
     pub(super) fn arrive(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
-        let steps = steps::of(kind, rank, size, values.size());
+        let steps = Steps::of(kind, rank, size, values.size());
         let control = self.control(kind, values.size());
         let combines = matches!(kind, CollectiveKind::Operation(Operation::Reduce(..) | Operation::Scan(_)));
         if combines && control.is_none() {
@@ -38,12 +39,11 @@ impl Sim {
     }
 
     /// Enters an exchange.
-    pub(super) fn arrive_with_blocks(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        let lengths: Vec<usize> = blocks.iter().map(RawBlock::size).collect();
-        let steps = steps::exchange(self.rank, &lengths);
-        let blocks = blocks.iter_mut().map(std::mem::take).collect();
+    pub(super) fn arrive_with_blocks(&mut self, call: Call, blocks: Vec<RawBlock>) {
+        let (row, lengths) = Row::new(blocks);
+        let steps = Steps::Exchange { rank: self.rank, size: self.world.size(), lengths };
         self.enter(call, CollectiveKind::Exchange, RawBlock::default(), steps, None);
-        self.world.state.borrow_mut().rendezvouses.bring_blocks(self.epoch, self.rank, blocks);
+        self.world.state.borrow_mut().rendezvouses.bring_row(self.epoch, self.rank, row);
     }
 
     fn enter(
@@ -51,7 +51,7 @@ impl Sim {
         call: Call,
         kind: CollectiveKind,
         values: RawBlock,
-        steps: Vec<MessageStep>,
+        steps: Steps,
         control: Option<Time>,
     ) {
         self.epoch += 1;
@@ -130,7 +130,7 @@ impl Sim {
     /// Advances the steps as far as possible.
     fn go_on(&mut self, pending: &mut PendingCollective) -> bool {
         while let Some(step) = pending.steps.get(pending.at) {
-            let done = match *step {
+            let done = match step {
                 MessageStep::Combine { bytes } => {
                     self.charge_combining(bytes);
                     true
@@ -168,10 +168,7 @@ impl Sim {
     /// True if a node's message has arrived.
     fn received(&mut self, epoch: u64, from: usize) -> bool {
         loop {
-            if let Some((come, packets)) = self.messages.get(&(epoch, from))
-                && come == packets
-            {
-                self.messages.remove(&(epoch, from));
+            if self.messages.has(epoch, from) {
                 return true;
             }
             if !self.take_message() {
@@ -184,8 +181,7 @@ impl Sim {
     fn take_message(&mut self) -> bool {
         let Some(arrival) = self.take(COLLECTIVES) else { return false };
         if let Payload::Collective { epoch, packets } = arrival.item {
-            let entry = self.messages.entry((epoch, arrival.from)).or_insert((0, packets));
-            entry.0 += 1;
+            self.messages.came(epoch, arrival.from, packets);
         }
         true
     }
@@ -201,6 +197,7 @@ impl Sim {
     /// Ends the complete collective and returns its values.
     pub(super) fn end(&mut self) -> RawBlock {
         let Some(mut pending) = self.pending.take() else { return RawBlock::default() };
+        self.messages.completed();
         let (rank, size) = (self.rank, self.world.size());
         let mut state = self.world.state.borrow_mut();
         state.rendezvouses.go(pending.epoch, size, |rendezvous| {
@@ -212,6 +209,7 @@ impl Sim {
     /// Ends a complete gather or exchange; `take` takes the result.
     pub(super) fn end_by(&mut self, take: impl FnOnce(&mut super::rendezvous::Rendezvous)) {
         if let Some(pending) = self.pending.take() {
+            self.messages.completed();
             let size = self.world.size();
             self.world.state.borrow_mut().rendezvouses.go(pending.epoch, size, take);
         }
