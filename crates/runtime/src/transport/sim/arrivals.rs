@@ -21,12 +21,14 @@ struct Messages {
     begun: BTreeMap<usize, u32>,
 }
 
-impl Arrivals {
+impl Default for Arrivals {
     /// No messages; the first collective has number 1.
-    pub(super) fn new() -> Self {
+    fn default() -> Self {
         Self { first: 1, collectives: VecDeque::new() }
     }
+}
 
+impl Arrivals {
     /// One of the `packets` of a message has arrived.
     pub(super) fn came(&mut self, collective: u64, from: usize, packets: u32) {
         // All messages of a completed collective have arrived before.
@@ -78,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_message_has_arrived_with_all_its_packets() {
-        let mut arrivals = Arrivals::new();
+        let mut arrivals = Arrivals::default();
         for from in [0, 63, 64, 700] {
             arrivals.came(1, from, 2);
             assert!(!arrivals.has(1, from));
@@ -90,7 +92,7 @@ mod tests {
 
     #[test]
     fn messages_of_later_collectives_are_kept() {
-        let mut arrivals = Arrivals::new();
+        let mut arrivals = Arrivals::default();
         arrivals.came(3, 7, 1);
         arrivals.came(1, 2, 1);
         arrivals.completed();
