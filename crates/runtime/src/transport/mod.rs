@@ -305,7 +305,7 @@ pub(crate) enum Collective<'a> {
     AllGather { mine: &'a [u8], all: &'a mut [u8] },
     /// Sends `blocks[i]` to node i and replaces it by the block from node i; there are `size`
     /// blocks.
-    Exchange(&'a mut [RawBlock]),
+    Exchange(&'a mut Vec<RawBlock>),
 }
 
 /// Parameters of a scan.

@@ -24,37 +24,62 @@ pub(super) struct Event {
     pub(super) kind: EventKind,
 }
 
+/// Bits of a digit of a time.
+const DIGIT: u32 = 4;
+
+/// Digits of a time.
+const LEVELS: usize = (u64::BITS / DIGIT) as usize;
+
+/// Values of a digit.
+const DIGITS: usize = 1 << DIGIT;
+
+/// A bucket of so many events is sorted.
+const SHORT: usize = 24;
+
+/// An event is sorted in before so many others.
+const MOST_LATER: usize = 48;
+
 /// The future events: the earliest first, those of equal time in the order pushed.
 ///
 /// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, *Faster Algorithms for the Shortest Path Problem*,
-/// 1990), which requires that no event is pushed for a time before that of the last one taken.
-/// Bucket 0 holds the events of that time, and bucket `b` those that differ from it in bit `b - 1`
-/// and in none above. When bucket 0 is empty, the lowest other bucket's earliest time becomes that
-/// time, and that bucket's events go to lower ones. Events of equal time are always in one bucket,
-/// in the order pushed. They are consecutive in memory and need no sequence number, which makes the
-/// whole network 1.3 to 1.9 times as fast as with a binary heap (`benches/network.rs`, from 64
-/// nodes to 4096).
+/// 1990) of two levels, digits and their values, before which the next few events are sorted. It
+/// requires that no event is pushed for a time before that of the last one taken. The events before
+/// the time `last` and at it are in `front`. The others are in the bucket of the highest digit in
+/// which they differ from `last`, and of the value of that digit. When `front` is empty, the lowest
+/// bucket is sorted into it if it is short; otherwise its events go to lower ones. Events of equal
+/// time are always in one place, in the order pushed. They are consecutive in memory and need no
+/// sequence number.
 #[derive(Debug)]
 pub(super) struct Events {
-    buckets: [Vec<Event>; 65],
-    /// The earliest time in each bucket that is not empty.
-    least: [Time; 65],
-    /// Bit `b - 1` is set if bucket `b` has events.
-    occupied: u64,
-    /// Events of bucket 0 that have been taken.
+    /// The next events, sorted, those taken included.
+    front: Vec<Event>,
+    /// Events of `front` that have been taken.
     taken: usize,
-    /// The time of the last event taken.
     last: Time,
+    /// Bit `l` is set if a bucket of level `l` has events.
+    levels: u32,
+    /// For each level, the buckets that have events, as bits.
+    occupied: [u16; LEVELS],
+    buckets: Vec<Bucket>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    events: Vec<Event>,
+    /// The earliest of their times.
+    least: Time,
 }
 
 impl Default for Events {
     fn default() -> Self {
+        let empty = || Bucket { events: Vec::new(), least: Time::NEVER };
         Self {
-            buckets: [const { Vec::new() }; 65],
-            least: [Time::NEVER; 65],
-            occupied: 0,
+            front: Vec::new(),
             taken: 0,
             last: Time::ZERO,
+            levels: 0,
+            occupied: [0; LEVELS],
+            buckets: (0..LEVELS * DIGITS).map(|_| empty()).collect(),
         }
     }
 }
@@ -62,46 +87,92 @@ impl Default for Events {
 impl Events {
     /// `time` must not be before that of the last event taken.
     pub(super) fn push(&mut self, time: Time, kind: EventKind, id: u32) {
-        self.insert(Event { time, id, kind });
+        let event = Event { time, id, kind };
+        if time > self.last {
+            self.insert(event);
+            return;
+        }
+        if self.taken > MOST_LATER && self.taken > self.front.len() / 2 {
+            self.front.drain(..self.taken);
+            self.taken = 0;
+        }
+        let later = self.front[self.taken..].iter().rev().take_while(|other| other.time > time).count();
+        let at = self.front.len() - later;
+        if later > MOST_LATER {
+            // The later ones are no longer among the next few.
+            self.last = time;
+            for number in at..self.front.len() {
+                self.insert(self.front[number]);
+            }
+            self.front.truncate(at);
+        }
+        self.front.insert(at, event);
     }
 
+    /// Puts an event into its bucket.
     fn insert(&mut self, event: Event) {
-        let bucket = (64 - (event.time.0 ^ self.last.0).leading_zeros()) as usize;
-        if bucket > 0 {
-            self.occupied |= 1 << (bucket - 1);
-            self.least[bucket] = self.least[bucket].min(event.time);
-        }
-        self.buckets[bucket].push(event);
+        let level = (event.time.0 ^ self.last.0).ilog2() / DIGIT;
+        let digit = (event.time.0 >> (level * DIGIT)) as usize % DIGITS;
+        self.levels |= 1 << level;
+        self.occupied[level as usize] |= 1 << digit;
+        let bucket = &mut self.buckets[level as usize * DIGITS + digit];
+        bucket.least = bucket.least.min(event.time);
+        bucket.events.push(event);
     }
 
     pub(super) fn pop(&mut self) -> Option<Event> {
-        if let Some(&event) = self.buckets[0].get(self.taken) {
-            self.taken += 1;
-            return Some(event);
+        if self.taken == self.front.len() {
+            self.fill()?;
         }
-        self.buckets[0].clear();
-        self.taken = 0;
-        if self.occupied == 0 {
-            return None;
-        }
-        let lowest = self.occupied.trailing_zeros() as usize + 1;
-        self.occupied &= self.occupied - 1;
-        self.last = self.least[lowest];
-        self.least[lowest] = Time::NEVER;
-        let mut events = std::mem::take(&mut self.buckets[lowest]);
-        for event in events.drain(..) {
-            self.insert(event);
-        }
-        self.buckets[lowest] = events;
-        self.taken = 1;
-        self.buckets[0].first().copied()
+        let event = self.front[self.taken];
+        self.taken += 1;
+        Some(event)
     }
 
-    pub(super) fn next(&self) -> Option<Time> {
-        if self.taken < self.buckets[0].len() {
-            return Some(self.last);
+    /// Moves the next events to the front.
+    fn fill(&mut self) -> Option<()> {
+        self.front.clear();
+        self.taken = 0;
+        let (level, number) = self.lowest()?;
+        self.occupied[level] &= self.occupied[level] - 1;
+        if self.occupied[level] == 0 {
+            self.levels &= self.levels - 1;
         }
-        (self.occupied != 0).then(|| self.least[self.occupied.trailing_zeros() as usize + 1])
+        let bucket = &mut self.buckets[number];
+        let least = std::mem::replace(&mut bucket.least, Time::NEVER);
+        if level == 0 || bucket.events.len() <= SHORT {
+            // Its times differ in the lower digits only.
+            self.last = Time(least.0 | ((1 << (level as u32 * DIGIT)) - 1));
+            std::mem::swap(&mut self.front, &mut bucket.events);
+            self.front.sort_by_key(|event| event.time);
+            return Some(());
+        }
+        self.last = least;
+        let mut events = std::mem::take(&mut bucket.events);
+        for event in events.drain(..) {
+            if event.time == least {
+                self.front.push(event);
+            } else {
+                self.insert(event);
+            }
+        }
+        self.buckets[number].events = events;
+        Some(())
+    }
+
+    /// The level and the number of the lowest bucket that has events.
+    fn lowest(&self) -> Option<(usize, usize)> {
+        let level = self.levels.trailing_zeros() as usize;
+        let digit = self.occupied.get(level)?.trailing_zeros() as usize;
+        Some((level, level * DIGITS + digit))
+    }
+
+    /// The time of the next event.
+    pub(super) fn next(&self) -> Option<Time> {
+        if let Some(event) = self.front.get(self.taken) {
+            return Some(event.time);
+        }
+        self.lowest().map(|(_, number)| self.buckets[number].least)
     }
 }
 
@@ -119,7 +190,7 @@ mod tests {
                 (0..1_000_000u64).prop_map(Some),
                 any::<u64>().prop_map(Some),
                 Just(None),
-            ], 0..300),
+            ], 0..600),
         ) {
             let (mut events, mut sorted) = (Events::default(), Vec::<Event>::new());
             let mut now = Time::ZERO;

@@ -71,13 +71,20 @@ impl<T> Network<T> {
             link.waiting + u32::from(link.serving != NONE) + u32::from(is_full)
         };
         let all = hop.link..hop.link + hop.ways;
-        let least = all.clone().map(wanted).min().unwrap_or(0);
-        let equal = || all.clone().filter(|number| wanted(*number) == least);
-        let drawn = match equal().count() as u64 {
-            0 | 1 => 0,
-            count => (u64::from(self.random.next_u32()) * count) >> 32,
-        };
-        Hop { link: equal().nth(drawn as usize).unwrap_or(hop.link), ways: 1, ..hop }
+        let (mut least, mut first, mut count) = (u32::MAX, hop.link, 0u64);
+        for number in all.clone() {
+            match wanted(number) {
+                less if less < least => (least, first, count) = (less, number, 1),
+                equal if equal == least => count += 1,
+                _ => {}
+            }
+        }
+        if count <= 1 {
+            return Hop { link: first, ways: 1, ..hop };
+        }
+        let drawn = (u64::from(self.random.next_u32()) * count) >> 32;
+        let mut equal = all.filter(|number| wanted(*number) == least);
+        Hop { link: equal.nth(drawn as usize).unwrap_or(first), ways: 1, ..hop }
     }
 
     /// A queue's new head requests a place in the next queue, and the link to it.

@@ -115,12 +115,11 @@ pub struct Arrival<T> {
     pub sent: Time,
 }
 
-/// A packet in the network.
-#[derive(Debug)]
-struct Packet<T> {
+/// A packet in the network, without its contents: every event on its way needs this much.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
     /// The time at which its tail is in its current queue; it may be in the future.
     tail: Time,
-    sent: Time,
     bytes: usize,
     /// Its current queue; after its head has requested the next queue, the next one.
     fifo: u32,
@@ -130,6 +129,12 @@ struct Packet<T> {
     to: u32,
     /// Distance from a queue of channel 0 to that of its channel.
     channel_offset: u32,
+}
+
+/// What only the sender and the receiver of a packet need.
+#[derive(Debug)]
+struct Contents<T> {
+    sent: Time,
     item: T,
 }
 
@@ -148,7 +153,9 @@ pub struct Network<T> {
     fifos: Vec<Fifo>,
     /// Number of queues of one channel.
     channel_stride: u32,
-    packets: Slab<Packet<T>>,
+    /// By number; those of packets that have been received are used again.
+    packets: Vec<Packet>,
+    contents: Slab<Contents<T>>,
     events: Events,
     random: ChaCha8Rng,
     hasher: FxHasher,
@@ -203,7 +210,8 @@ impl<T> Network<T> {
             classes,
             channel_stride: fifos.len() as u32 / CHANNELS as u32,
             fifos,
-            packets: Slab::new(),
+            packets: Vec::new(),
+            contents: Slab::new(),
             events: Events::default(),
             random: ChaCha8Rng::seed_from_u64(seed),
             hasher: FxHasher::default(),
@@ -268,18 +276,22 @@ impl<T> Network<T> {
         self.count(at);
         self.nodes[from].sent += 1;
         self.nodes[to].waiting += 1;
-        let packet = self.packets.insert(Packet {
+        let number = self.contents.insert(Contents { sent: at, item });
+        let packet = Packet {
             tail: at,
-            sent: at,
             bytes,
             fifo,
             next: NONE,
             from: from as u32,
             to: to as u32,
             channel_offset: channel.index() as u32 * self.channel_stride,
-            item,
-        });
-        self.enter(at, packet as u32);
+        };
+        match self.packets.get_mut(number) {
+            Some(place) => *place = packet,
+            // The slab counts its new numbers up.
+            None => self.packets.push(packet),
+        }
+        self.enter(at, number as u32);
         Ok(())
     }
 
@@ -308,7 +320,8 @@ impl<T> Network<T> {
         let fifo = self.receive_fifo(node, channel);
         let packet = self.pop_packet(fifo)?;
         self.count(at);
-        let Packet { from, item, bytes, sent, .. } = self.packets.remove(packet as usize);
+        let Packet { from, bytes, .. } = self.packets[packet as usize];
+        let Contents { sent, item } = self.contents.remove(packet as usize);
         let traffic = &mut self.nodes[node];
         traffic.received += 1;
         traffic.waiting -= 1;
@@ -354,7 +367,7 @@ impl<T> Network<T> {
     /// Packets anywhere, receive queues included.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.packets.len()
+        self.contents.len()
     }
 
     /// Packets on their way to a node, including its receive queues.
@@ -396,14 +409,14 @@ impl<T> Network<T> {
             }
         });
         let nodes = self.nodes.iter().map(|node| NodeUse { sent: node.sent, received: node.received });
-        let standing = self.standing + self.packets.len() as u128 * u128::from((now - self.counted).0);
+        let standing = self.standing + self.contents.len() as u128 * u128::from((now - self.counted).0);
         let standing = standing as f64 / (now.0.max(1) as f64 * self.nodes.len() as f64);
         Statistics { time: now, links: links.collect(), nodes: nodes.collect(), standing }
     }
 
     /// Adds the time of the packets in the network until `at`, before their number changes.
     fn count(&mut self, at: Time) {
-        self.standing += self.packets.len() as u128 * u128::from((at - self.counted).0);
+        self.standing += self.contents.len() as u128 * u128::from((at - self.counted).0);
         self.counted = at;
     }
 

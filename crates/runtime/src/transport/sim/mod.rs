@@ -10,6 +10,7 @@
 //! queue and for packets in their own receive queue: if a receiver does not poll, the network fills
 //! and its senders stall.
 
+mod arrivals;
 mod assembly;
 mod coroutine;
 mod kernels;
@@ -17,6 +18,7 @@ mod payload;
 mod pending;
 mod poll;
 mod rendezvous;
+mod rows;
 mod run;
 mod setup;
 mod shared;
@@ -40,9 +42,7 @@ use crate::transport::{Action, Named, Tuned, Way};
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
 use payload::{COLLECTIVES, Payload, SHORT, all_data, data, messages};
-use pending::PendingCollective;
-use poll::PollCache;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use strata_sim::Time;
 use strata_sim::network::{Arrival, Channel};
@@ -56,16 +56,11 @@ const ALL_AT_ONCE: usize = usize::MAX / 4;
 struct Sim {
     world: Rc<World>,
     rank: usize,
-    known: PollCache,
     /// The network of the next packet for a port: they alternate (Brewer's manual, section 7: "sent
     /// on both networks").
     next_data_network: Network,
     /// The number of collectives that this node has entered.
     epoch: u64,
-    pending: Option<PendingCollective>,
-    /// Messages of collectives, by number and sender: the number of arrived packets, and of all
-    /// packets.
-    messages: BTreeMap<(u64, usize), (u32, u32)>,
     /// Parts of messages for which the send queues had no room, with their targets, on each
     /// network.
     rest: [VecDeque<(usize, usize, Payload)>; 2],
@@ -89,11 +84,8 @@ impl Sim {
         Self {
             world,
             rank,
-            known: PollCache::default(),
             next_data_network: Network::Request,
             epoch: 0,
-            pending: None,
-            messages: BTreeMap::new(),
             rest: Default::default(),
             assembly: Assembly::new(overtakes),
             bit: true,
@@ -106,24 +98,14 @@ impl Sim {
         self.world.charge(self.rank, time);
     }
 
-    /// The number of packets for `bytes` bytes; one for zero.
-    fn packets(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.div_ceil(self.world.platform.interface.packet).max(1)).unwrap_or(u32::MAX)
-    }
-
     /// Charges for a failed poll.
     fn poll_failed(&mut self, channel: Channel) {
-        let now = self.world.time(self.rank);
-        if !self.known.tells(now, channel) {
-            self.spend_polling(channel, self.world.platform.interface.failed_poll);
-        }
+        self.world.poll_failed(self.rank, channel);
     }
 
     /// Charges for polling a channel and receiving what it contains.
     fn spend_polling(&mut self, channel: Channel, time: Time) {
-        let start = self.world.time(self.rank);
-        self.spend(time);
-        self.known.polled(channel, (start, self.world.time(self.rank)));
+        self.world.spend_polling(self.rank, channel, time);
     }
 
     /// Puts one packet into the send queue; returns it if there is no room.
@@ -145,18 +127,8 @@ impl Sim {
 
     /// Receives the next packet of a channel.
     fn take(&mut self, channel: Channel) -> Option<Arrival<Payload>> {
-        let now = self.world.time(self.rank);
-        let interface = &self.world.platform.interface;
-        let reading = |bytes: usize| interface.receive + interface.receive_byte.times(bytes as u64);
-        let held = |bytes| if interface.holds_place { reading(bytes) } else { Time::ZERO };
-        let arrival = self.world.sync(self.rank).network.receive_during(now, self.rank, channel, held);
-        let Some(arrival) = arrival else {
-            self.poll_failed(channel);
-            return None;
-        };
-        let time = reading(arrival.bytes);
-        self.spend_polling(channel, time);
-        Some(arrival)
+        let state = self.world.sync(self.rank);
+        self.world.take(state, self.rank, channel)
     }
 
     /// Sends parts of messages that had no room; returns true if none are left.
@@ -170,6 +142,12 @@ impl Sim {
         true
     }
 
+    /// The channels on which parts of messages are left, as bits.
+    fn rest_channels(&self) -> u8 {
+        let left = |network: &Network| !self.rest[*network as usize].is_empty();
+        Network::BOTH.into_iter().filter(left).fold(0, |bits, network| bits | 1 << messages(network).0)
+    }
+
     /// Waits for packets on `channels` and for the `awaited` event.
     fn wait(&mut self, call: &Call, awaited: Awaited, channels: u8, room: u8) {
         let mut wait = Wait { call: *call, awaited, channels, room, epoch: None, until: None };
@@ -181,11 +159,7 @@ impl Sim {
             Awaited::PutRoom(_) => wait.room |= all_data(),
             Awaited::Packet | Awaited::Memory { .. } | Awaited::AllLeft => {}
         }
-        for network in Network::BOTH {
-            if !self.rest[network as usize].is_empty() {
-                wait.room |= 1 << messages(network).0;
-            }
-        }
+        wait.room |= self.rest_channels();
         let mut state = self.world.sync(self.rank);
         if matches!(awaited, Awaited::Memory { .. }) && std::mem::take(&mut state.nodes[self.rank].woken) {
             return;
@@ -195,14 +169,7 @@ impl Sim {
             // occurred.
             self.add_obstacle(&state, &mut wait);
         }
-        let has = |channel: u8| state.network.arrived(self.rank, Channel(channel)) > 0;
-        let room = |channel: u8| state.network.has_room(self.rank, Channel(channel));
-        let bits = |mask: u8| (0..8).filter(move |bit| mask & (1 << bit) != 0);
-        let shown = &state.nodes[self.rank];
-        let news = bits(wait.channels).any(has)
-            || bits(wait.room).any(room)
-            || shown.ports.has_news()
-            || (awaited == Awaited::AllLeft && state.left == state.nodes.len());
+        let news = state.has_news(self.rank, &wait);
         drop(state);
         if !news {
             self.world.wait(self.rank, wait);
@@ -268,10 +235,10 @@ impl Endpoint for Sim {
                 self.end_by(|rendezvous| rendezvous.take((rank, size), all));
             }
             Collective::Exchange(blocks) => {
-                self.arrive_with_blocks(call, blocks);
+                self.arrive_with_blocks(call, std::mem::take(blocks));
                 self.complete();
                 let rank = self.rank;
-                self.end_by(|rendezvous| rendezvous.take_blocks(rank, blocks));
+                self.end_by(|rendezvous| *blocks = rendezvous.take_blocks(rank));
             }
         }
     }
@@ -295,7 +262,7 @@ impl Endpoint for Sim {
         }
         let bytes = packet.bytes().len();
         let each = self.world.platform.interface.packet;
-        let parts = self.packets(bytes).min(PACKET as u32) as u16;
+        let parts = self.world.packets(bytes).min(PACKET as u32) as u16;
         let length = |part: usize| each.min(bytes - part * each);
         let mut sent = *packet;
         sent.from = self.rank as u32;
@@ -459,7 +426,7 @@ impl Endpoint for Sim {
         for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
             channels |= 1 << messages(network).0;
         }
-        if awaited == Awaited::Operation && self.pending.is_some() && self.advance() {
+        if awaited == Awaited::Operation && self.has_pending() && self.advance() {
             return;
         }
         // A node that receives only replies has replies of its own to send.
@@ -575,7 +542,7 @@ impl Simulated for Sim {
     }
 
     fn charge_combining(&mut self, bytes: usize) {
-        self.spend(self.world.platform.interface.combine_word.times(bytes.div_ceil(8) as u64));
+        self.world.charge_combining(self.rank, bytes);
     }
 
     fn computing(&self) -> Computing {

@@ -1,34 +1,85 @@
 //! The collective in flight of a node.
+//!
+//! While a node waits for a collective to complete, the scheduler advances it: a packet needs
+//! several waits, and a switch to the node's stack for each of them would cost more than the packet.
+//! [`World::go_on`] is therefore a state machine. It does in the same order what the node would do
+//! itself, so nothing differs in simulated time.
 
 use super::Sim;
+use super::arrivals::Arrivals;
 use super::payload::{COLLECTIVES, Payload};
-use super::steps::{self, MessageStep};
-use super::world::{State, Wait};
+use super::rows::Row;
+use super::steps::{MessageStep, Steps};
+use super::world::{CaughtUp, State, Wait, World};
 use crate::block::RawBlock;
 use crate::transport::contributions::CollectiveKind;
-use crate::transport::{Awaited, Call, Operation, Simulated as _};
+use crate::transport::{Awaited, Call, Operation, Simulated as _, Stop};
+use std::panic::resume_unwind;
 use strata_sim::Time;
 
 /// A collective that this node has entered.
-pub(super) struct PendingCollective {
+struct PendingCollective {
     epoch: u64,
     call: Call,
     kind: CollectiveKind,
     values: RawBlock,
-    steps: Vec<MessageStep>,
+    steps: Steps,
     /// The current step.
     at: usize,
     /// Number of packets of the current message that have been sent.
     sent: u32,
+    point: Point,
     /// On the control network, which needs no messages: the time from the last node's arrival.
     control: Option<Time>,
+}
+
+/// Where a collective continues. Except for the first, each follows after the node has caught up.
+#[derive(Clone, Copy, Debug)]
+enum Point {
+    /// Continues with the current step.
+    Step,
+    /// Looks again whether there is room to send.
+    Room,
+    /// Puts a packet into the send queue.
+    Send,
+    /// Receives a packet.
+    Receive,
+    /// Asks the control network.
+    Control,
+    /// Waits, if nothing has happened meanwhile.
+    Wait,
+    /// Has waited.
+    Waited,
+}
+
+/// The progress of a collective.
+enum Progress {
+    Complete,
+    /// It needs an event that has not occurred.
+    Blocked,
+    /// Another node runs first.
+    Suspended,
+    /// The job has ended.
+    Failed,
+}
+
+/// The collectives of a node.
+#[derive(Default)]
+pub(super) struct InFlight {
+    pending: Option<PendingCollective>,
+    /// The messages that have arrived.
+    messages: Arrivals,
+    /// The node waits for its collective, which the scheduler advances.
+    advances: bool,
+    /// While it waits, room on one of these channels wakes it, as bits.
+    rest: u8,
 }
 
 impl Sim {
     /// Enters a collective with `values`, and advances it as far as possible.
     pub(super) fn arrive(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
-        let steps = steps::of(kind, rank, size, values.size());
+        let steps = Steps::of(kind, rank, size, values.size());
         let control = self.control(kind, values.size());
         let combines = matches!(kind, CollectiveKind::Operation(Operation::Reduce(..) | Operation::Scan(_)));
         if combines && control.is_none() {
@@ -38,12 +89,11 @@ impl Sim {
     }
 
     /// Enters an exchange.
-    pub(super) fn arrive_with_blocks(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        let lengths: Vec<usize> = blocks.iter().map(RawBlock::size).collect();
-        let steps = steps::exchange(self.rank, &lengths);
-        let blocks = blocks.iter_mut().map(std::mem::take).collect();
+    pub(super) fn arrive_with_blocks(&mut self, call: Call, blocks: Vec<RawBlock>) {
+        let (row, lengths) = Row::new(blocks);
+        let steps = Steps::Exchange { rank: self.rank, size: self.world.size(), lengths };
         self.enter(call, CollectiveKind::Exchange, RawBlock::default(), steps, None);
-        self.world.state.borrow_mut().rendezvouses.bring_blocks(self.epoch, self.rank, blocks);
+        self.world.state.borrow_mut().rendezvouses.bring_row(self.epoch, self.rank, row);
     }
 
     fn enter(
@@ -51,7 +101,7 @@ impl Sim {
         call: Call,
         kind: CollectiveKind,
         values: RawBlock,
-        steps: Vec<MessageStep>,
+        steps: Steps,
         control: Option<Time>,
     ) {
         self.epoch += 1;
@@ -76,7 +126,9 @@ impl Sim {
             state.wake_at(epoch, done);
         }
         drop(state);
-        self.pending = Some(PendingCollective { epoch, call, kind, values, steps, at: 0, sent: 0, control });
+        let (at, sent, point) = (0, 0, Point::Step);
+        let pending = PendingCollective { epoch, call, kind, values, steps, at, sent, point, control };
+        self.world.in_flight[rank].borrow_mut().pending = Some(pending);
     }
 
     /// The time of a collective on the control network, if there is one that supports it.
@@ -97,110 +149,45 @@ impl Sim {
         }
     }
 
+    /// True if there is a collective in flight.
+    pub(super) fn has_pending(&self) -> bool {
+        self.world.in_flight[self.rank].borrow().pending.is_some()
+    }
+
     /// Advances the collective in flight as far as possible; returns true if it is complete.
     pub(super) fn advance(&mut self) -> bool {
-        let Some(mut pending) = self.pending.take() else { return true };
-        let done = match pending.control {
-            Some(cost) => self.is_past(&pending, cost),
-            None => self.go_on(&mut pending),
-        };
-        self.pending = Some(pending);
-        done
-    }
-
-    /// True if the control network has completed it; the poll has a cost.
-    fn is_past(&mut self, pending: &PendingCollective, cost: Time) -> bool {
-        let done = self.control_done(&self.world.sync(self.rank), pending, cost);
-        let now = self.world.time(self.rank);
-        if done.is_some_and(|done| done <= now) {
-            return true;
-        }
-        self.poll_failed(COLLECTIVES);
-        false
-    }
-
-    fn control_done(&self, state: &State, pending: &PendingCollective, cost: Time) -> Option<Time> {
-        let size = self.world.size();
-        state
-            .rendezvouses
-            .get(pending.epoch)
-            .and_then(|rendezvous| done_at(rendezvous, pending.kind, size, cost))
-    }
-
-    /// Advances the steps as far as possible.
-    fn go_on(&mut self, pending: &mut PendingCollective) -> bool {
-        while let Some(step) = pending.steps.get(pending.at) {
-            let done = match *step {
-                MessageStep::Combine { bytes } => {
-                    self.charge_combining(bytes);
-                    true
-                }
-                MessageStep::Send { to, bytes } => {
-                    self.send_message(pending.epoch, to, bytes, &mut pending.sent)
-                }
-                MessageStep::Receive { from } => self.received(pending.epoch, from),
-            };
-            if !done {
-                return false;
-            }
-            (pending.at, pending.sent) = (pending.at + 1, 0);
-        }
-        true
-    }
-
-    /// Sends the remaining packets of a message; false if there is no room for all of them now.
-    /// Receives arriving packets meanwhile.
-    fn send_message(&mut self, epoch: u64, to: usize, bytes: usize, sent: &mut u32) -> bool {
-        let packets = self.packets(bytes);
-        while *sent < packets {
-            let each = self.world.platform.interface.packet;
-            let length = each.min(bytes - *sent as usize * each);
-            let payload = Payload::Collective { epoch, packets };
-            if self.inject(COLLECTIVES, to, length, payload).is_ok() {
-                *sent += 1;
-            } else if !self.take_message() {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// True if a node's message has arrived.
-    fn received(&mut self, epoch: u64, from: usize) -> bool {
         loop {
-            if let Some((come, packets)) = self.messages.get(&(epoch, from))
-                && come == packets
-            {
-                self.messages.remove(&(epoch, from));
-                return true;
-            }
-            if !self.take_message() {
-                return false;
+            match self.world.go_on(self.rank, false) {
+                Progress::Complete => return true,
+                Progress::Blocked => return false,
+                Progress::Suspended => self.world.yield_to_others(),
+                Progress::Failed => resume_unwind(Box::new(Stop)),
             }
         }
-    }
-
-    /// Receives a packet of a collective, if one has arrived.
-    fn take_message(&mut self) -> bool {
-        let Some(arrival) = self.take(COLLECTIVES) else { return false };
-        if let Payload::Collective { epoch, packets } = arrival.item {
-            let entry = self.messages.entry((epoch, arrival.from)).or_insert((0, packets));
-            entry.0 += 1;
-        }
-        true
     }
 
     /// Waits until the collective in flight is complete; receives no other packets.
     pub(super) fn complete(&mut self) {
-        while !self.advance() {
-            let Some(call) = self.pending.as_ref().map(|pending| pending.call) else { return };
-            self.wait(&call, Awaited::Operation, 0, 0);
+        let in_flight = &self.world.in_flight[self.rank];
+        in_flight.borrow_mut().rest = self.rest_channels();
+        loop {
+            match self.world.go_on(self.rank, true) {
+                Progress::Complete => return,
+                Progress::Failed => resume_unwind(Box::new(Stop)),
+                Progress::Blocked | Progress::Suspended => {}
+            }
+            in_flight.borrow_mut().advances = true;
+            self.world.yield_to_others();
+            // The scheduler has completed it, unless this node unwinds.
+            if !std::mem::take(&mut in_flight.borrow_mut().advances) {
+                return;
+            }
         }
     }
 
     /// Ends the complete collective and returns its values.
     pub(super) fn end(&mut self) -> RawBlock {
-        let Some(mut pending) = self.pending.take() else { return RawBlock::default() };
+        let Some(mut pending) = self.completed() else { return RawBlock::default() };
         let (rank, size) = (self.rank, self.world.size());
         let mut state = self.world.state.borrow_mut();
         state.rendezvouses.go(pending.epoch, size, |rendezvous| {
@@ -211,23 +198,178 @@ impl Sim {
 
     /// Ends a complete gather or exchange; `take` takes the result.
     pub(super) fn end_by(&mut self, take: impl FnOnce(&mut super::rendezvous::Rendezvous)) {
-        if let Some(pending) = self.pending.take() {
+        if let Some(pending) = self.completed() {
             let size = self.world.size();
             self.world.state.borrow_mut().rendezvouses.go(pending.epoch, size, take);
         }
     }
 
+    /// Removes the complete collective.
+    fn completed(&self) -> Option<PendingCollective> {
+        let mut in_flight = self.world.in_flight[self.rank].borrow_mut();
+        let pending = in_flight.pending.take()?;
+        in_flight.messages.completed();
+        Some(pending)
+    }
+
     /// Adds the event for which the collective in flight waits.
     pub(super) fn add_obstacle(&self, state: &State, wait: &mut Wait) {
-        let Some(pending) = &self.pending else { return };
-        if let Some(cost) = pending.control {
-            wait.epoch = Some(pending.epoch);
-            wait.until = self.control_done(state, pending, cost);
+        if let Some(pending) = &self.world.in_flight[self.rank].borrow().pending {
+            pending.add_obstacle(state, wait);
+        }
+    }
+}
+
+impl PendingCollective {
+    fn next_step(&mut self) {
+        (self.at, self.sent) = (self.at + 1, 0);
+    }
+
+    /// Adds the event for which it waits.
+    fn add_obstacle(&self, state: &State, wait: &mut Wait) {
+        if let Some(cost) = self.control {
+            wait.epoch = Some(self.epoch);
+            wait.until = self.control_done(state, cost);
             return;
         }
-        match pending.steps.get(pending.at) {
+        match self.steps.get(self.at) {
             Some(MessageStep::Send { .. }) => wait.room |= 1 << COLLECTIVES.0,
             Some(MessageStep::Receive { .. } | MessageStep::Combine { .. }) | None => {}
+        }
+    }
+
+    /// The time at which the control network completes it, if already known.
+    fn control_done(&self, state: &State, cost: Time) -> Option<Time> {
+        let rendezvous = state.rendezvouses.get(self.epoch);
+        rendezvous.and_then(|rendezvous| done_at(rendezvous, self.kind, state.nodes.len(), cost))
+    }
+}
+
+impl World {
+    /// Advances the collective for which a chosen node waits. Returns false if the node itself
+    /// continues: it waits for none, or it is complete.
+    pub(super) fn advances(&self, node: usize) -> bool {
+        if !self.in_flight[node].borrow().advances {
+            return false;
+        }
+        let complete = matches!(self.go_on(node, true), Progress::Complete);
+        if complete {
+            self.in_flight[node].borrow_mut().advances = false;
+        }
+        !complete
+    }
+
+    /// Advances a node's collective as far as possible. If it needs an event, the node waits for it
+    /// (`waits`), or [`Progress::Blocked`] is returned.
+    fn go_on(&self, node: usize, waits: bool) -> Progress {
+        let mut in_flight = self.in_flight[node].borrow_mut();
+        let InFlight { pending, messages, rest, .. } = &mut *in_flight;
+        let Some(pending) = pending else { return Progress::Complete };
+        let interface = &self.platform.interface;
+        loop {
+            let next = match pending.point {
+                Point::Step if pending.control.is_some() => Point::Control,
+                Point::Step | Point::Room => match pending.steps.get(pending.at) {
+                    None => return Progress::Complete,
+                    Some(MessageStep::Combine { bytes }) => {
+                        self.charge_combining(node, bytes);
+                        pending.next_step();
+                        continue;
+                    }
+                    Some(MessageStep::Receive { from }) => {
+                        if messages.has(pending.epoch, from) {
+                            pending.next_step();
+                            continue;
+                        }
+                        Point::Receive
+                    }
+                    Some(MessageStep::Send { bytes, .. }) => {
+                        if pending.sent == self.packets(bytes) {
+                            pending.next_step();
+                            continue;
+                        }
+                        if self.state.borrow().network.has_room(node, COLLECTIVES) {
+                            let length =
+                                interface.packet.min(bytes - pending.sent as usize * interface.packet);
+                            self.charge(node, interface.send + interface.send_byte.times(length as u64));
+                            Point::Send
+                        } else if matches!(pending.point, Point::Step) {
+                            Point::Room
+                        } else {
+                            // Receives what arrives meanwhile.
+                            self.poll_failed(node, COLLECTIVES);
+                            Point::Receive
+                        }
+                    }
+                },
+                Point::Send => {
+                    pending.point = Point::Step;
+                    let Some(MessageStep::Send { to, bytes }) = pending.steps.get(pending.at) else {
+                        continue;
+                    };
+                    let packets = self.packets(bytes);
+                    let length = interface.packet.min(bytes - pending.sent as usize * interface.packet);
+                    let payload = Payload::Collective { epoch: pending.epoch, packets };
+                    let now = self.time(node);
+                    let network = &mut self.state.borrow_mut().network;
+                    // Only this node fills its send queue, which had room.
+                    if network.try_send(now, node, to, COLLECTIVES, length, payload).is_ok() {
+                        self.charge(node, interface.after_send);
+                        pending.sent += 1;
+                    }
+                    continue;
+                }
+                Point::Receive => {
+                    if let Some(arrival) = self.take(self.state.borrow_mut(), node, COLLECTIVES) {
+                        if let Payload::Collective { epoch, packets } = arrival.item {
+                            messages.came(epoch, arrival.from, packets);
+                        }
+                        pending.point = Point::Step;
+                        continue;
+                    }
+                    Point::Wait
+                }
+                Point::Control => {
+                    let cost = pending.control.unwrap_or_default();
+                    let done = pending.control_done(&self.state.borrow(), cost);
+                    if done.is_some_and(|done| done <= self.time(node)) {
+                        pending.point = Point::Step;
+                        return Progress::Complete;
+                    }
+                    self.poll_failed(node, COLLECTIVES);
+                    Point::Wait
+                }
+                Point::Wait => {
+                    let (call, awaited, channels) = (pending.call, Awaited::Operation, 1 << COLLECTIVES.0);
+                    let mut wait = Wait { call, awaited, channels, room: *rest, epoch: None, until: None };
+                    let state = self.state.borrow();
+                    pending.add_obstacle(&state, &mut wait);
+                    let news = state.has_news(node, &wait);
+                    drop(state);
+                    if news {
+                        pending.point = Point::Step;
+                        continue;
+                    }
+                    self.begin_wait(node, wait);
+                    pending.point = Point::Waited;
+                    return Progress::Suspended;
+                }
+                Point::Waited => {
+                    self.end_wait(node);
+                    pending.point = Point::Step;
+                    continue;
+                }
+            };
+            if matches!(next, Point::Wait) && !waits {
+                pending.point = Point::Step;
+                return Progress::Blocked;
+            }
+            pending.point = next;
+            match self.catch_up(node) {
+                CaughtUp::Now(_) => {}
+                CaughtUp::Suspended => return Progress::Suspended,
+                CaughtUp::Failed => return Progress::Failed,
+            }
         }
     }
 }

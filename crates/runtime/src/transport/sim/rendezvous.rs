@@ -5,6 +5,7 @@
 //! network. The values are kept here, in one place, and are combined in rank order with the same
 //! functions as on threads, so results are equal to the last bit on all transports.
 
+use super::rows::Row;
 use crate::block::RawBlock;
 use crate::transport::contributions::{CollectiveKind, Contributions};
 use crate::transport::{Call, Failure, Operation};
@@ -24,8 +25,8 @@ pub(super) struct Rendezvous {
     /// The time at which a root's values became available.
     pub(super) root: Option<Time>,
     all: Contributions,
-    /// Blocks of an exchange: by sender, then by receiver.
-    blocks: Vec<Vec<RawBlock>>,
+    /// Blocks of an exchange, by sender.
+    rows: Vec<Row>,
 }
 
 /// The collectives in progress, by number.
@@ -61,9 +62,9 @@ impl Rendezvouses {
     }
 
     /// Node `rank` contributes its blocks to an exchange, one for each node.
-    pub(super) fn bring_blocks(&mut self, epoch: u64, rank: usize, blocks: Vec<RawBlock>) {
-        if let Some(place) = self.0.get_mut(&epoch).and_then(|rendezvous| rendezvous.blocks.get_mut(rank)) {
-            *place = blocks;
+    pub(super) fn bring_row(&mut self, epoch: u64, rank: usize, row: Row) {
+        if let Some(place) = self.0.get_mut(&epoch).and_then(|rendezvous| rendezvous.rows.get_mut(rank)) {
+            *place = row;
         }
     }
 
@@ -81,7 +82,7 @@ impl Rendezvouses {
 
 impl Rendezvous {
     fn new(first: (usize, Call), kind: CollectiveKind, size: usize) -> Self {
-        let blocks = if kind == CollectiveKind::Exchange { size } else { 0 };
+        let rows = if kind == CollectiveKind::Exchange { size } else { 0 };
         Self {
             first,
             kind,
@@ -90,7 +91,7 @@ impl Rendezvous {
             last: Time::ZERO,
             root: None,
             all: Contributions::default(),
-            blocks: vec![Vec::new(); blocks],
+            rows: (0..rows).map(|_| Row::default()).collect(),
         }
     }
 
@@ -119,9 +120,7 @@ impl Rendezvous {
     }
 
     /// Node `rank` takes the blocks sent to it.
-    pub(super) fn take_blocks(&mut self, rank: usize, blocks: &mut [RawBlock]) {
-        for (block, from) in blocks.iter_mut().zip(&mut self.blocks) {
-            *block = from.get_mut(rank).map(std::mem::take).unwrap_or_default();
-        }
+    pub(super) fn take_blocks(&mut self, rank: usize) -> Vec<RawBlock> {
+        self.rows.iter_mut().map(|row| row.take(rank)).collect()
     }
 }

@@ -84,7 +84,9 @@ fn simulate<T: Send>(
             state.failure = explain(standings, &format!(" at {now}"));
             break;
         };
-        nodes[rank].resume();
+        if !world.advances(rank) {
+            nodes[rank].resume();
+        }
         if world.state.borrow().failure.is_some() {
             break;
         }

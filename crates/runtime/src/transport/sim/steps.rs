@@ -4,6 +4,7 @@
 //! Brewer's Strata on machines without a control network (§6.2); vectors are not pipelined. An
 //! exchange sends every block directly to its node, in cyclic shifts.
 
+use super::rows::Lengths;
 use crate::transport::Operation;
 use crate::transport::contributions::CollectiveKind;
 
@@ -18,26 +19,46 @@ pub(super) enum MessageStep {
     Combine { bytes: usize },
 }
 
-/// The steps of node `rank` of `size` for values of `bytes`.
-pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -> Vec<MessageStep> {
-    match kind {
-        CollectiveKind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
-        CollectiveKind::Operation(operation) => {
-            let scans = matches!(operation, Operation::Scan(_));
-            tree(rank, size, (bytes, if scans { bytes } else { 0 }), |_| bytes, bytes)
-        }
-        CollectiveKind::Gather => tree(rank, size, (0, 0), |nodes| nodes * bytes, size * bytes),
-        CollectiveKind::Exchange => Vec::new(),
-    }
+/// The steps of a node in a collective.
+pub(super) enum Steps {
+    /// In a tree, few of them.
+    Listed(Vec<MessageStep>),
+    /// Of an exchange among `size` nodes: they follow from these values, because all nodes' lists
+    /// would need memory for the square of their number.
+    Exchange { rank: usize, size: usize, lengths: Lengths },
 }
 
-/// The steps of an exchange of `blocks` (their bytes, by node).
-pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<MessageStep> {
-    let size = blocks.len();
-    let sends =
-        (1..size).map(|shift| (rank + shift) % size).map(|to| MessageStep::Send { to, bytes: blocks[to] });
-    let receives = (1..size).map(|shift| MessageStep::Receive { from: (rank + size - shift) % size });
-    sends.chain(receives).collect()
+impl Steps {
+    /// The steps of node `rank` of `size` for values of `bytes`; none for an exchange.
+    pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -> Self {
+        Self::Listed(match kind {
+            CollectiveKind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
+            CollectiveKind::Operation(operation) => {
+                let scans = matches!(operation, Operation::Scan(_));
+                tree(rank, size, (bytes, if scans { bytes } else { 0 }), |_| bytes, bytes)
+            }
+            CollectiveKind::Gather => tree(rank, size, (0, 0), |nodes| nodes * bytes, size * bytes),
+            CollectiveKind::Exchange => Vec::new(),
+        })
+    }
+
+    /// Step number `at`, `None` after the last. A node of an exchange sends to the nodes after it
+    /// and then receives from those before it, the nearest first.
+    pub(super) fn get(&self, at: usize) -> Option<MessageStep> {
+        match self {
+            Self::Listed(steps) => steps.get(at).copied(),
+            Self::Exchange { rank, size, lengths } => {
+                let others = size - 1;
+                let shift = at % others.max(1) + 1;
+                if at < others {
+                    let to = (rank + shift) % size;
+                    Some(MessageStep::Send { to, bytes: lengths.of(to) })
+                } else {
+                    (at < 2 * others).then(|| MessageStep::Receive { from: (rank + size - shift) % size })
+                }
+            }
+        }
+    }
 }
 
 /// A node's position in the binomial tree rooted at node 0: its parent is its number without the
@@ -119,6 +140,10 @@ mod tests {
     use crate::transport::Scan;
     use std::collections::BTreeSet;
 
+    fn all(steps: &Steps) -> Vec<MessageStep> {
+        (0..).map_while(|at| steps.get(at)).collect()
+    }
+
     /// Simulates all nodes' steps; returns the nodes whose values each node has at the end.
     fn play(steps: &[Vec<MessageStep>]) -> Vec<BTreeSet<usize>> {
         let size = steps.len();
@@ -160,7 +185,7 @@ mod tests {
     fn all_hear_of_all_in_a_tree() {
         for size in 1..=33 {
             for kind in [CollectiveKind::Operation(Operation::Barrier), CollectiveKind::Gather] {
-                let steps: Vec<_> = (0..size).map(|rank| of(kind, rank, size, 8)).collect();
+                let steps: Vec<_> = (0..size).map(|rank| all(&Steps::of(kind, rank, size, 8))).collect();
                 assert!(play(&steps).iter().all(|heard| heard.len() == size));
             }
         }
@@ -171,7 +196,7 @@ mod tests {
         for size in 1..=17 {
             for root in 0..size {
                 let kind = CollectiveKind::Operation(Operation::Broadcast(root));
-                let steps: Vec<_> = (0..size).map(|rank| of(kind, rank, size, 8)).collect();
+                let steps: Vec<_> = (0..size).map(|rank| all(&Steps::of(kind, rank, size, 8))).collect();
                 assert!(play(&steps).iter().all(|heard| heard.contains(&root)));
             }
         }
@@ -180,8 +205,11 @@ mod tests {
     #[test]
     fn an_exchange_sends_each_block_to_its_node() {
         for size in 1..=9 {
-            let blocks: Vec<usize> = (0..size).collect();
-            let steps: Vec<_> = (0..size).map(|rank| exchange(rank, &blocks)).collect();
+            let steps = |rank| {
+                let lengths = Lengths::new(0..size);
+                all(&Steps::Exchange { rank, size, lengths })
+            };
+            let steps: Vec<_> = (0..size).map(steps).collect();
             assert!(play(&steps).iter().all(|heard| heard.len() == size));
             for step in steps.iter().flatten() {
                 assert!(!matches!(step, MessageStep::Send { to, bytes } if bytes != to));
@@ -199,7 +227,7 @@ mod tests {
             // Node 0 of 4 has two children, node 2 one; each also inserts its own values and
             // extracts its result.
             let count = |rank| {
-                let steps = of(CollectiveKind::Operation(operation), rank, 4, 8);
+                let steps = all(&Steps::of(CollectiveKind::Operation(operation), rank, 4, 8));
                 steps.into_iter().filter(|step| matches!(step, MessageStep::Combine { bytes: 8 })).count()
             };
             assert_eq!([count(0), count(1), count(2), count(3)], counts);
@@ -209,8 +237,9 @@ mod tests {
     #[test]
     fn a_gather_sends_what_lies_below() {
         // The descendants of node 4 of 7 are 5 and 6.
-        let steps = of(CollectiveKind::Gather, 4, 7, 10);
+        let of = |rank| all(&Steps::of(CollectiveKind::Gather, rank, 7, 10));
+        let steps = of(4);
         assert!(steps.contains(&MessageStep::Send { to: 0, bytes: 30 }), "{steps:?}");
-        assert!(of(CollectiveKind::Gather, 0, 7, 10).contains(&MessageStep::Send { to: 4, bytes: 70 }));
+        assert!(of(0).contains(&MessageStep::Send { to: 4, bytes: 70 }));
     }
 }

@@ -9,6 +9,8 @@
 use super::coroutine::suspend;
 use super::kernels::Kernels;
 use super::payload::{Cargo, DMA, Payload, is_data};
+use super::pending::InFlight;
+use super::poll::PollCache;
 use super::rendezvous::Rendezvouses;
 use super::setup::Setup;
 use super::shared::Shared;
@@ -21,7 +23,7 @@ use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_sim::network::{Channel, NetworkEvent};
+use strata_sim::network::{Arrival, Channel, NetworkEvent};
 use strata_sim::{Network, Time, platform::SimulatedMachine};
 
 /// The events that end a node's wait.
@@ -92,6 +94,16 @@ pub(super) struct State {
     steps: u64,
 }
 
+/// The result of processing the events up to a node's time.
+pub(super) enum CaughtUp<'a> {
+    /// The node has caught up.
+    Now(RefMut<'a, State>),
+    /// Another node runs first.
+    Suspended,
+    /// The job has ended.
+    Failed,
+}
+
 /// A simulation.
 pub(super) struct World {
     pub(super) platform: Arc<SimulatedMachine>,
@@ -105,6 +117,10 @@ pub(super) struct World {
     dma: bool,
     /// True if blocks wait for a buffer to be granted.
     requests: bool,
+    /// What each node last saw of its queues.
+    polls: Vec<Cell<PollCache>>,
+    /// The collective of each node.
+    pub(super) in_flight: Vec<RefCell<InFlight>>,
     /// Values that nodes exchange.
     pub(super) shared: RefCell<Shared>,
     /// The time of the next timer interrupt of each node, in ps; empty without interrupts.
@@ -139,7 +155,22 @@ impl World {
         let interrupts = first.unwrap_or_default().into_iter().map(|first| Cell::new(first.0)).collect();
         let state = RefCell::new(state);
         let shared = RefCell::new(Shared::new(nodes));
-        Self { platform, kernels, computing, state, clocks, limit, dma, requests, shared, interrupts }
+        let polls = vec![Cell::default(); nodes];
+        let in_flight = (0..nodes).map(|_| RefCell::default()).collect();
+        Self {
+            platform,
+            kernels,
+            computing,
+            state,
+            clocks,
+            limit,
+            dma,
+            requests,
+            polls,
+            in_flight,
+            shared,
+            interrupts,
+        }
     }
 
     pub(super) fn size(&self) -> usize {
@@ -180,8 +211,70 @@ impl World {
         }
     }
 
+    /// Charges for a failed poll.
+    pub(super) fn poll_failed(&self, node: usize, channel: Channel) {
+        let mut known = self.polls[node].get();
+        let tells = known.tells(self.time(node), channel);
+        self.polls[node].set(known);
+        if !tells {
+            self.spend_polling(node, channel, self.platform.interface.failed_poll);
+        }
+    }
+
+    /// Charges for polling a channel and receiving what it contains.
+    pub(super) fn spend_polling(&self, node: usize, channel: Channel, time: Time) {
+        let start = self.time(node);
+        self.charge(node, time);
+        let mut known = self.polls[node].get();
+        known.polled(channel, (start, self.time(node)));
+        self.polls[node].set(known);
+    }
+
+    /// The number of packets for `bytes` bytes; one for zero.
+    pub(super) fn packets(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(self.platform.interface.packet).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Receives the next packet of a channel for a node that has caught up.
+    pub(super) fn take(
+        &self,
+        mut state: RefMut<'_, State>,
+        node: usize,
+        channel: Channel,
+    ) -> Option<Arrival<Payload>> {
+        let interface = &self.platform.interface;
+        let reading = |bytes: usize| interface.receive + interface.receive_byte.times(bytes as u64);
+        let held = |bytes| if interface.holds_place { reading(bytes) } else { Time::ZERO };
+        let arrival = state.network.receive_during(self.time(node), node, channel, held);
+        drop(state);
+        match &arrival {
+            Some(arrival) => self.spend_polling(node, channel, reading(arrival.bytes)),
+            None => self.poll_failed(node, channel),
+        }
+        arrival
+    }
+
+    /// Charges for combining values of this many bytes.
+    pub(super) fn charge_combining(&self, node: usize, bytes: usize) {
+        self.charge(node, self.platform.interface.combine_word.times(bytes.div_ceil(8) as u64));
+    }
+
     /// Processes all events up to this node's time, other nodes' steps included.
     pub(super) fn sync(&self, node: usize) -> RefMut<'_, State> {
+        match self.catch_up(node) {
+            CaughtUp::Now(state) => state,
+            CaughtUp::Suspended => {
+                self.yield_to_others();
+                self.state.borrow_mut()
+            }
+            CaughtUp::Failed => resume_unwind(Box::new(Stop)),
+        }
+    }
+
+    /// As [`sync`](Self::sync), but returns if another node must run first. When this node is
+    /// chosen again it has caught up: others may then have been woken at its time, but come after
+    /// it.
+    pub(super) fn catch_up(&self, node: usize) -> CaughtUp<'_> {
         let at = self.time(node);
         let mut state = self.state.borrow_mut();
         state.steps += 1;
@@ -190,38 +283,42 @@ impl World {
                 "stopped after {} steps, at {at}: STRATA_ON=sim:…,steps=N allows more, if this program ends",
                 self.limit
             );
-            drop(state);
-            self.fail(Failure { rank: node, message });
+            state.failure.get_or_insert(Failure { rank: node, message });
+            return CaughtUp::Failed;
         }
         while state.network.next().is_some_and(|next| next <= at) {
             if let Some(other) = self.step(&mut state) {
                 state.next = Some(other);
                 state.nodes[node].state = NodeState::Due(at);
                 state.network.schedule(at, node);
-                drop(state);
-                self.yield_to_others();
-                // At this time again, others may have been woken; they come after this node.
-                state = self.state.borrow_mut();
-                break;
+                return CaughtUp::Suspended;
             }
         }
         if state.failure.is_some() && !std::thread::panicking() {
-            drop(state);
-            resume_unwind(Box::new(Stop));
+            return CaughtUp::Failed;
         }
-        state
+        CaughtUp::Now(state)
     }
 
     /// Suspends a node until the awaited event has occurred, or may have occurred.
     pub(super) fn wait(&self, node: usize, wait: Wait) {
+        self.begin_wait(node, wait);
+        self.yield_to_others();
+        self.end_wait(node);
+    }
+
+    /// A node waits from now on.
+    pub(super) fn begin_wait(&self, node: usize, wait: Wait) {
         let mut state = self.state.borrow_mut();
         state.nodes[node].state = NodeState::Waits(wait);
         if let Some(until) = wait.until {
             let until = until.max(self.time(node));
             state.network.schedule(until, node);
         }
-        drop(state);
-        self.yield_to_others();
+    }
+
+    /// A node that waited has been chosen to run.
+    pub(super) fn end_wait(&self, node: usize) {
         let now = self.state.borrow().network.now();
         let clock = &self.clocks[node];
         clock.set(clock.get().max(now.0));
@@ -246,7 +343,7 @@ impl World {
     }
 
     /// Lets other nodes run. Unwinds if the job has ended meanwhile.
-    fn yield_to_others(&self) {
+    pub(super) fn yield_to_others(&self) {
         // A node that unwinds is not resumed by others; it continues alone.
         if std::thread::panicking() {
             return;
@@ -350,6 +447,17 @@ impl World {
 }
 
 impl State {
+    /// True if an event that ends a wait has already occurred.
+    pub(super) fn has_news(&self, node: usize, wait: &Wait) -> bool {
+        let has = |channel: u8| self.network.arrived(node, Channel(channel)) > 0;
+        let room = |channel: u8| self.network.has_room(node, Channel(channel));
+        let bits = |mask: u8| (0..8).filter(move |bit| mask & (1 << bit) != 0);
+        bits(wait.channels).any(has)
+            || bits(wait.room).any(room)
+            || self.nodes[node].ports.has_news()
+            || (wait.awaited == Awaited::AllLeft && self.left == self.nodes.len())
+    }
+
     /// Wakes a waiting node if `news` returns true.
     pub(super) fn wake_if(&mut self, node: usize, news: impl FnOnce(&Wait) -> bool) {
         if let NodeState::Waits(wait) = &self.nodes[node].state
