@@ -10,6 +10,8 @@ use strata_interchange::rules::Release;
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
+use crate::drive::Launcher;
+
 use super::values::{Layout, PriceUnit, layout, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
@@ -446,6 +448,11 @@ pub struct Target {
     /// nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = layout)]
     pub nodes: Vec<Layout>,
+    /// What starts the jobs of `--on mpi`, as a template: `srun -n {n}`, `mpiexec.hydra -n {n}`. `{n}`
+    /// is the number of nodes; of `--nodes 2x8`, `{hosts}` is 2 and `{per_host}` 8. Where it is left
+    /// out, what STRATA_MPIRUN holds, or `mpirun`.
+    #[arg(long, value_name = "TEMPLATE")]
+    pub launcher: Option<Launcher>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
     /// on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]

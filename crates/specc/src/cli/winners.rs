@@ -59,7 +59,11 @@ fn place(platform: &Platform) -> String {
     if let Some(name) = platform.transport.strip_prefix("sim:") {
         return format!("simulated {name}");
     }
-    let here = if platform.host() == *Machine::here() { "this machine" } else { "another machine" };
+    let here = if platform.host() == *Machine::hosting(&platform.transport) {
+        "this machine"
+    } else {
+        "another machine"
+    };
     let mpi = if platform.has_processes() { ", MPI" } else { "" };
     let cpu = if platform.cpu.is_empty() { String::new() } else { format!("{}, ", platform.cpu) };
     format!("{here} ({cpu}{}{mpi})", count(platform.cores, "core", "cores"))

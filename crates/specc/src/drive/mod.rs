@@ -2,8 +2,8 @@
 //! shown in the spec.
 //!
 //! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is
-//! shown at its place there. [`profile`] runs the program on threads or under `mpirun` and returns
-//! the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
+//! shown at its place there. [`profile`] runs the program on threads or by a [`Launcher`] of MPI jobs
+//! and returns the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
 //! and [`RunOptions::resume`] goes on with it.
 
 mod build;
@@ -11,6 +11,7 @@ mod child;
 mod compiler;
 mod error;
 mod interrupt;
+mod launcher;
 mod progress;
 mod run;
 
@@ -27,7 +28,8 @@ pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
 pub use interrupt::Interrupt;
-pub use run::{mpi_job, mpi_launcher, mpi_places, profile};
+pub use launcher::Launcher;
+pub use run::profile;
 
 /// The most nodes a run may have; the runtime's own limit may be lower.
 pub const MAX_NODES: usize = 4096;
@@ -38,7 +40,7 @@ pub enum On {
     /// Nodes are threads of one process.
     #[default]
     Threads,
-    /// Nodes are processes under `mpirun`.
+    /// Nodes are processes that a [`Launcher`] starts.
     Mpi,
     /// A simulated machine.
     Sim {
@@ -81,12 +83,12 @@ impl On {
         }
     }
 
-    /// The value of `STRATA_ON` for programs on so many nodes, evenly on so many hosts; MPI's are
-    /// started by its launcher.
+    /// The value of `STRATA_ON` for programs on so many nodes, evenly on so many hosts. The number of
+    /// MPI's processes is that of its launcher.
     #[must_use]
     pub fn variable(&self, nodes: usize, hosts: Option<usize>) -> Option<String> {
         match self {
-            Self::Mpi => None,
+            Self::Mpi => Some("mpi".to_owned()),
             Self::Threads => Some(format!("threads:{nodes}")),
             Self::Sim { machine, options } => {
                 let comma = if options.is_empty() { "" } else { "," };
@@ -145,6 +147,8 @@ pub struct RunOptions {
     pub nodes: usize,
     /// The number of hosts, each with as many of the nodes; if `None`, the machine places them.
     pub hosts: Option<usize>,
+    /// What starts jobs of MPI; if `None`, [`Launcher::of_environment`].
+    pub launcher: Option<Launcher>,
     /// Seconds for all measurements; if `None`, up to 60 s, ending earlier once the medians are
     /// certain.
     pub budget: Option<f64>,
@@ -170,7 +174,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
-    /// many nodes.
+    /// many nodes; [`DriveError::Start`] where there is no such launcher.
     pub fn check(&self) -> Result<(), DriveError> {
         let usage = |message| Err(DriveError::Usage { message });
         if self.nodes == 0 {
@@ -206,12 +210,27 @@ impl RunOptions {
                 self.nodes / hosts
             ));
         }
+        match (&self.on, &self.launcher) {
+            (On::Mpi, _) => self.launcher()?.check(self.hosts)?,
+            (on, Some(_)) => {
+                return usage(format!("--launcher starts jobs of MPI, not --on {on}; say --on mpi"));
+            }
+            _ => {}
+        }
         match self.budget {
             Some(budget) if !(budget.is_finite() && budget > 0.0) => {
                 usage(format!("--budget {budget}: it must be a time greater than zero"))
             }
             _ => Ok(()),
         }
+    }
+
+    /// What starts jobs of MPI.
+    ///
+    /// # Errors
+    /// As [`Launcher::of_environment`].
+    pub fn launcher(&self) -> Result<Launcher, DriveError> {
+        self.launcher.clone().map_or_else(Launcher::of_environment, Ok)
     }
 }
 
@@ -224,6 +243,7 @@ mod tests {
             on: On::Threads,
             nodes: 4,
             hosts: None,
+            launcher: None,
             budget: None,
             precision: None,
             most: None,
@@ -243,7 +263,7 @@ mod tests {
     fn machines_have_names() {
         for (on, variable) in [
             (On::Threads, Some("threads:4")),
-            (On::Mpi, None),
+            (On::Mpi, Some("mpi")),
             (sim("cm5", ""), Some("sim:cm5:4")),
             (sim("cm5", "seed=2,steps=9"), Some("sim:cm5:4,seed=2,steps=9")),
         ] {
