@@ -182,6 +182,117 @@ fn what_a_time_limit_ends_is_resumed_under_mpirun() {
     assert_eq!(samples(&folder, "samples.txt").models[0].rows.len(), 25);
 }
 
+#[test]
+fn a_job_asks_for_what_is_measured() {
+    let folder = folder("asks", "srun", "#!/bin/sh\n");
+    let emit = |arguments: &[&str]| {
+        let spec = Path::new(ROOT).join("crates/specc/tests/run/slow.spec");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
+        command.arg("emit").arg(spec).arg("-o").arg(folder.join("out")).args(arguments);
+        ended(command.current_dir(&folder).env("NO_COLOR", "1").env("COLUMNS", "1000"))
+    };
+    for (arguments, lines) in [
+        (
+            &["--job", "slurm", "--nodes", "1x8,4x2"][..],
+            &[
+                "#SBATCH --nodes=4 --ntasks-per-node=8",
+                "#SBATCH --exclusive --time=00:30:00",
+                "--nodes 1x8,4x2",
+                "--launcher 'srun -N {hosts} --ntasks-per-node={per_host} -n {n}'",
+            ][..],
+        ),
+        (
+            &["--job", "slurm", "--nodes", "4,64", "--budget", "2h", "--launcher", "jsrun -n{n} -a1"],
+            &["#SBATCH --ntasks=64", "--time=02:20:00", "--launcher 'jsrun -n{n} -a1'", "--budget 7200s"],
+        ),
+        (
+            &["--job", "pbs", "--nodes", "2x8"],
+            &[
+                "#PBS -l select=2:ncpus=8:mpiprocs=8 -l place=scatter:excl",
+                "#PBS -l walltime=00:30:00",
+                "--launcher 'mpiexec -n {n} -ppn {per_host}'",
+            ],
+        ),
+        (&["--job", "pbs", "--nodes", "3"], &["#PBS -l select=3:ncpus=1:mpiprocs=1 -l place=free:excl"]),
+    ] {
+        let (status, said) = emit(arguments);
+        assert_eq!(status, Some(0), "{said}");
+        let submits = if arguments.contains(&"pbs") { "`qsub " } else { "`sbatch " };
+        assert!(said.contains(submits), "{said}");
+        let script = fs::read_to_string(folder.join("out/job.sh")).unwrap();
+        lines.iter().for_each(|line| assert!(script.contains(line), "{line}: {script}"));
+    }
+    for (arguments, why) in [
+        (&["--job", "slurm"][..], "say by --nodes how many processes"),
+        (&["--job", "slurm", "--nodes", "2x8,4"], "say by --nodes how many processes"),
+        (&["--job", "slurm", "--nodes", "4", "--launcher", "srun"], "put `{n}` there"),
+        (&["--job", "slurm", "--nodes", "4", "--launcher", "srun -N {hosts} -n {n}"], "--nodes 2x8"),
+        (&["--job", "lsf", "--nodes", "4"], "slurm, pbs"),
+        (&["--launcher", "srun -n {n}"], "--job"),
+    ] {
+        let (status, said) = emit(arguments);
+        assert!(status == Some(2) && said.contains(why), "{arguments:?}: {status:?} {said}");
+    }
+    let (status, said) = {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
+        fs::write(folder.join("sim.spec"), "on sim model A(n) { for n in 1..=4 task { n } }").unwrap();
+        ended(
+            command
+                .args(["emit", "sim.spec", "--job", "pbs", "--nodes", "2", "-o", "o"])
+                .current_dir(&folder),
+        )
+    };
+    assert!(status == Some(2) && said.contains("`on` of the spec leaves out"), "{said}");
+}
+
+#[test]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]
+fn a_job_that_is_submitted_again_goes_on_under_mpirun() {
+    if !is_there() {
+        return;
+    }
+    let limited = SRUN.replace("START", "${LIMIT:+timeout -s KILL $LIMIT} mpirun");
+    let folder = folder("job", "srun", &limited);
+    let out = folder.join("out");
+    let spec = Path::new(ROOT).join("crates/specc/tests/run/slow.spec");
+    let mut emit = Command::new(env!("CARGO_BIN_EXE_specc"));
+    emit.arg("emit").arg(spec).args(["--job", "slurm", "--nodes", "1x2,1x3", "--budget", "6s", "-o"]);
+    let (status, said) = ended(emit.arg(&out));
+    assert_eq!(status, Some(0), "{said}");
+    // What other tests have built needs not be built again.
+    let script = fs::read_to_string(out.join("job.sh")).unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().display().to_string();
+    fs::write(out.join("job.sh"), script.replace("\"$out/build\"", &target)).unwrap();
+    let job = |arguments: &[&str], limit: &str| {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new("sh");
+        command
+            .arg(out.join("job.sh"))
+            .args(arguments)
+            .current_dir("/")
+            .env("PATH", format!("{}:{path}", folder.join("bin").display()))
+            .env("LIMIT", limit)
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "1000");
+        ended(&mut command)
+    };
+    let (status, said) = job(&["build"], "");
+    assert_eq!(status, Some(0), "{said}");
+    let built = || fs::metadata(out.join("profile/target/release/profile-slow")).unwrap().modified().unwrap();
+    let before = built();
+    let (status, said) = job(&[], "1");
+    assert_eq!(status, Some(3), "{said}");
+    assert_eq!(built(), before, "it was built before");
+    for again in [false, true] {
+        let (status, said) = job(&[], "");
+        assert!(status == Some(0) && said.contains("going on with"), "{again}: {said}");
+        let models = fs::read_to_string(out.join("models.toml")).unwrap();
+        assert!(models.contains("Slow"), "{models}");
+    }
+    assert_eq!(samples(&folder, "samples.txt").models[0].rows.len(), 50);
+}
+
 /// As Slurm's, the launcher does not pass the first Ctrl-C on.
 #[test]
 #[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]

@@ -66,6 +66,11 @@ pub(super) enum Command {
     /// profile/Cargo.toml` measures it on 4 nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with
     /// `--features mpi`; `-- --help` shows the program's options. Loops that read `cache1`,
     /// `cache2`, `cache3` or `cores` are planned for this machine.
+    ///
+    /// With `--job` the script `job.sh` is written, too. As a job of a cluster it calibrates there,
+    /// in the same output folder. Submitted again it goes on from the samples that there are, so that
+    /// a time limit loses nothing, and adds another allocation. `sh job.sh build` compiles before, for
+    /// compute nodes without a compiler.
     Emit {
         #[command(flatten)]
         specs: Specs,
@@ -74,6 +79,8 @@ pub(super) enum Command {
         nodes: Vec<Layout>,
         #[command(flatten)]
         features: Features,
+        #[command(flatten)]
+        job: Job,
         /// Write no program: print the spec with all of its families, shared names and products
         /// written out, and with the defaults of each model.
         #[arg(long)]
@@ -482,6 +489,30 @@ pub struct Target {
     /// Environment variables of the profiling program, with their values.
     #[arg(skip)]
     pub settings: Vec<(&'static str, String)>,
+}
+
+/// A job of a cluster.
+#[derive(Debug, Args)]
+pub(super) struct Job {
+    /// Also write a script that calibrates as a job of Slurm or PBS.
+    #[arg(long, value_name = "SYSTEM", conflicts_with = "expand")]
+    pub(super) job: Option<Scheduler>,
+    /// With `--job`: what starts the processes, a template as for `calibrate`. Where it is left out,
+    /// `srun -n {n}` in Slurm, `mpiexec -n {n}` in PBS, with what places them on hosts.
+    #[arg(long, value_name = "TEMPLATE", requires = "job")]
+    pub(super) launcher: Option<Launcher>,
+    /// With `--job`: how long it measures at most; its time limit is 20 minutes more, for building.
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Duration,
+}
+
+/// Where jobs are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Scheduler {
+    /// Slurm, by `sbatch`.
+    Slurm,
+    /// PBS Professional or OpenPBS, by `qsub`.
+    Pbs,
 }
 
 /// What `calibrate` takes.

@@ -2,6 +2,7 @@
 //! `mpirun`.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
@@ -51,8 +52,8 @@ pub struct Launcher(Kind);
 enum Kind {
     /// A command that takes `-n` and the number of processes.
     Named(OsString),
-    /// The words of a command, with places that are filled in.
-    Template(Vec<String>),
+    /// A command with places that are filled in, and its words.
+    Template { text: String, words: Vec<String> },
 }
 
 impl FromStr for Launcher {
@@ -84,7 +85,17 @@ impl FromStr for Launcher {
                 "`{text}` does not say where the number of processes stands: put `{{n}}` there, {EXAMPLE}"
             ));
         }
-        Ok(Self(Kind::Template(words)))
+        Ok(Self(Kind::Template { text: text.trim().to_owned(), words }))
+    }
+}
+
+impl fmt::Display for Launcher {
+    /// The name or the template.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Named(name) => write!(f, "{}", Path::new(name).display()),
+            Kind::Template { text, .. } => f.write_str(text),
+        }
     }
 }
 
@@ -107,21 +118,28 @@ impl Launcher {
     /// Refuses what cannot start a job of so many hosts, before anything is built.
     ///
     /// # Errors
-    /// [`DriveError::Usage`]: a template has places for hosts, and none are named.
-    /// [`DriveError::Start`]: there is no such command.
+    /// As [`Launcher::fits`]; [`DriveError::Start`] if there is no such command.
     pub fn check(&self, hosts: Option<usize>) -> Result<(), DriveError> {
-        self.words(1, hosts)?;
+        self.fits(hosts)?;
         match self.place() {
             Some(_) => Ok(()),
             None => Err(self.missing("there is no such command in any folder of PATH")),
         }
     }
 
+    /// Refuses a template that has places for hosts where none are named.
+    ///
+    /// # Errors
+    /// [`DriveError::Usage`].
+    pub fn fits(&self, hosts: Option<usize>) -> Result<(), DriveError> {
+        self.words(1, hosts).map(drop)
+    }
+
     /// The command of a job with so many processes, evenly on so many hosts if these are named; the
     /// program and its arguments follow.
     ///
     /// # Errors
-    /// As [`Launcher::check`], a missing command excepted.
+    /// As [`Launcher::fits`].
     pub fn job(&self, processes: usize, hosts: Option<usize>) -> Result<Command, DriveError> {
         let words = self.words(processes, hosts)?;
         let mut command = Command::new(self.command());
@@ -159,7 +177,7 @@ impl Launcher {
         let described = format!("{}, {version}", place.display());
         match &self.0 {
             Kind::Named(_) => described,
-            Kind::Template(words) => format!("{described}, as `{}`", words.join(" ")),
+            Kind::Template { text, .. } => format!("{described}, as `{text}`"),
         }
     }
 
@@ -219,7 +237,7 @@ impl Launcher {
                 "install an MPI, for example `apt-get install openmpi-bin libopenmpi-dev`, say what starts jobs \
                  here, as in --launcher 'srun -n {n}', or use --on threads"
             }
-            Kind::Template(_) => {
+            Kind::Template { .. } => {
                 "load the module that has it, say by --launcher what starts jobs here, or leave that out for \
                  `mpirun`"
             }
@@ -234,7 +252,7 @@ impl Launcher {
     fn command(&self) -> &std::ffi::OsStr {
         match &self.0 {
             Kind::Named(name) => name,
-            Kind::Template(words) => words.first().map_or("".as_ref(), |word| word.as_ref()),
+            Kind::Template { words, .. } => words.first().map_or("".as_ref(), |word| word.as_ref()),
         }
     }
 
@@ -251,13 +269,13 @@ impl Launcher {
     /// The words after the command.
     fn words(&self, processes: usize, hosts: Option<usize>) -> Result<Vec<String>, DriveError> {
         let each = hosts.map(|hosts| processes / hosts.max(1));
-        let template = match &self.0 {
+        let (text, template) = match &self.0 {
             Kind::Named(_) => {
                 let mut words = vec!["-n".to_owned(), processes.to_string()];
                 words.extend(each.into_iter().flat_map(|each| self.placing(each)));
                 return Ok(words);
             }
-            Kind::Template(words) => words,
+            Kind::Template { text, words } => (text, words),
         };
         let fill = |place: &str| match place {
             "n" => Some(processes.to_string()),
@@ -265,9 +283,7 @@ impl Launcher {
             _ => each.map(|each| each.to_string()),
         };
         let words = template.iter().skip(1).map(|word| filled(word, fill)).collect::<Result<_, _>>();
-        words.map_err(|message| DriveError::Usage {
-            message: format!("the launcher `{}`: {message}", template.join(" ")),
-        })
+        words.map_err(|message| DriveError::Usage { message: format!("the launcher `{text}`: {message}") })
     }
 
     /// The arguments by which the launcher places so many processes on each host.
