@@ -155,7 +155,7 @@ fn a_launcher_that_fails_is_told_from_a_program_under_mpirun() {
     assert_eq!(status, Some(3), "{said}");
     assert!(
         said.contains("`srun --mem=9 -n 2` ended with exit status: 1 before the profiling program began")
-            && said.contains("srun: unrecognized option '--mem=9'")
+            && said.contains("program began: srun: unrecognized option '--mem=9'")
             && said.contains("the same words with `hostname` behind them"),
         "{said}"
     );

@@ -37,11 +37,14 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     let mut command = command(program, launcher.as_ref(), options)?;
     // Whether the program itself has spoken, and not only what starts it.
     let mut began = false;
+    // What came on standard error until then: of a launcher that fails it is the message.
+    let mut before: Vec<String> = Vec::new();
     let told = interrupt.count();
     let end = child::run(&mut command, Reach::Child, interrupt, |line| match line {
         Line::Out(text) => {
             if status.machine(&text) {
                 began = true;
+                before.drain(..).for_each(|line| status.say(&line));
             } else {
                 status.say(&in_spec(&text, emitted));
             }
@@ -51,6 +54,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
             // Text after `error:` becomes part of the returned error, once for all processes.
             if let Some(first) = text.strip_prefix("error: ") {
                 began = true;
+                before.drain(..).for_each(|line| status.say(&line));
                 if message.lines().any(|line| line == first) {
                     return;
                 }
@@ -58,6 +62,8 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
                     message.push('\n');
                 }
                 message += first;
+            } else if launcher.is_some() && !began && interrupt.count() == told {
+                before.push(text);
             } else if message.is_empty() || interrupt.count() > told {
                 status.say(&text);
             } else {
@@ -69,12 +75,15 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     status.done("");
     let end = end.map_err(|error| start_error(&command, launcher.as_ref(), &error))?;
     let message = message.trim_end().to_owned();
+    if end.status.success() || end.interrupted {
+        before.drain(..).for_each(|line| status.say(&line));
+    }
     match (end.status.code(), launcher.filter(|_| !began)) {
         (Some(0), _) => Ok(options.output.clone()),
         _ if end.interrupted => Err(DriveError::Interrupted { help: kept(&options.output) }),
         (Some(130), _) => Err(DriveError::Interrupted { help: kept(&options.output) }),
         (_, Some(launcher)) => {
-            Err(launcher.failed((options.nodes, options.hosts), &end.status.to_string(), message))
+            Err(launcher.failed((options.nodes, options.hosts), &end.status.to_string(), before.join("\n")))
         }
         (Some(1), None) if !message.is_empty() => Err(DriveError::Fault { message }),
         _ => Err(DriveError::Run {
