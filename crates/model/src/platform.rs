@@ -92,7 +92,8 @@ pub struct Platform {
     pub hosts: Option<Hosts>,
     /// The processor's name as the system gives it.
     pub cpu: String,
-    /// The number of hardware threads of one machine.
+    /// The number of hardware threads of one machine; of threads and simulations those that their
+    /// process may use.
     pub cores: usize,
     /// The caches, smallest first.
     pub cache: String,
@@ -106,7 +107,7 @@ impl Platform {
     /// Describes this machine as the host of `nodes` nodes on `transport`.
     #[must_use]
     pub fn detect(transport: &str, nodes: usize) -> Self {
-        let Machine { cores, cpu, cache, os, arch } = Machine::here().clone();
+        let Machine { cores, cpu, cache, os, arch } = Machine::hosting(transport).clone();
         Self { transport: transport.to_owned(), nodes, hosts: None, cpu, cores, cache, os, arch }
     }
 

@@ -225,8 +225,14 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
         .filter(|run| run.nodes == size)
         .partition(|run| another_machine(&run.machine, &platform).is_none());
     let Some(run) = here.into_iter().chain(others).next() else {
+        let alone = match size == 1 && platform.has_processes() {
+            true => {
+                ", or with a launcher of the MPI that the program is built with: to another's each process is alone"
+            }
+            false => "",
+        };
         return Err(format!(
-            "{shown}: it has no points for {}; run specc with --nodes {size}",
+            "{shown}: it has no points for {}; run specc with --nodes {size}{alone}",
             count(size, "node", "nodes")
         ));
     };
@@ -327,8 +333,9 @@ impl<'a> Director<'a> {
         if let Some(fault) = another_machine(&work.machine, &platform) {
             return Err(Refusal::Fault(format!("{}: {fault}", settings.plan.display())));
         }
-        let discard = node.size() <= platform.cores;
         let simulated = node.is_simulated();
+        let hosts = if simulated { 1 } else { platform.all_hosts().max };
+        let discard = node.size().div_ceil(hosts) <= platform.cores;
         let (goal, least) =
             if settings.budget.is_some() { (GOAL_WITH_BUDGET, LEAST_WITH_BUDGET) } else { (GOAL, 0) };
         let (goal, most) = (settings.precision.unwrap_or(goal), settings.most.unwrap_or(MOST));

@@ -89,7 +89,9 @@ impl Machine {
 
     /// The machine selected by the command that started this process: MPI under `mpirun` (with the
     /// feature `mpi`), otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
-    /// otherwise one thread for each core.
+    /// otherwise one thread for each core. `STRATA_ON=mpi` is MPI also under a launcher that sets
+    /// none of the variables by which it is recognised (those of Open MPI, of MPICH and its kin, of
+    /// `jsrun`, and of Slurm for several processes).
     ///
     /// `sim:FILE:2x8` is 8 nodes on each of 2 hosts, of a platform with a table `[host]`.
     ///
@@ -260,8 +262,12 @@ impl FromStr for Machine {
                 Ok(Self(Backend::Sim(simulation)))
             }
             ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
-            ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
-            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads` or `sim`"))),
+            #[cfg(feature = "mpi")]
+            ("mpi", None) if options.is_none() => Ok(Self::mpi()),
+            #[cfg(not(feature = "mpi"))]
+            ("mpi", None) => Err(wrong("build the program with `--features mpi`".to_owned())),
+            ("mpi", _) => Err(wrong("how many processes MPI has is said to what starts them".to_owned())),
+            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads`, `sim` or `mpi`"))),
         }
     }
 }
@@ -340,10 +346,12 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, hosts: usize) -> Settings {
 }
 
 /// The number of processes started by `mpirun`, if it started this one: the variables of Open MPI,
-/// of MPICH and SLURM, and of SMPI's `smpirun`.
+/// MPICH and its kin, Slurm, `jsrun`, and SMPI. A shell of Slurm is one process, and no job of MPI.
 pub(crate) fn mpi_processes() -> Option<usize> {
-    let number = |name: &&str| std::env::var(name).ok()?.parse().ok();
-    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].iter().find_map(number)
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    let several = |name: &str| number(name).filter(|processes| *processes > 1);
+    let of_library = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].into_iter().find_map(number);
+    of_library.or_else(|| ["SLURM_STEP_NUM_TASKS", "JSM_NAMESPACE_SIZE"].into_iter().find_map(several))
 }
 
 /// Runs `program` on the machine selected by the command that started this process (see

@@ -13,7 +13,8 @@ use std::{fmt, format, fs};
 /// The identity of a machine: models hold only there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// The number of hardware threads.
+    /// The number of hardware threads: those that this process may use, or of a host of MPI all
+    /// ([`Machine::hosting`]).
     pub cores: usize,
     /// The processor's name as the system gives it; `unknown` where it gives none.
     pub cpu: String,
@@ -36,6 +37,23 @@ impl Machine {
             os: std::env::consts::OS.to_owned(),
             arch: instruction_set(),
         })
+    }
+
+    /// This machine as the host of nodes of a transport (`threads`, `mpi nodes=4`). Launchers of MPI
+    /// bind processes to cores, to one or another number of them from job to job; for `mpi` all
+    /// hardware threads of the machine count, so that it stays the same one.
+    #[must_use]
+    pub fn hosting(transport: &str) -> &'static Self {
+        static HOST: OnceLock<Machine> = OnceLock::new();
+        match transport.split([' ', ':']).next() {
+            Some("mpi") => HOST.get_or_init(|| {
+                let here = Self::here().clone();
+                let online = fs::read_to_string("/sys/devices/system/cpu/online").ok();
+                let cores = online.and_then(|list| listed(&list)).unwrap_or(here.cores);
+                Self { cores, ..here }
+            }),
+            _ => Self::here(),
+        }
     }
 
     /// Whether a platform, as in a [`Table`](crate::Table), is this machine, with any transport and
@@ -92,6 +110,15 @@ fn instruction_set() -> String {
     );
     let extensions = extensions.into_iter().flatten().map(|name| format!("+{name}"));
     std::iter::once(std::env::consts::ARCH.to_owned()).chain(extensions).collect()
+}
+
+/// How many numbers a list such as `0-3,8-11` has.
+fn listed(list: &str) -> Option<usize> {
+    list.trim().split(',').try_fold(0, |all: usize, range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        all.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
 }
 
 /// The processor's name.
@@ -166,10 +193,20 @@ mod tests {
     fn a_platform_is_of_one_machine() {
         let here = Machine::here();
         assert!(here.cores > 0);
+        assert_eq!(Machine::hosting("threads"), here);
+        assert!(Machine::hosting("mpi nodes=4").cores >= here.cores);
         assert!(here.is_of(&format!("threads nodes=4 {here}")) && here.is_of(&format!("mpi nodes=2 {here}")));
         let other = Machine { cpu: "Abacus".to_owned(), ..here.clone() };
         assert!(
             !here.is_of(&format!("threads nodes=4 {other}")) && !here.is_of("") && !here.is_of("threads")
         );
+    }
+
+    #[test]
+    fn lists_of_cores_are_counted() {
+        assert_eq!((listed("0-1\n"), listed("0"), listed("0-3,8-11,16")), (Some(2), Some(1), Some(9)));
+        for torn in ["", "a", "3-1", "0-", "0,,1"] {
+            assert_eq!(listed(torn), None, "{torn}");
+        }
     }
 }

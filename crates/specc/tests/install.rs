@@ -78,6 +78,48 @@ fn programs_choose_by_installed_models_and_say_so() {
     assert_eq!(explained.matches(&format!("strata: {file}: ")).count(), 1, "{explained}");
 }
 
+/// What this process may use is the machine of its threads: a second machine with the same home.
+#[cfg(target_os = "linux")]
+#[test]
+fn machines_that_share_a_home_find_their_own_models() {
+    let one_core = |program: &Path| {
+        let mut command = Command::new("taskset");
+        command.args(["-c", "0"]).arg(program);
+        command
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores < 2 || !one_core(Path::new("true")).status().is_ok_and(|status| status.success()) {
+        println!("skipped: there is no second core, or no `taskset` to leave it out");
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let specc = Path::new(env!("CARGO_BIN_EXE_specc"));
+    let install = |command: Command, output: &str| {
+        let mut command = command;
+        let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/install.spec");
+        command.arg("calibrate").arg(spec).args(["--install", "--budget", "300ms", "--nodes", "1,2", "-o"]);
+        let (status, told) =
+            run(command.arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(output)), cache.path());
+        assert_eq!(status, Some(0), "{told}");
+        told.lines().find_map(|line| line.strip_prefix("installed ")).expect(&told).to_owned()
+    };
+    let all = install(Command::new(specc), "install-all");
+    let one = install(one_core(specc), "install-one");
+    assert_ne!(all, one);
+    assert!(Path::new(&all).is_file(), "the other's models replaced {all}");
+    let explained = |command: Command| {
+        let mut program = command;
+        program.args(["--exact", "program", "--ignored", "--nocapture"]).env("STRATA_EXPLAIN", "1");
+        let (status, told) = run(&mut program, cache.path());
+        assert_eq!(status, Some(0), "{told}");
+        told.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let program = std::env::current_exe().unwrap();
+    for (told, file) in [(explained(Command::new(&program)), &all), (explained(one_core(&program)), &one)] {
+        assert!(told.contains(&format!("by the models in {file}")), "{told}");
+    }
+}
+
 #[test]
 fn what_cannot_be_installed_is_refused_before_anything_is_measured() {
     let cache = tempfile::NamedTempFile::new().unwrap();

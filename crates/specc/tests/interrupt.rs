@@ -37,6 +37,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
         on: On::Threads,
         nodes: 2,
         hosts: None,
+        launcher: None,
         budget: None,
         precision: None,
         most: None,

@@ -40,6 +40,7 @@ fn options(name: &str) -> RunOptions {
         on: On::Threads,
         nodes: 2,
         hosts: None,
+        launcher: None,
         budget: Some(2.0),
         precision: None,
         most: None,

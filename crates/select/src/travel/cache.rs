@@ -190,12 +190,12 @@ fn read(folder: &Path, table: &Table, head: &str) -> Read {
 /// A file that cannot be used is reported once on standard error.
 #[must_use]
 pub fn kept_timings(table: &Table, transport: &str) -> Option<String> {
-    kept_in(&cache_folder()?, table, Machine::here(), transport)
+    kept_in(&cache_folder()?, table, Machine::hosting(transport), transport)
 }
 
 /// Whether a calibration of these models on this machine has ended, with timings or without.
 pub(super) fn is_kept(table: &Table, transport: &str) -> bool {
-    let machine = Machine::here();
+    let machine = Machine::hosting(transport);
     let folder = |cache: PathBuf| folder(&cache, table, machine, transport);
     cache_folder()
         .is_some_and(|cache| !read(&folder(cache), table, &head(table, machine, transport)).files.is_empty())
@@ -228,7 +228,7 @@ const MOST_OF_ALL: usize = 1 << 22;
 /// [`kept_among`]. A file that cannot be used is reported once on standard error.
 #[must_use]
 pub fn all_kept(transport: &str) -> String {
-    cache_folder().map_or(String::new(), |cache| all_in(&cache, Machine::here(), transport))
+    cache_folder().map_or(String::new(), |cache| all_in(&cache, Machine::hosting(transport), transport))
 }
 
 fn all_in(cache: &Path, machine: &Machine, transport: &str) -> String {
@@ -300,7 +300,7 @@ pub fn timings_of(table: &Table, text: &str) -> Vec<Point> {
 /// There is no cache folder, or it cannot be written.
 pub fn keep_timings(table: &Table, transport: &str, points: &[Point]) -> io::Result<PathBuf> {
     let none = || io::Error::other("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set");
-    keep_in(&cache_folder().ok_or_else(none)?, table, Machine::here(), transport, points)
+    keep_in(&cache_folder().ok_or_else(none)?, table, Machine::hosting(transport), transport, points)
 }
 
 fn keep_in(

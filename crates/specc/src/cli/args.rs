@@ -10,6 +10,8 @@ use strata_interchange::rules::Release;
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
+use crate::drive::Launcher;
+
 use super::values::{Layout, PriceUnit, layout, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
@@ -64,6 +66,11 @@ pub(super) enum Command {
     /// profile/Cargo.toml` measures it on 4 nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with
     /// `--features mpi`; `-- --help` shows the program's options. Loops that read `cache1`,
     /// `cache2`, `cache3` or `cores` are planned for this machine.
+    ///
+    /// With `--job` the script `job.sh` is written, too. As a job of a cluster it calibrates there,
+    /// in the same output folder. Submitted again it goes on from the samples that there are, so that
+    /// a time limit loses nothing, and adds another allocation. `sh job.sh build` compiles before, for
+    /// compute nodes without a compiler.
     Emit {
         #[command(flatten)]
         specs: Specs,
@@ -72,6 +79,8 @@ pub(super) enum Command {
         nodes: Vec<Layout>,
         #[command(flatten)]
         features: Features,
+        #[command(flatten)]
+        job: Job,
         /// Write no program: print the spec with all of its families, shared names and products
         /// written out, and with the defaults of each model.
         #[arg(long)]
@@ -279,6 +288,9 @@ pub(super) struct RunOf {
     /// where it is left out.
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
+    /// What starts the job of `--on mpi`, a template as for `calibrate`.
+    #[arg(long, value_name = "TEMPLATE")]
+    pub(super) launcher: Option<Launcher>,
     /// The package; that of this folder where it is left out.
     #[arg(long, value_name = "FILE")]
     pub(super) manifest_path: Option<PathBuf>,
@@ -482,6 +494,11 @@ pub struct Target {
     /// nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = layout)]
     pub nodes: Vec<Layout>,
+    /// What starts the jobs of `--on mpi`, as a template: `srun -n {n}`, `mpiexec.hydra -n {n}`. `{n}`
+    /// is the number of nodes; of `--nodes 2x8`, `{hosts}` is 2 and `{per_host}` 8. Where it is left
+    /// out, what STRATA_MPIRUN holds, or `mpirun`.
+    #[arg(long, value_name = "TEMPLATE")]
+    pub launcher: Option<Launcher>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
     /// on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
@@ -511,6 +528,30 @@ pub struct Target {
     /// Environment variables of the profiling program, with their values.
     #[arg(skip)]
     pub settings: Vec<(&'static str, String)>,
+}
+
+/// A job of a cluster.
+#[derive(Debug, Args)]
+pub(super) struct Job {
+    /// Also write a script that calibrates as a job of Slurm or PBS.
+    #[arg(long, value_name = "SYSTEM", conflicts_with = "expand")]
+    pub(super) job: Option<Scheduler>,
+    /// With `--job`: what starts the processes, a template as for `calibrate`. Where it is left out,
+    /// `srun -n {n}` in Slurm, `mpiexec -n {n}` in PBS, with what places them on hosts.
+    #[arg(long, value_name = "TEMPLATE", requires = "job")]
+    pub(super) launcher: Option<Launcher>,
+    /// With `--job`: how long it measures at most; its time limit is 20 minutes more, for building.
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Duration,
+}
+
+/// Where jobs are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Scheduler {
+    /// Slurm, by `sbatch`.
+    Slurm,
+    /// PBS Professional or OpenPBS, by `qsub`.
+    Pbs,
 }
 
 /// What `calibrate` takes.

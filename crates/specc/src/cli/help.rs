@@ -25,7 +25,10 @@ specc calibrate sort.spec --nodes 1 --add src/models.rs -o here",
     ),
     ("check", "specc check specs"),
     ("fmt", "specc fmt specs\nspecc fmt --check specs"),
-    ("emit", "specc emit sort.spec --nodes 4 -o program"),
+    (
+        "emit",
+        "specc emit sort.spec --nodes 4 -o program\nspecc emit sort.spec --nodes 1x8,2x8 --job slurm -o cluster",
+    ),
     ("profile", "specc profile sort.spec --on threads --nodes 4 --budget 60s -o measured"),
     (
         "fit",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use strata_model::count;
 use strata_screen::tell;
 
-use crate::drive::{self, On};
+use crate::drive::{Launcher, On};
 
 /// The time for which the load is observed.
 const WATCH: Duration = Duration::from_millis(300);
@@ -57,13 +57,14 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Prints on stderr what disturbs a run on this machine; nothing if time is simulated.
-pub(super) fn announce(on: &On, nodes: usize) {
+/// Prints on stderr what starts the nodes and what disturbs a run on this machine; nothing if time is
+/// simulated. `nodes`: those of this host.
+pub(super) fn announce(on: &On, nodes: usize, launcher: Option<&Launcher>) {
     if on.is_simulated() {
         return;
     }
-    if *on == On::Mpi {
-        tell!("nodes are started by {}", drive::mpi_launcher());
+    if let Some(launcher) = launcher {
+        tell!("nodes are started by {}", launcher.describe());
     }
     let cores = cores();
     let remarks = remarks(nodes, cores, load());

@@ -13,7 +13,7 @@ use super::args::Target;
 use super::machine::{self, Watch};
 use super::values::Layout;
 use crate::decisions::{self, Decisions, Held};
-use crate::drive::{self, On, Program};
+use crate::drive::{self, Launcher, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::MachineKind;
@@ -103,6 +103,7 @@ impl<'a> Campaign<'a> {
             on: target.machine(spec)?,
             nodes: target.nodes.first().map_or_else(|| nodes_of(spec), |layout| layout.nodes()),
             hosts: target.nodes.first().and_then(|layout| layout.hosts()),
+            launcher: target.launcher.clone(),
             budget: Some(target.budget.as_secs_f64()),
             precision: target.precision,
             most: target.most,
@@ -163,8 +164,22 @@ impl<'a> Campaign<'a> {
         if self.options.resume {
             self.take_up()?;
         }
-        machine::announce(&self.options.on, self.options.nodes);
+        self.announce()?;
         self.run(&Points::default(), &self.options)
+    }
+
+    /// What starts the nodes, if they are processes of MPI.
+    ///
+    /// # Errors
+    /// STRATA_MPIRUN is at fault.
+    pub fn launcher(&self) -> Result<Option<Launcher>, Failure> {
+        Ok(self.options.launcher()?)
+    }
+
+    fn announce(&self) -> Result<(), Failure> {
+        let drive::RunOptions { on, nodes, hosts, .. } = &self.options;
+        machine::announce(on, nodes / hosts.unwrap_or(1).max(1), self.launcher()?.as_ref());
+        Ok(())
     }
 
     /// Plans and measures.
@@ -179,7 +194,10 @@ impl<'a> Campaign<'a> {
         write(&options.plan, &plan.to_text())?;
         let others = Watch::start();
         let path = drive::profile(&self.program, &self.emitted, options)?;
-        if let Some(cores) = others.busy(&options.on, options.nodes) {
+        if let Some(note) = elsewhere(&path, options) {
+            tell!("{note}");
+        }
+        if let Some(cores) = others.busy(&options.on, options.nodes / options.hosts.unwrap_or(1).max(1)) {
             mark_busy(&path, cores)?;
         }
         Ok(path)
@@ -206,7 +224,7 @@ impl<'a> Campaign<'a> {
         if more {
             self.take_up()?;
         } else {
-            machine::announce(&self.options.on, self.options.nodes);
+            self.announce()?;
         }
         let options = drive::RunOptions {
             resume: more && self.partial().exists(),
@@ -309,6 +327,23 @@ pub(super) fn plan(
     Ok(plan)
 }
 
+/// A note where the nodes ran on another number of hosts than was asked for; a spec that reads
+/// `hosts` refuses that before.
+fn elsewhere(samples: &Path, options: &drive::RunOptions) -> Option<String> {
+    let asked = options.hosts.filter(|_| options.on == On::Mpi)?;
+    let text = fs::read_to_string(samples).ok()?;
+    let platform = text.lines().take(9).find_map(|line| line.strip_prefix("platform "))?;
+    let ran = platform.parse::<Platform>().ok()?.all_hosts();
+    (ran != Hosts::known(asked)).then(|| {
+        format!(
+            "warning: the nodes ran on {}, not on {asked} as --nodes {asked}x{} asks: the models hold there; \
+             {{hosts}} and {{per_host}} of --launcher ask what starts them for hosts",
+            if ran == Hosts::ONE { "1 host".to_owned() } else { format!("{ran} hosts") },
+            options.nodes / asked.max(1)
+        )
+    })
+}
+
 /// Inserts the number of cores kept busy by other programs after the first line of samples.
 fn mark_busy(path: &Path, cores: f64) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
@@ -338,6 +373,10 @@ pub(super) fn on_each<'a>(
     measure: Measure<'_, 'a>,
 ) -> Result<(PathBuf, Campaign<'a>), Failure> {
     let numbers: BTreeSet<Layout> = target.nodes.iter().copied().collect();
+    // What is wrong with the last of them is said before the first is measured.
+    for layout in &numbers {
+        target.launcher.as_ref().map_or(Ok(()), |launcher| launcher.check(layout.hosts()))?;
+    }
     let part = target.budget / numbers.len().max(1) as u32;
     let on = |nodes: Layout| -> Result<_, Failure> {
         let (nodes, budget, program) = (vec![nodes], part, Some(output.to_owned()));

@@ -10,6 +10,7 @@ mod exchange;
 pub mod folder;
 mod help;
 mod impacts;
+mod jobs;
 pub mod machine;
 mod mapping;
 pub mod measuring;
@@ -52,8 +53,8 @@ pub fn run() -> ExitCode {
         }
         Command::Check { specs, json, .. } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
-        Command::Emit { specs, nodes, features, expand, output } => match output {
-            Some(output) if !expand => stages::emit(&specs, &nodes, &features.features, &output),
+        Command::Emit { specs, nodes, features, job, expand, output } => match output {
+            Some(output) if !expand => stages::emit(&specs, &nodes, &features.features, &job, &output),
             _ => specs::expand(&specs.specs),
         },
         Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),

@@ -13,14 +13,14 @@ pub(super) fn run(args: RunOf) -> Result<(), Failure> {
         Some(layout) => (layout.nodes(), layout.hosts()),
         None => (cores(), None),
     };
-    on.check(nodes, hosts)?;
+    on.check(nodes, hosts, args.launcher.as_ref())?;
     let program = OwnProgram {
         manifest: args.manifest_path,
         example: args.example.is_some(),
         name: args.example.or(args.bin),
         features: args.features,
     };
-    let status = program.build(&on)?.run(nodes, hosts, &args.arguments)?;
+    let status = program.build(&on)?.run(args.launcher.as_ref(), nodes, hosts, &args.arguments)?;
     if status.success() {
         return Ok(());
     }

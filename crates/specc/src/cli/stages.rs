@@ -12,12 +12,12 @@ use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
 use super::adding::Tables;
-use super::args::{Calibrate, Fit, How, Output, Reading, Regret, Specs, Target};
+use super::args::{Calibrate, Fit, How, Job, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
 use super::measuring::Campaign;
 use super::values::Layout;
-use super::{choosing, measuring, models, next, page, refining, specs, winners};
+use super::{choosing, jobs, measuring, models, next, page, refining, specs, winners};
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
@@ -46,9 +46,13 @@ pub(super) fn emit(
     specs: &Specs,
     nodes: &[Layout],
     features: &[String],
+    job: &Job,
     output: &Path,
 ) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
+    if job.job.is_some() {
+        jobs::check(&spec, nodes, job)?;
+    }
     let _lock = Lock::take(output)?;
     let emitted = emit::emit(&spec, output, features)?;
     let mut numbers: BTreeSet<_> = nodes.iter().map(|layout| (layout.nodes(), layout.hosts())).collect();
@@ -58,6 +62,9 @@ pub(super) fn emit(
     let sites = numbers.into_iter().map(|(nodes, hosts)| On::Threads.platform(nodes, hosts).into());
     let plan = measuring::plan(&spec, &emitted, sites, 1, &Points::default())?;
     measuring::write(&output.join("plan.txt"), &plan.to_text())?;
+    if let Some(scheduler) = job.job {
+        jobs::write(&emitted, (&specs.specs, nodes, features), scheduler, job, output)?;
+    }
     print(emitted.folder.display())
 }
 

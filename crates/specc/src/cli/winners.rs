@@ -62,7 +62,11 @@ fn place(platform: &Platform) -> String {
     if let Some(name) = platform.transport.strip_prefix("smpi:") {
         return format!("SimGrid's {name}, MPI");
     }
-    let here = if platform.host() == *Machine::here() { "this machine" } else { "another machine" };
+    let here = if platform.host() == *Machine::hosting(&platform.transport) {
+        "this machine"
+    } else {
+        "another machine"
+    };
     let mpi = if platform.has_processes() { ", MPI" } else { "" };
     let cpu = if platform.cpu.is_empty() { String::new() } else { format!("{}, ", platform.cpu) };
     format!("{here} ({cpu}{}{mpi})", count(platform.cores, "core", "cores"))

@@ -13,12 +13,15 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::interrupt::Interrupt;
+
+/// How long a child has for its end after a signal; a profiling program takes 2 s of it at most.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A line of a child's output.
 pub(super) enum Line {
@@ -56,7 +59,7 @@ pub(super) fn run(
     let before = interrupt.count();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     // Held until the child has ended: `wait` would close it before.
-    let input = child.stdin.take();
+    let mut input = child.stdin.take();
     let of_child = i32::try_from(child.id()).unwrap_or(0);
     let group = -guard.as_ref().map_or(of_child, Guard::group);
     let (sender, lines) = channel();
@@ -68,6 +71,7 @@ pub(super) fn run(
     }
     drop(sender);
     let mut passed = 0;
+    let mut asked_at = None;
     loop {
         match lines.recv_timeout(Duration::from_millis(50)) {
             Ok(line) => tell(line),
@@ -82,6 +86,14 @@ pub(super) fn run(
                 (1, Reach::Child) => signal(of_child, Signal::SIGINT),
                 (1, Reach::Group) => signal(group, Signal::SIGINT),
                 _ => signal(group, Signal::SIGKILL),
+            }
+        }
+        // What the child has started may outlive it, or it may not pass the signal on, as `srun`
+        // does not at the first one: the end of its input then ends the program.
+        if passed > 0 {
+            let asked_at = *asked_at.get_or_insert_with(Instant::now);
+            if asked_at.elapsed() > PATIENCE || child.try_wait()?.is_some() {
+                input = None;
             }
         }
         // A grandchild may hold the pipes open after the child has gone.

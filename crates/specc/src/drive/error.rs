@@ -55,6 +55,19 @@ pub enum DriveError {
         /// The files that are kept, and how to resume.
         help: String,
     },
+    /// What starts jobs of MPI failed before the profiling program began.
+    #[error("`{command}` ended with {status} before the profiling program began: {message}")]
+    #[diagnostic(help("{help}"))]
+    Launch {
+        /// The launcher with its arguments.
+        command: String,
+        /// Its exit status or signal.
+        status: String,
+        /// What it said.
+        message: String,
+        /// The remedy.
+        help: String,
+    },
     /// A file or folder cannot be used.
     #[error("{what} {}: {source}", path.display())]
     File {
@@ -82,7 +95,11 @@ impl DriveError {
         match self {
             Self::Code(_) | Self::Fault { .. } => 1,
             Self::Usage { .. } => 2,
-            Self::Build { .. } | Self::Start { .. } | Self::Run { .. } | Self::File { .. } => 3,
+            Self::Build { .. }
+            | Self::Start { .. }
+            | Self::Run { .. }
+            | Self::Launch { .. }
+            | Self::File { .. } => 3,
             Self::Interrupted { .. } => 130,
         }
     }

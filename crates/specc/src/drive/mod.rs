@@ -2,8 +2,8 @@
 //! shown in the spec.
 //!
 //! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is
-//! shown at its place there. [`profile`] runs the program on threads or under `mpirun` and returns
-//! the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
+//! shown at its place there. [`profile`] runs the program on threads or by a [`Launcher`] of MPI jobs
+//! and returns the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
 //! and [`RunOptions::resume`] goes on with it.
 
 mod build;
@@ -11,6 +11,7 @@ mod child;
 mod compiler;
 mod error;
 mod interrupt;
+mod launcher;
 mod own;
 mod progress;
 mod run;
@@ -29,8 +30,9 @@ pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
 pub use interrupt::Interrupt;
+pub use launcher::Launcher;
 pub use own::OwnProgram;
-pub use run::{mpi_job, mpi_launcher, mpi_places, profile};
+pub use run::profile;
 
 /// The most nodes a run may have; the runtime's own limit may be lower.
 pub const MAX_NODES: usize = 4096;
@@ -41,7 +43,7 @@ pub enum On {
     /// Nodes are threads of one process.
     #[default]
     Threads,
-    /// Nodes are processes under `mpirun`.
+    /// Nodes are processes that a [`Launcher`] starts.
     Mpi,
     /// Nodes are processes of an MPI job that SimGrid's SMPI simulates.
     Smpi {
@@ -92,12 +94,13 @@ impl On {
         }
     }
 
-    /// The value of `STRATA_ON` for programs on so many nodes, evenly on so many hosts; MPI's are
-    /// started by its launcher.
+    /// The value of `STRATA_ON` for programs on so many nodes, evenly on so many hosts. The number of
+    /// MPI's processes is that of its launcher.
     #[must_use]
     pub fn variable(&self, nodes: usize, hosts: Option<usize>) -> Option<String> {
         match self {
-            Self::Mpi | Self::Smpi { .. } => None,
+            Self::Mpi => Some("mpi".to_owned()),
+            Self::Smpi { .. } => None,
             Self::Threads => Some(format!("threads:{nodes}")),
             Self::Sim { machine, options } => {
                 let comma = if options.is_empty() { "" } else { "," };
@@ -114,8 +117,14 @@ impl On {
     ///
     /// # Errors
     /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
-    /// many nodes; [`DriveError::Start`] if it needs SimGrid and there is none.
-    pub fn check(&self, nodes: usize, hosts: Option<usize>) -> Result<(), DriveError> {
+    /// many nodes; [`DriveError::Start`] where there is no such launcher, or no SimGrid for its
+    /// platforms.
+    pub fn check(
+        &self,
+        nodes: usize,
+        hosts: Option<usize>,
+        launcher: Option<&Launcher>,
+    ) -> Result<(), DriveError> {
         let usage = |message| Err(DriveError::Usage { message });
         if nodes == 0 {
             return usage("--nodes 0: a run needs at least one node".to_owned());
@@ -150,10 +159,30 @@ impl On {
                 nodes / hosts
             ));
         }
+        match self.launcher(launcher)? {
+            Some(launcher) => launcher.check(hosts)?,
+            None if launcher.is_some() => {
+                return usage(format!("--launcher starts jobs of MPI, not --on {self}; say --on mpi"));
+            }
+            None => {}
+        }
         if let On::Smpi { platform } = self {
             smpi::check(platform, nodes, hosts)?;
         }
         Ok(())
+    }
+
+    /// What starts jobs of MPI: what is given, else what the environment names; nothing else needs
+    /// one.
+    ///
+    /// # Errors
+    /// As [`Launcher::of_environment`].
+    pub fn launcher(&self, given: Option<&Launcher>) -> Result<Option<Launcher>, DriveError> {
+        match (self, given) {
+            (Self::Mpi, Some(given)) => Ok(Some(given.clone())),
+            (Self::Mpi, None) => Launcher::of_environment().map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Whether time is simulated there.
@@ -213,6 +242,8 @@ pub struct RunOptions {
     pub nodes: usize,
     /// The number of hosts, each with as many of the nodes; if `None`, the machine places them.
     pub hosts: Option<usize>,
+    /// What starts jobs of MPI; if `None`, [`Launcher::of_environment`].
+    pub launcher: Option<Launcher>,
     /// Seconds for all measurements; if `None`, up to 60 s, ending earlier once the medians are
     /// certain.
     pub budget: Option<f64>,
@@ -238,15 +269,24 @@ impl RunOptions {
     ///
     /// # Errors
     /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
-    /// many nodes; [`DriveError::Start`] if it needs SimGrid and there is none.
+    /// many nodes; [`DriveError::Start`] where there is no such launcher, or no SimGrid for its
+    /// platforms.
     pub fn check(&self) -> Result<(), DriveError> {
-        self.on.check(self.nodes, self.hosts)?;
+        self.on.check(self.nodes, self.hosts, self.launcher.as_ref())?;
         match self.budget {
             Some(budget) if !(budget.is_finite() && budget > 0.0) => Err(DriveError::Usage {
                 message: format!("--budget {budget}: it must be a time greater than zero"),
             }),
             _ => Ok(()),
         }
+    }
+
+    /// What starts the job, if it is one of MPI.
+    ///
+    /// # Errors
+    /// As [`Launcher::of_environment`].
+    pub fn launcher(&self) -> Result<Option<Launcher>, DriveError> {
+        self.on.launcher(self.launcher.as_ref())
     }
 }
 
@@ -259,6 +299,7 @@ mod tests {
             on: On::Threads,
             nodes: 4,
             hosts: None,
+            launcher: None,
             budget: None,
             precision: None,
             most: None,
@@ -278,7 +319,7 @@ mod tests {
     fn machines_have_names() {
         for (on, variable) in [
             (On::Threads, Some("threads:4")),
-            (On::Mpi, None),
+            (On::Mpi, Some("mpi")),
             (On::Smpi { platform: "a/b.xml".into() }, None),
             (sim("cm5", ""), Some("sim:cm5:4")),
             (sim("cm5", "seed=2,steps=9"), Some("sim:cm5:4,seed=2,steps=9")),

@@ -1,12 +1,13 @@
 //! A package's own program, built and run on a machine: the same program on threads, processes, or
 //! a simulated cluster.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
 use cargo_metadata::{Artifact, Message, MetadataCommand};
 
-use super::{DriveError, On, Program, run, smpi};
+use super::{DriveError, Launcher, On, Program, run, smpi};
 
 /// Which program of which package.
 #[derive(Clone, Debug, Default)]
@@ -98,12 +99,14 @@ impl Program {
     /// started.
     pub fn run(
         &self,
+        launcher: Option<&Launcher>,
         nodes: usize,
         hosts: Option<usize>,
-        arguments: &[std::ffi::OsString],
+        arguments: &[OsString],
     ) -> Result<ExitStatus, DriveError> {
-        let mut command = run::job(self, nodes, hosts)?;
+        let launcher = self.on.launcher(launcher)?;
+        let mut command = run::job(self, launcher.as_ref(), nodes, hosts)?;
         command.args(arguments);
-        command.status().map_err(|error| run::start_error(&command, &error))
+        command.status().map_err(|error| run::start_error(&command, launcher.as_ref(), &error))
     }
 }

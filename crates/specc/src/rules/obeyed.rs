@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use strata_interchange::rules::{Collective, Release, Rule, RuleFile, Size};
 
-use crate::drive::mpi_job;
+use crate::drive::Launcher;
 
 /// The program that calls the collectives.
 const PROGRAM: &str = include_str!("count.c");
@@ -69,7 +69,8 @@ pub fn check(path: &Path, file: &RuleFile, processes: &[usize]) -> Result<Vec<Ch
     let folder = Folder::new()?;
     let path = fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let program = compile(&folder.0)?;
-    let jobs = Jobs { folder: &folder.0, program: &program, file: &path };
+    let launcher = Launcher::of_environment().map_err(|error| error.to_string())?;
+    let jobs = Jobs { folder: &folder.0, program: &program, file: &path, launcher };
     let mut all = Vec::new();
     for own in &file.collectives {
         for count in processes {
@@ -127,6 +128,7 @@ struct Jobs<'a> {
     folder: &'a Path,
     program: &'a Path,
     file: &'a Path,
+    launcher: Launcher,
 }
 
 impl Jobs<'_> {
@@ -171,7 +173,7 @@ impl Jobs<'_> {
         settings: &[(String, String)],
     ) -> Result<Counts, String> {
         let name = self.folder.join("sent");
-        let mut command = mpi_job(processes);
+        let mut command = self.launcher.job(processes, None).map_err(|error| error.to_string())?;
         let monitoring = [
             ("pml_monitoring_enable", "1".to_owned()),
             ("pml_monitoring_enable_output", "3".to_owned()),
@@ -253,7 +255,7 @@ fn sizes(of: &Collective, processes: u64, rule: &Rule) -> Vec<u64> {
 /// Whether the first MPI on the path is Open MPI, and of which release.
 #[must_use]
 pub fn release_here() -> Option<Release> {
-    let said = crate::drive::mpi_launcher();
+    let said = Launcher::of_environment().ok()?.describe();
     let (_, version) = said.split_once("Open MPI) ")?;
     let mut parts = version.split('.');
     let (major, minor) = (parts.next()?, parts.next()?);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use specc::cli::values::{duration, node_count, percentage};
+use specc::drive::Launcher;
 
 /// Measure how this machine communicates, by Ganapati's CoMet and what is expected today.
 ///
@@ -20,8 +21,7 @@ use specc::cli::values::{duration, node_count, percentage};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "comet", version, help_expected = true, max_term_width = 80, after_help = EXAMPLES)]
 pub(crate) struct Comet {
-    /// On what: `threads`, `mpi` (started by `mpirun`, or by what `STRATA_MPIRUN` names), or a
-    /// simulated machine, such as `sim:ipsc860` or `sim:FILE`, with options as in
+    /// On what: `threads`, `mpi` (started by `mpirun`, or as `--launcher` says), or a simulated machine, such as `sim:ipsc860` or `sim:FILE`, with options as in
     /// `sim:FILE,computing=measured`.
     #[arg(long, default_value = "threads")]
     pub(crate) on: String,
@@ -30,6 +30,10 @@ pub(crate) struct Comet {
     /// collectives over them.
     #[arg(long, value_delimiter = ',', value_name = "NUMBER", value_parser = node_count())]
     pub(crate) nodes: Vec<u32>,
+    /// What starts the jobs of `--on mpi`, as a template, `srun -n {n}`: `{n}` is the number of nodes.
+    /// Where it is left out, what STRATA_MPIRUN holds, or `mpirun`.
+    #[arg(long, value_name = "TEMPLATE")]
+    pub(crate) launcher: Option<Launcher>,
     /// The folder to write to; made where it is missing.
     #[arg(short, long = "output", value_name = "DIR", required_unless_present = "read")]
     pub(crate) output: Option<PathBuf>,
@@ -85,6 +89,7 @@ const EXAMPLES: &str = "Examples:
   comet --on threads --nodes 2 -o comet-here
   comet --on sim:ipsc860 --nodes 2,4,8,16,32 --kernels barrier,reduce -o nodes
   comet --on mpi --nodes 2 --kernels library -o comet-mpi
+  comet --on mpi --launcher 'srun -n {n}' --nodes 2 -o comet-cluster
   comet --read comet-mpi --format osu
   comet --read NEW --compare OLD";
 

@@ -342,6 +342,7 @@ fn measure(
     let target = Target {
         on: Some(given.on.clone()),
         nodes: vec![(nodes as u32).into()],
+        launcher: given.launcher.clone(),
         budget: given.budget,
         seed: given.seed,
         points: None,
@@ -402,7 +403,7 @@ fn measure(
     {
         results.contaminated = Some(Contaminated { reason, slowdown });
     }
-    results.setup = setup(&on, nodes, run.campaign.executable());
+    results.setup = setup(&on, nodes, run.campaign.launcher()?.as_ref(), run.campaign.executable());
     results.setup.fixed = Fixed {
         repetitions: given.repetitions.map(|count| count as usize),
         warm_up: given.warm_up.map(|count| count as usize),

@@ -5,21 +5,20 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use specc::drive::{self, On};
+use specc::drive::{Launcher, On};
 use strata_comet::Setup;
 
 /// What is known of the machine and of the program that was measured on it. Nothing of it matters
 /// to simulated times.
-pub(crate) fn setup(on: &On, nodes: usize, program: &Path) -> Setup {
+pub(crate) fn setup(on: &On, nodes: usize, launcher: Option<&Launcher>, program: &Path) -> Setup {
     if on.is_simulated() {
         return Setup::default();
     }
-    let mpi = *on == On::Mpi;
-    let places = if mpi { drive::mpi_places(nodes) } else { Vec::new() };
+    let places = launcher.map_or(Vec::new(), |launcher| launcher.places(nodes));
     let places = if places.is_empty() { vec![here()] } else { places };
     Setup {
-        mpi: if mpi { drive::mpi_launcher() } else { String::new() },
-        library: if mpi { linked(program) } else { String::new() },
+        mpi: launcher.map_or(String::new(), Launcher::describe),
+        library: launcher.map_or(String::new(), |_| linked(program)),
         compiler: first_line(Command::new("rustc").arg("--version")),
         kernel: read("/proc/sys/kernel/osrelease"),
         governor: governors(),

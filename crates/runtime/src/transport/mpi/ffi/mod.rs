@@ -209,7 +209,7 @@ fn agree(launched: Option<usize>, size: usize, library: &str) -> Result<(), Stri
         Some(launched) if launched > 1 && size == 1 => Err(format!(
             "{launched} processes were started by the launcher of another MPI than the one that this program is \
              linked with ({library}), to which each of them is alone; start it with that library's own, such as \
-             `mpirun.openmpi` or `mpirun.mpich`, or build it with the other's compiler (`MPICC=mpicc.mpich`)"
+             `mpirun.openmpi`, `mpirun.mpich` or `srun --mpi=pmix` (`srun --mpi=list` names others), or build it with the other's compiler (`MPICC=mpicc.mpich`)"
         )),
         _ => Ok(()),
     }
