@@ -24,10 +24,7 @@ pub(crate) const COLLECTIVES: [Collective; 4] = [
             "OmpiPipeline",
         ],
     },
-    Collective {
-        name: "allreduce",
-        algorithms: &["Rdb", "Lr", "Rab1", "RabRdb", "Redbcast", "OmpiRingSegmented"],
-    },
+    Collective { name: "allreduce", algorithms: &["Rdb", "Lr", "Rab1", "RabRdb", "OmpiRingSegmented"] },
     Collective {
         name: "allgather",
         algorithms: &["Bruck", "Rdb", "Ring", "Pair", "OmpiNeighborexchange", "SpreadingSimple"],
