@@ -16,12 +16,39 @@ pub(super) enum EventKind {
     Place = 3,
 }
 
-/// An event: its time and kind, and the node, link or packet concerned.
+/// An event: its time and kind, and the node, link or packet concerned. Two words, because the
+/// compiler passes those in registers: an event that is stored in three pieces and loaded in one
+/// waits for the stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) time: Time,
-    pub(super) id: u32,
-    pub(super) kind: EventKind,
+    /// The kind, and 32 bits that say whom it concerns.
+    what: u64,
+}
+
+impl Event {
+    fn new(time: Time, kind: EventKind, id: u32) -> Self {
+        Self { time, what: (kind as u64) << 32 | u64::from(id) }
+    }
+
+    /// The node, link, packet or queue.
+    pub(super) fn id(self) -> u32 {
+        self.what as u32
+    }
+
+    pub(super) fn kind(self) -> EventKind {
+        match self.what >> 32 {
+            0 => EventKind::Wake,
+            1 => EventKind::Free,
+            2 => EventKind::Head,
+            _ => EventKind::Place,
+        }
+    }
+
+    /// The kind and the id.
+    pub(super) fn word(self) -> u64 {
+        self.what
+    }
 }
 
 /// Bits of a digit of a time.
@@ -61,12 +88,14 @@ pub(super) struct Events {
     /// For each level, the buckets that have events, as bits.
     occupied: [u16; LEVELS],
     buckets: Vec<Bucket>,
+    /// Memory of empty buckets, which have none: the last used is the likeliest to be in a cache.
+    spare: Vec<Vec<Event>>,
 }
 
 #[derive(Debug)]
 struct Bucket {
     events: Vec<Event>,
-    /// The earliest of their times.
+    /// The earliest of their times, if there are any.
     least: Time,
 }
 
@@ -80,6 +109,7 @@ impl Default for Events {
             levels: 0,
             occupied: [0; LEVELS],
             buckets: (0..LEVELS * DIGITS).map(|_| empty()).collect(),
+            spare: Vec::new(),
         }
     }
 }
@@ -87,7 +117,7 @@ impl Default for Events {
 impl Events {
     /// `time` must not be before that of the last event taken.
     pub(super) fn push(&mut self, time: Time, kind: EventKind, id: u32) {
-        let event = Event { time, id, kind };
+        let event = Event::new(time, kind, id);
         if time > self.last {
             self.insert(event);
             return;
@@ -116,6 +146,10 @@ impl Events {
         self.levels |= 1 << level;
         self.occupied[level as usize] |= 1 << digit;
         let bucket = &mut self.buckets[level as usize * DIGITS + digit];
+        if bucket.events.is_empty() {
+            bucket.events = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(MOST_LATER));
+            bucket.least = event.time;
+        }
         bucket.least = bucket.least.min(event.time);
         bucket.events.push(event);
     }
@@ -139,16 +173,16 @@ impl Events {
             self.levels &= self.levels - 1;
         }
         let bucket = &mut self.buckets[number];
-        let least = std::mem::replace(&mut bucket.least, Time::NEVER);
-        if level == 0 || bucket.events.len() <= SHORT {
+        let least = bucket.least;
+        let mut events = std::mem::take(&mut bucket.events);
+        if level == 0 || events.len() <= SHORT {
             // Its times differ in the lower digits only.
             self.last = Time(least.0 | ((1 << (level as u32 * DIGIT)) - 1));
-            std::mem::swap(&mut self.front, &mut bucket.events);
-            self.front.sort_by_key(|event| event.time);
+            events.sort_by_key(|event| event.time);
+            self.spare.push(std::mem::replace(&mut self.front, events));
             return Some(());
         }
         self.last = least;
-        let mut events = std::mem::take(&mut bucket.events);
         for event in events.drain(..) {
             if event.time == least {
                 self.front.push(event);
@@ -156,7 +190,7 @@ impl Events {
                 self.insert(event);
             }
         }
-        self.buckets[number].events = events;
+        self.spare.push(events);
         Some(())
     }
 
@@ -196,8 +230,10 @@ mod tests {
             let mut now = Time::ZERO;
             for (id, call) in (0..).zip(calls) {
                 if let Some(later) = call {
-                    let event = Event { time: now + Time(later), id, kind: EventKind::Wake };
-                    events.push(event.time, event.kind, id);
+                    let kind = [EventKind::Wake, EventKind::Free, EventKind::Head, EventKind::Place][id as usize % 4];
+                    let event = Event::new(now + Time(later), kind, id);
+                    prop_assert_eq!((event.kind(), event.id()), (kind, id));
+                    events.push(event.time, kind, id);
                     sorted.push(event);
                     sorted.sort_by_key(|event| event.time);
                 } else {

@@ -346,20 +346,22 @@ impl<T> Network<T> {
         let event = self.events.pop()?;
         self.now = event.time;
         self.steps += 1;
-        let (step, detail) = match event.kind {
-            EventKind::Wake => (NetworkEvent::Wake(event.id as usize), 0),
-            EventKind::Free => (self.free(event.time, event.id), 0),
+
+        let id = event.id();
+        let (step, detail) = match event.kind() {
+            EventKind::Wake => (NetworkEvent::Wake(id as usize), 0),
+            EventKind::Free => (self.free(event.time, id), 0),
             EventKind::Place => {
-                self.release(event.time, event.id);
+                self.release(event.time, id);
                 (NetworkEvent::Moved, 0)
             }
             EventKind::Head => {
-                let Packet { from, to, .. } = self.packets[event.id as usize];
-                (self.arrive(event.time, event.id), u64::from(from) << 32 | u64::from(to))
+                let Packet { from, to, .. } = self.packets[id as usize];
+                (self.arrive(event.time, id), u64::from(from) << 32 | u64::from(to))
             }
         };
         self.hasher.write_u64(event.time.0);
-        self.hasher.write_u64((event.kind as u64) << 32 | u64::from(event.id));
+        self.hasher.write_u64(event.word());
         self.hasher.write_u64(detail);
         Some(step)
     }
