@@ -33,6 +33,8 @@ pub(crate) struct Journal {
     names: Vec<String>,
     earlier: Ratios,
     given: Given,
+    /// The moments at which the launches after the first began.
+    launches: Vec<f64>,
 }
 
 /// By model and point: the inputs that the task gave with the seconds.
@@ -56,9 +58,9 @@ impl Journal {
         schedule: &mut Schedule,
     ) -> Result<Self, Refusal> {
         let path = job.settings.partial();
-        let (mut earlier, mut given) = (Ratios::new(), Given::new());
+        let (mut earlier, mut given, mut launches) = (Ratios::new(), Given::new(), Vec::new());
         let file = if job.settings.resume && path.exists() {
-            resume(job, &path, platform, plans, (schedule, &mut earlier, &mut given))?
+            resume(job, &path, platform, plans, (schedule, &mut earlier, &mut given, &mut launches))?
         } else {
             if job.settings.resume {
                 say!("there is no {} to go on with; starting afresh", path.display());
@@ -74,6 +76,7 @@ impl Journal {
             names: plans.iter().map(|plan| plan.name.clone()).collect(),
             earlier,
             given,
+            launches,
         })
     }
 
@@ -111,6 +114,7 @@ impl Journal {
         write_atomically(target, |out| {
             let mut writer = SamplesWriter::new(out);
             writer.header(Some(&self.platform), Some(&self.spec))?;
+            self.launches.iter().try_for_each(|moment| writer.launch(*moment))?;
             for (model, (plan, summaries)) in plans.iter().zip(schedule.summaries()).enumerate() {
                 head(plan, &mut writer)?;
                 for (index, (point, summary)) in plan.points.iter().zip(summaries).enumerate() {
@@ -181,7 +185,7 @@ fn resume(
     path: &Path,
     platform: &Platform,
     plans: &[ModelPlan],
-    (schedule, earlier, given): (&mut Schedule, &mut Ratios, &mut Given),
+    (schedule, earlier, given, launches): (&mut Schedule, &mut Ratios, &mut Given, &mut Vec<f64>),
 ) -> Result<File, Refusal> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
@@ -233,7 +237,15 @@ fn resume(
     }
     let file = OpenOptions::new().append(true).open(path).map_err(|error| machine(path, &error))?;
     file.set_len(partial.bytes as u64).map_err(|error| machine(path, &error))?;
-    Ok(file)
+    *launches = samples.launches;
+    let last = schedule.latest();
+    if last <= 0.0 {
+        return Ok(file);
+    }
+    launches.push(last);
+    let mut writer = SamplesWriter::new(file);
+    writer.launch(last).map_err(|error| machine(path, &error))?;
+    Ok(writer.into_inner())
 }
 
 /// Points with the same iteration variables and columns, and which of them is next.

@@ -17,7 +17,10 @@
 //! `unit CombineVector instructions` the unit of what was measured, if it is not seconds. Notes on
 //! the sample follow `;`. `#` begins a comment line. A file of several numbers of nodes has a
 //! line `platform` for each, above the samples taken there. A line `busy 1.3` is the average number
-//! of cores that other programs kept busy while the nodes had to wait for them. A model with the
+//! of cores that other programs kept busy while the nodes had to wait for them. A line `launch 61.7`
+//! is the moment at which the program was started again, to go on with what it had measured, or of
+//! files that were joined the moment at which the next one begins: what a process or an allocation
+//! keeps differs from launch to launch, and a fit tells them apart by it. A model with the
 //! name of such a line, as `platform`, is declared with the word `model`.
 //!
 //! A line below a sample may have its single timings, each with its moment in seconds since the run
@@ -74,6 +77,8 @@ pub struct Samples {
     pub spec: Option<SpecId>,
     /// How many cores other programs kept busy on average while the nodes lacked them; 0: none.
     pub busy: f64,
+    /// The moments at which the launches after the first began, ascending.
+    pub launches: Vec<f64>,
     /// The models in the order in which they were declared.
     pub models: Vec<ModelSamples>,
 }
@@ -143,7 +148,8 @@ pub struct Notes {
 pub struct Timing {
     /// How long the task took, s.
     pub seconds: f64,
-    /// When it was timed, in seconds since the run began.
+    /// When it was timed, in seconds since the run began; of several launches and of joined files as
+    /// if one had followed the other at once.
     pub moment: f64,
 }
 
@@ -188,12 +194,34 @@ impl Samples {
         numbers.into_iter().collect()
     }
 
+    /// Which launch a moment belongs to, from zero.
+    #[must_use]
+    pub fn launch_of(&self, moment: f64) -> usize {
+        self.launches.partition_point(|began| *began < moment)
+    }
+
+    /// The last moment of a timing; `None` without timings.
+    fn last_moment(&self) -> Option<f64> {
+        let rows = self.models.iter().flat_map(|model| &model.rows);
+        let moments = rows.flat_map(|row| &row.notes.timings).map(|timing| timing.moment);
+        moments.fold(None, |last: Option<f64>, moment| Some(last.map_or(moment, |last| last.max(moment))))
+    }
+
+    /// Moves all moments, so that they follow those of other samples, from which they are another
+    /// launch.
+    fn begin_at(&mut self, began: f64) {
+        self.launches.iter_mut().for_each(|moment| *moment += began);
+        self.launches.insert(0, began);
+        let rows = self.models.iter_mut().flat_map(|model| &mut model.rows);
+        rows.flat_map(|row| &mut row.notes.timings).for_each(|timing| timing.moment += began);
+    }
+
     /// Adds the samples of another file, of the same machine and spec; the number of nodes may
-    /// differ.
+    /// differ. They are of another launch, whose moments follow those that there are.
     ///
     /// # Errors
     /// A text that says how they differ; then no sample was added.
-    pub fn join(&mut self, other: Self) -> Result<(), String> {
+    pub fn join(&mut self, mut other: Self) -> Result<(), String> {
         if let (Some(ours), Some(theirs)) = (&self.spec, &other.spec)
             && ours.sha256 != theirs.sha256
         {
@@ -205,7 +233,7 @@ impl Samples {
         if self.platform.is_some() != other.platform.is_some() {
             return Err("one of them does not say where it was measured".to_owned());
         }
-        let platform = join_platforms(self.platform.as_ref(), other.platform)?;
+        let platform = join_platforms(self.platform.as_ref(), other.platform.take())?;
         for model in &other.models {
             if self.model(&model.name).is_some_and(|own| own.columns != model.columns) {
                 return Err(format!("the columns of model `{}` differ", model.name));
@@ -216,6 +244,10 @@ impl Samples {
         }
         self.platform = platform;
         self.busy = self.busy.max(other.busy);
+        if let (Some(last), Some(_)) = (self.last_moment(), other.last_moment()) {
+            other.begin_at(last);
+        }
+        self.launches.append(&mut other.launches);
         self.spec = self.spec.take().or(other.spec);
         for model in other.models {
             match self.models.iter_mut().find(|own| own.name == model.name) {

@@ -10,7 +10,8 @@ use crate::{Platform, Unit, did_you_mean};
 
 /// The words that begin lines other than samples. A model may have such a name: in a line of its
 /// samples a number follows.
-pub const WORDS: [&str; 8] = ["strata-samples", "platform", "spec", "busy", "model", "fit", "unit", "&"];
+pub const WORDS: [&str; 9] =
+    ["strata-samples", "platform", "spec", "busy", "launch", "model", "fit", "unit", "&"];
 
 /// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
@@ -284,6 +285,14 @@ impl<'f> Parser<'f> {
                 let cores = cores
                     .ok_or_else(|| (format!("expected `busy CORES`, a number of cores{}", as_model()), at))?;
                 self.samples.busy = self.samples.busy.max(cores);
+                Ok(())
+            }
+            "launch" => {
+                let moment = rest.parse().ok().filter(|moment: &f64| moment.is_finite() && *moment >= 0.0);
+                let moment = moment
+                    .ok_or_else(|| (format!("expected `launch MOMENT`, in seconds{}", as_model()), at))?;
+                self.samples.launches.push(moment);
+                self.samples.launches.sort_by(f64::total_cmp);
                 Ok(())
             }
             "model" => match words.get(1) {

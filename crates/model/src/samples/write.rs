@@ -51,6 +51,14 @@ impl<W: Write> SamplesWriter<W> {
         if cores > 0.0 { self.put(&format!("busy {}\n", number_text(cores))) } else { Ok(()) }
     }
 
+    /// The moment at which a further launch of the program began.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn launch(&mut self, moment: f64) -> io::Result<()> {
+        self.put(&format!("launch {}\n", number_text(moment)))
+    }
+
     /// A `platform` line: the samples below it were taken there. Only the numbers of nodes of a
     /// file may differ.
     ///
@@ -219,6 +227,9 @@ pub(super) fn to_text(samples: &Samples) -> String {
     });
     let _ = writer.header(platform.as_ref(), samples.spec.as_ref());
     let _ = writer.busy(samples.busy);
+    for moment in &samples.launches {
+        let _ = writer.launch(*moment);
+    }
     for nodes in if one { &[0][..] } else { &numbers[..] } {
         if let (false, Some(platform)) = (one || *nodes == 0, &samples.platform) {
             let _ = writer.platform(&Platform { nodes: *nodes, ..platform.clone() });

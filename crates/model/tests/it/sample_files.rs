@@ -257,7 +257,10 @@ fn any_samples() -> impl Strategy<Value = Samples> {
     let word = prop::sample::select(words).prop_map(str::to_owned);
     let names = prop::collection::btree_set(prop_oneof!["M[0-9]", word], 4);
     let busy = prop_oneof![Just(0.0), 0.1..8.0];
-    (platform, busy, names, prop::collection::vec(model, 1..4)).prop_map(|(platform, busy, names, models)| {
+    let launches = prop::collection::vec(0.1..99.0, 0..3);
+    let all = (platform, (busy, launches), names, prop::collection::vec(model, 1..4));
+    all.prop_map(|(platform, (busy, mut launches), names, models)| {
+        launches.sort_by(f64::total_cmp);
         let nodes = platform.as_ref().map_or(0, |platform| platform.nodes);
         let models = models.into_iter().zip(names).map(|((candidates, fit, mut rows), name)| {
             rows.iter_mut().for_each(|row: &mut Sample| row.notes.nodes = nodes);
@@ -270,7 +273,7 @@ fn any_samples() -> impl Strategy<Value = Samples> {
             let unit = if rows.len() % 2 == 0 { "s" } else { "gas" }.parse().unwrap();
             ModelSamples { name, columns: columns.collect(), unit, fit: fit.into(), rows }
         });
-        Samples { platform, spec: None, busy, models: models.collect() }
+        Samples { platform, spec: None, busy, launches, models: models.collect() }
     })
 }
 

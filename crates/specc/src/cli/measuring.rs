@@ -433,10 +433,14 @@ pub(super) fn judge_by_earlier(
         |why: String| Failure::Fault(format!("{}: {why}", samples.with_file_name(DECISIONS).display()));
     let plan = Plan::parse(&plan, DECISIONS_PLAN).map_err(|e| fault(e.to_string()))?;
     let times = Samples::parse(&times, DECISIONS).map_err(|e| fault(e.to_string()))?;
-    let same = times.spec.is_some() && times.spec == set.spec && times.platform == set.platform;
-    let (Some(run), Some(platform), true) = (plan.runs.first(), &set.platform, same) else {
+    // Models of several layouts are judged on one of them.
+    let (Some(run), Some(platform), Some(of_all)) = (plan.runs.first(), &times.platform, &set.platform)
+    else {
         return Ok(Vec::new());
     };
+    if times.spec.is_none() || times.spec != set.spec || of_all.as_used(platform) != *platform {
+        return Ok(Vec::new());
+    }
     let site = Site::from(platform.clone());
     let (decisions, _) =
         decisions::plan(spec, &site, set, (!run.seed, decisions::INPUTS), None).map_err(Failure::Fault)?;

@@ -148,12 +148,10 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             false => measuring::measure(&spec, target, output),
         })?;
     let code = emit::code_hash(&spec, &target.features.features)?;
-    // Moments count from the start of each number of nodes.
-    let runs = target.nodes.iter().collect::<BTreeSet<_>>().len().max(1) as f64;
     let decide = &mut |set: &mut ModelSet, spent: f64| {
         set.code_sha256.clone_from(&code);
         match is_choosing(&spec) {
-            true => campaign.decide(set, (budget - runs * spent).max(DECIDING * budget), true),
+            true => campaign.decide(set, (budget - spent).max(DECIDING * budget), true),
             false => Ok(Vec::new()),
         }
     };

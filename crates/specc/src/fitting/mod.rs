@@ -2,6 +2,7 @@
 //! libraries.
 
 mod caution;
+mod launches;
 mod machine;
 mod overrides;
 
@@ -68,6 +69,7 @@ pub fn fit(
         Some(spec) => fitting.by_spec(&samples, &timeless, spec, overrides),
         None => fitting.by_columns(&samples, overrides),
     }
+    fitting.tell_launches_apart(&samples);
     if samples.busy > 0.0 {
         fitting.believe_less(&samples);
     }
