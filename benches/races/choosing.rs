@@ -7,13 +7,18 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use matmul::Matmul;
 use serde_json::{Map, Value, json};
 use strata_benches::NoArguments;
 use strata_copy::{Hint, SHORT, routine_for};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{ALL, Options};
+use strata_select::Kept;
 use strata_sort::Sort;
 use strata_sort::local::{self, Features};
+
+#[path = "../../examples/own-library/src/multiply/models.rs"]
+mod matmul;
 
 /// The median of some times, in nanoseconds.
 fn median(mut times: Vec<f64>) -> f64 {
@@ -81,12 +86,28 @@ fn team_sorts() -> Result<[f64; 3], Error> {
     Ok(all[0])
 }
 
+/// A user's library, of three candidates, one of which has five values of a parameter. Cold where
+/// the problem changes each time, kept by `Kept`.
+fn own_library() -> [f64; 3] {
+    static KEPT: Kept<64> = Kept::new();
+    let choose = |n: usize| Matmul::choose(1, n as f64);
+    let first = once(|| choose(100));
+    let cold = each(|i| choose(10 + i % 300).map(|(way, _)| way).ok());
+    let kept = |n: usize| KEPT.or_choose(n as u32, || choose(n)).ok();
+    [first, cold, each(|i| kept(100 + i % 2))]
+}
+
 fn main() -> ExitCode {
     strata_benches::run(|_: &NoArguments| all())
 }
 
 fn all() -> Result<(), Error> {
-    let rows = [("local sort", local_sorts()), ("copy", copies()), ("sort on nodes", team_sorts()?)];
+    let rows = [
+        ("local sort", local_sorts()),
+        ("copy", copies()),
+        ("own library", own_library()),
+        ("sort on nodes", team_sorts()?),
+    ];
     println!("{:14} {:>16} {:>16} {:>16}", "choice", "first of all, us", "of a class, us", "later ones, ns");
     for (name, [first, cold, kept]) in rows {
         println!("{name:14} {:16.1} {:16.2} {kept:16.1}", first * 1e-3, cold * 1e-3);

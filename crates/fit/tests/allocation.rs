@@ -12,10 +12,15 @@ use nalgebra::{DMatrix, DVector};
 use strata_fit::solve::solve;
 use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
+use strata_select::Kept;
 
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "models of a library that is not linked here")]
 #[path = "../../sort/src/models.rs"]
 mod sort;
+
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "models of a package that is not linked here")]
+#[path = "../../../examples/own-library/src/multiply/models.rs"]
+mod matmul;
 
 /// The system's allocator, counting the requests of each thread and the bytes that it holds.
 struct Counting;
@@ -102,6 +107,23 @@ fn emitted_rust_allocates_nothing() {
             "outside of what was measured"
         );
         prediction
+    });
+    assert_eq!((requests, left), (vec![0; 5], 0));
+}
+
+#[test]
+fn choosing_from_compiled_in_models_allocates_nothing() {
+    static KEPT: Kept<64> = Kept::new();
+    let mut n = 4;
+    let (requests, left) = rounds(|| {
+        // The first round finds the models and the machine; each chooses at other problems.
+        for _ in 0..50 {
+            n += 1;
+            let choose = || matmul::Matmul::choose(1, f64::from(n));
+            let (way, choice) = choose().unwrap();
+            assert_eq!(KEPT.or_choose(n, choose).unwrap(), way);
+            assert_eq!(KEPT.get(n), Some(way), "{choice}");
+        }
     });
     assert_eq!((requests, left), (vec![0; 5], 0));
 }

@@ -1,8 +1,8 @@
 //! The selection itself: the best parameters of each candidate, then the best candidate.
 
 use crate::{
-    Choice, ChooseError, Fault, Incumbent, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction,
-    Row, RunnerUp, Seconds, Source, octaves, optimise,
+    Fault, Incumbent, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction, Row, RunnerUp,
+    Seconds, Source, octaves, optimise,
 };
 
 /// Up to this many combinations of parameters are tried exhaustively.
@@ -83,6 +83,17 @@ impl<S: Source + ?Sized> Contenders<'_, S> {
     }
 }
 
+/// What [`decide`] found, besides the outcomes in the rows.
+pub(crate) struct Decision {
+    pub(crate) index: usize,
+    pub(crate) parameters: Parameters,
+    pub(crate) predicted: Option<Prediction>,
+    pub(crate) expected: Option<Seconds>,
+    pub(crate) runner_up: Option<RunnerUp>,
+    pub(crate) pinned: bool,
+    pub(crate) kept: Option<f64>,
+}
+
 /// Chooses the fastest of the candidates in `rows`, with its best parameters.
 ///
 /// Candidates that do not apply, or have no prediction (a time that is NaN, infinite or negative is
@@ -92,44 +103,31 @@ impl<S: Source + ?Sized> Contenders<'_, S> {
 /// range, and the choice says so. A pin of this library overrides the models; missing parameters
 /// are optimised. A pin of another library is ignored, unless its name resembles this one's.
 /// Nothing is allocated.
-pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
+pub(crate) fn decide<'p, S: Source + ?Sized>(
     library: &'static str,
-    mut rows: R,
+    rows: &mut [Row],
     contenders: &Contenders<'_, S>,
     pin: Option<Pin<'p>>,
-) -> Result<Choice<R>, ChooseError<'p, R>> {
-    match rank(rows.as_mut(), library, contenders, pin) {
-        Err(fault) => Err(ChooseError { library, pin, fault, rows }),
-        Ok(Ranked { index, parameters, expected, runner_up, pinned, kept }) => {
-            let all = rows.as_mut();
-            all[index].outcome = Outcome::Taken;
-            let name = all[index].name;
-            let time =
-                |index, parameters: &[i64]| Prediction::new(contenders.seconds(index, parameters)?, 0.0);
-            Ok(Choice {
-                library,
-                index,
-                name,
-                parameters,
-                // A time whose interval cannot be computed is still a time.
-                predicted: contenders.predict(index, &parameters).or_else(|| time(index, &parameters)),
-                expected,
-                verdict: contenders.source.verdict(index),
-                corrected_by: contenders.source.corrected_by(index),
-                runner_up: runner_up.map(|(index, best)| RunnerUp {
-                    index,
-                    name: all[index].name,
-                    parameters: best.parameters,
-                    seconds: best.seconds,
-                }),
-                pinned,
-                kept,
-                note: None,
-                distance: 0.0,
-                rows,
-            })
-        }
-    }
+) -> Result<Decision, Fault<'p>> {
+    let Ranked { index, parameters, expected, runner_up, pinned, kept } =
+        rank(rows, library, contenders, pin)?;
+    rows[index].outcome = Outcome::Taken;
+    let time = |index, parameters: &[i64]| Prediction::new(contenders.seconds(index, parameters)?, 0.0);
+    Ok(Decision {
+        index,
+        parameters,
+        // A time whose interval cannot be computed is still a time.
+        predicted: contenders.predict(index, &parameters).or_else(|| time(index, &parameters)),
+        expected,
+        runner_up: runner_up.map(|(index, best)| RunnerUp {
+            index,
+            name: rows[index].name,
+            parameters: best.parameters,
+            seconds: best.seconds,
+        }),
+        pinned,
+        kept,
+    })
 }
 
 /// The winner.

@@ -57,6 +57,7 @@ mod correction;
 mod error;
 #[cfg(feature = "std")]
 mod gain;
+#[cfg(target_has_atomic = "64")]
 mod kept;
 #[cfg(feature = "std")]
 mod learn;
@@ -98,6 +99,7 @@ pub use correction::{Axis, Correction, MAX_AXES, interpolate, octaves};
 pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
 pub use gain::{Situation, better_than};
+#[cfg(target_has_atomic = "64")]
 pub use kept::Kept;
 #[cfg(feature = "std")]
 pub use learn::{Learner, Learning, Predicted, Started, learns};

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::choose::{Contenders, decide};
+use crate::choose::{Contenders, Decision, decide};
 use crate::{Choice, ChooseError, Fault, Note, Outcome, Parameters, Pin, Row, Source, Table};
 
 /// The most inputs of a library.
@@ -86,9 +86,10 @@ impl<'a> Question<'a, '_> {
 ///
 /// # Errors
 /// See [`Fault`].
+#[inline]
 pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     (library, spec): (&'static str, &'static str),
-    rows: R,
+    mut rows: R,
     source: &S,
     question: Question<'_, 'p>,
     applies: &dyn Fn(usize) -> bool,
@@ -112,12 +113,28 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
         distance += ELSEWHERE;
     }
     let contenders = Contenders { source, nodes: nearest, cores, inputs, applies };
-    let mut choice = decide(library, rows, &contenders, pin)?;
-    if note.is_some() && choice.predicted.take().is_some() {
-        choice.note = note;
-        choice.distance = distance;
-    }
-    Ok(choice)
+    let mut decision = match decide(library, rows.as_mut(), &contenders, pin) {
+        Ok(decision) => decision,
+        Err(fault) => return Err(ChooseError { library, pin, fault, rows }),
+    };
+    let ranked = note.is_some() && decision.predicted.take().is_some();
+    let Decision { index, parameters, predicted, expected, runner_up, pinned, kept } = decision;
+    Ok(Choice {
+        library,
+        index,
+        name: rows.as_ref()[index].name,
+        parameters,
+        predicted,
+        expected,
+        verdict: source.verdict(index),
+        corrected_by: source.corrected_by(index),
+        runner_up,
+        pinned,
+        kept,
+        note: note.filter(|_| ranked),
+        distance: if ranked { distance } else { 0.0 },
+        rows,
+    })
 }
 
 /// As [`choose_among`], with typed candidates: `applies` is asked with the index of a candidate, and
@@ -125,6 +142,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
 ///
 /// # Errors
 /// Those of [`choose_among`].
+#[inline]
 pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
     source: &S,
     question: Question<'_, 'p>,

@@ -1,11 +1,16 @@
 //! Choosing on one node, or without nodes: the models of this machine, pins, and explanations.
 
+use core::cell::Cell;
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Release},
+};
 use std::boxed::Box;
 use std::collections::{BTreeMap, BTreeSet};
 use std::string::String;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use std::{fmt, format};
+use std::{fmt, format, thread_local};
 
 use crate::library::choose_from;
 use crate::wrapping::Wrapped;
@@ -40,6 +45,18 @@ static FINDER: OnceLock<Finder> = OnceLock::new();
 
 /// The models in use, by the library's first table and the transport's number of nodes.
 static IN_USE: Mutex<BTreeMap<(usize, usize), &'static Models<'static>>> = Mutex::new(BTreeMap::new());
+
+/// How often models in use were replaced.
+static REPLACED: AtomicU32 = AtomicU32::new(0);
+
+/// Models in use: their key, and [`REPLACED`] before they were looked up.
+type Recent = Option<((usize, usize), u32, &'static Models<'static>)>;
+
+thread_local! {
+    /// The models that this thread used last, by their libraries: to lock and search those in use
+    /// would take as long as evaluating some models.
+    static RECENT: [Cell<Recent>; 8] = const { [const { Cell::new(None) }; 8] };
+}
 
 /// Sets the function that looks for models before the compiled-in ones are used.
 /// `strata_model::find_installed` passes one that reads the file in `STRATA_MODELS` and the user's
@@ -84,13 +101,31 @@ impl Models<'static> {
 
     /// The models by which this process chooses from a library on `nodes` nodes: those of the
     /// [finder](find_models_by), else the compiled-in ones. The lookup runs once.
+    #[inline]
     pub fn of<L: Library>(nodes: usize) -> &'static Self {
         let key = (std::ptr::from_ref(L::TABLE).addr(), nodes);
+        // Tables are longer than cache lines.
+        let place = (key.0 >> 6 ^ nodes) % 8;
+        let replaced = REPLACED.load(Acquire);
+        match RECENT.with(|recent| recent[place].get()) {
+            Some((of, when, models)) if (of, when) == (key, replaced) => models,
+            _ => {
+                let models = Self::looked_up::<L>(key);
+                RECENT.with(|recent| recent[place].set(Some((key, replaced, models))));
+                models
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn looked_up<L: Library>(key: (usize, usize)) -> &'static Self {
         let in_use = || IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let known = in_use().get(&key).copied();
         // Without the lock, because a fault of a file is reported, which may wait for a reader of
         // standard error. Threads that look at the same time find the same models.
         known.unwrap_or_else(|| {
+            let nodes = key.1;
             let found = FINDER.get().and_then(|finder| finder(L::TABLE, nodes));
             let models = match found {
                 Some(Found { source, file }) => {
@@ -116,6 +151,7 @@ pub(crate) fn adopt<L: Library>(nodes: usize, models: Models<'static>) {
     let key = (std::ptr::from_ref(L::TABLE).addr(), nodes);
     let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     in_use.insert(key, Box::leak(Box::new(models)));
+    REPLACED.fetch_add(1, Release);
 }
 
 impl Models<'_> {
@@ -176,9 +212,10 @@ pub fn choose<L: Library>(
         fault: Fault::Pins(error),
         rows: <L::Rows as Rows>::of(L::TABLE),
     };
-    let pin = match question.pin {
-        None => Pins::parse(environment::pins()).map_err(fail)?.meant_for(library),
-        pin => pin,
+    let pin = match (question.pin, environment::pins()) {
+        (None, "") => None,
+        (None, text) => Pins::parse(text).map_err(fail)?.meant_for(library),
+        (pin, _) => pin,
     };
     choose_explained(Question { pin, ..question }, applies)
 }
@@ -200,17 +237,20 @@ pub fn choose_always<L: Library>(
     }
 }
 
+#[inline]
 fn choose_explained<L: Library>(
     question: Question<'_, 'static>,
     applies: &dyn Fn(L) -> bool,
 ) -> ChooseResult<'static, L> {
     let models = Models::of::<L>(question.nodes);
     let question = Question { cores: question.cores.min(Machine::here().cores), ..question };
-    let chosen = models.choose(question, applies)?;
-    if environment::explain() {
-        crate::say!("{}", models.explain(&chosen.1, question.nodes, question.inputs));
+    let chosen = models.choose(question, applies);
+    if environment::explain()
+        && let Ok((_, choice)) = &chosen
+    {
+        crate::say!("{}", models.explain(choice, question.nodes, question.inputs));
     }
-    Ok(chosen)
+    chosen
 }
 
 /// Whether `STRATA_PIN` has a pin of this library or choice.

@@ -156,7 +156,8 @@ impl Fitted {
         then: impl FnOnce(&[f64], f64) -> Option<T>,
     ) -> Option<T> {
         match self.coefficients.len() {
-            0..=8 => self.in_buffer::<8, T>(nodes, x, then),
+            0..=4 => self.in_buffer::<4, T>(nodes, x, then),
+            5..=8 => self.in_buffer::<8, T>(nodes, x, then),
             9..=24 => self.in_buffer::<24, T>(nodes, x, then),
             _ => self.in_buffer::<MAX_TERMS, T>(nodes, x, then),
         }
@@ -216,14 +217,29 @@ pub(crate) fn joined<T>(
     if parameters.is_empty() {
         return then(inputs);
     }
-    let mut all = [0.0; MAX_VALUES];
-    let count = inputs.len() + parameters.len();
-    let (first, last) = all.get_mut(..count)?.split_at_mut(inputs.len());
-    first.copy_from_slice(inputs);
-    for (value, parameter) in last.iter_mut().zip(parameters) {
-        *value = *parameter as f64;
+    // Clearing a buffer for the most values would take as long as a model of few terms.
+    match inputs.len() + parameters.len() {
+        0..=4 => then(in_one(&mut [0.0; 4], inputs, parameters)?),
+        _ => then(in_one(&mut [0.0; MAX_VALUES], inputs, parameters)?),
     }
-    then(all.get(..count)?)
+}
+
+/// The inputs, then the parameters, at the front of `all`.
+#[inline]
+fn in_one<'a, const N: usize>(
+    all: &'a mut [f64; N],
+    inputs: &[f64],
+    parameters: &[i64],
+) -> Option<&'a [f64]> {
+    let all = all.get_mut(..inputs.len() + parameters.len())?;
+    let (first, last) = all.split_at_mut(inputs.len());
+    for (place, input) in first.iter_mut().zip(inputs) {
+        *place = *input;
+    }
+    for (place, parameter) in last.iter_mut().zip(parameters) {
+        *place = *parameter as f64;
+    }
+    Some(all)
 }
 
 /// Writes `values` to the front of `to`, as a [`Compute`] does.

@@ -12,11 +12,11 @@ pub(super) static LEARNING: Learning<1024> = Learning::new();
 /// The class of these features, and the choice for it: the cached one, or a new one.
 pub(super) fn choice<T: Item>(features: Features) -> (u32, LocalSort) {
     let (class, middle) = class::<T>(features);
-    if let Some(candidate) = KEPT.candidate(class).and_then(|index| LocalSort::candidate(index, &[])) {
+    if let Some(candidate) = KEPT.get(class) {
         return (class, candidate);
     }
     let (candidate, choice) = choose::<T>(middle);
-    KEPT.keep(class, choice.index);
+    KEPT.keep(class, choice.index, &[]);
     (class, candidate)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn learn<T: Item>(class: u32, features: Features, candidate: LocalSor
         choice.predicted(Models::of::<LocalSort>(1).source, 1, &inputs_of(middle))
     });
     if let Some(next) = next {
-        KEPT.keep(class, next);
+        KEPT.keep(class, next, &[]);
     }
 }
 

@@ -57,7 +57,7 @@ fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
         // The size at the middle of the class.
         let middle = (1usize << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
         let index = choose(middle, digits, (1 << power) + (1 << power >> 1));
-        KEPT.keep(class, index);
+        KEPT.keep(class, index, &[]);
         index
     });
     ALGORITHMS[index].1
