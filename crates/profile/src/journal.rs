@@ -35,6 +35,8 @@ pub(crate) struct Journal {
     given: Given,
     /// The moments at which the launches after the first began.
     launches: Vec<f64>,
+    /// That of this one, until it has a timing.
+    began: Option<f64>,
 }
 
 /// By model and point: the inputs that the task gave with the seconds.
@@ -58,9 +60,17 @@ impl Journal {
         schedule: &mut Schedule,
     ) -> Result<Self, Refusal> {
         let path = job.settings.partial();
-        let (mut earlier, mut given, mut launches) = (Ratios::new(), Given::new(), Vec::new());
+        let (mut earlier, mut given) = (Ratios::new(), Given::new());
+        let (mut launches, mut began) = (Vec::new(), None);
         let file = if job.settings.resume && path.exists() {
-            resume(job, &path, platform, plans, (schedule, &mut earlier, &mut given, &mut launches))?
+            resume(
+                job,
+                &path,
+                platform,
+                plans,
+                (schedule, &mut earlier, &mut given),
+                (&mut launches, &mut began),
+            )?
         } else {
             if job.settings.resume {
                 say!("there is no {} to go on with; starting afresh", path.display());
@@ -77,6 +87,7 @@ impl Journal {
             earlier,
             given,
             launches,
+            began,
         })
     }
 
@@ -97,6 +108,10 @@ impl Journal {
         };
         let sample = sample(plan, &plan.points[place.point], summary, Some(&given));
         self.given.insert((place.model, place.point), given);
+        if let Some(began) = self.began.take() {
+            self.launches.push(began);
+            self.writer.launch(began).map_err(|error| unwritten(&self.path, &error))?;
+        }
         let name = &self.names[place.model];
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
@@ -185,7 +200,8 @@ fn resume(
     path: &Path,
     platform: &Platform,
     plans: &[ModelPlan],
-    (schedule, earlier, given, launches): (&mut Schedule, &mut Ratios, &mut Given, &mut Vec<f64>),
+    (schedule, earlier, given): (&mut Schedule, &mut Ratios, &mut Given),
+    (launches, began): (&mut Vec<f64>, &mut Option<f64>),
 ) -> Result<File, Refusal> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
@@ -242,10 +258,8 @@ fn resume(
     if last <= 0.0 {
         return Ok(file);
     }
-    launches.push(last);
-    let mut writer = SamplesWriter::new(file);
-    writer.launch(last).map_err(|error| machine(path, &error))?;
-    Ok(writer.into_inner())
+    *began = Some(last);
+    Ok(file)
 }
 
 /// Points with the same iteration variables and columns, and which of them is next.

@@ -32,6 +32,24 @@ done
 START --oversubscribe --allow-run-as-root -n "$n" "$@"
 "#;
 
+/// Ends a job as a time limit does, once the file in `LIMIT` has three samples.
+const LIMITED: &str = r#"limited() {
+    [ -n "$LIMIT" ] || { exec "$@"; }
+    exec 3<&0
+    "$@" <&3 &
+    while kill -0 $!; do
+        [ "$(grep -c at= "$LIMIT")" -lt 3 ] || kill -KILL $!
+        sleep 0.05
+    done 2>>"$0.log"
+    wait $!
+}
+"#;
+
+fn limited() -> String {
+    let (head, rest) = SRUN.split_once('\n').unwrap();
+    format!("{head}\n{LIMITED}{}", rest.replace("START", "limited mpirun"))
+}
+
 /// A folder with a launcher of this name and text.
 fn folder(name: &str, launcher: &str, text: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("launcher").join(name);
@@ -171,9 +189,10 @@ fn what_a_time_limit_ends_is_resumed_under_mpirun() {
     if !is_there() {
         return;
     }
-    let folder = folder("limit", "srun", &SRUN.replace("START", "${LIMIT:+timeout -s KILL $LIMIT} mpirun"));
+    let folder = folder("limit", "srun", &limited());
+    let partial = folder.join("out/samples.txt.partial");
     let arguments = ["--on", "mpi", "--nodes", "2", "--budget", "6s", "--launcher", "srun -n {n}"];
-    let (status, said) = ended(specc(&folder, "slow.spec", &arguments).env("LIMIT", "2"));
+    let (status, said) = ended(specc(&folder, "slow.spec", &arguments).env("LIMIT", &partial));
     assert!(status == Some(3) && said.contains("run the same command with --resume"), "{status:?} {said}");
     let before = samples(&folder, "samples.txt.partial").models[0].rows.len();
     assert!(before > 0);
@@ -251,8 +270,7 @@ fn a_job_that_is_submitted_again_goes_on_under_mpirun() {
     if !is_there() {
         return;
     }
-    let limited = SRUN.replace("START", "${LIMIT:+timeout -s KILL $LIMIT} mpirun");
-    let folder = folder("job", "srun", &limited);
+    let folder = folder("job", "srun", &limited());
     let out = folder.join("out");
     let spec = Path::new(ROOT).join("crates/specc/tests/run/slow.spec");
     let mut emit = Command::new(env!("CARGO_BIN_EXE_specc"));
@@ -281,7 +299,7 @@ fn a_job_that_is_submitted_again_goes_on_under_mpirun() {
     assert_eq!(status, Some(0), "{said}");
     let built = || fs::metadata(out.join("profile/target/release/profile-slow")).unwrap().modified().unwrap();
     let before = built();
-    let (status, said) = job(&[], "1");
+    let (status, said) = job(&[], &out.join("nodes-1x2/samples.txt.partial").display().to_string());
     assert_eq!(status, Some(3), "{said}");
     assert_eq!(built(), before, "it was built before");
     for again in [false, true] {
@@ -290,7 +308,12 @@ fn a_job_that_is_submitted_again_goes_on_under_mpirun() {
         let models = fs::read_to_string(out.join("models.toml")).unwrap();
         assert!(models.contains("Slow"), "{models}");
     }
-    assert_eq!(samples(&folder, "samples.txt").models[0].rows.len(), 50);
+    let all = samples(&folder, "samples.txt");
+    assert_eq!(all.models[0].rows.len(), 50);
+    // Three jobs with 2 processes each and two with 3.
+    assert_eq!(all.launches.len(), 4);
+    let models = fs::read_to_string(out.join("models.toml")).unwrap();
+    assert!(models.contains("launches times differ by"), "{models}");
 }
 
 /// As Slurm's, the launcher does not pass the first Ctrl-C on.

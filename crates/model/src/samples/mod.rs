@@ -17,11 +17,11 @@
 //! `unit CombineVector instructions` the unit of what was measured, if it is not seconds. Notes on
 //! the sample follow `;`. `#` begins a comment line. A file of several numbers of nodes has a
 //! line `platform` for each, above the samples taken there. A line `busy 1.3` is the average number
-//! of cores that other programs kept busy while the nodes had to wait for them. A line `launch 61.7`
-//! is the moment at which the program was started again, to go on with what it had measured, or of
-//! files that were joined the moment at which the next one begins: what a process or an allocation
-//! keeps differs from launch to launch, and a fit tells them apart by it. A model with the
-//! name of such a line, as `platform`, is declared with the word `model`.
+//! of cores that other programs kept busy while the nodes had to wait for them. A line `launch
+//! at=61.7` is the moment at which the program was started again, to go on with what it had
+//! measured, or of files that were joined the moment at which the next one begins: what a process
+//! or an allocation keeps differs from launch to launch, and a fit tells them apart by it. A model
+//! with the name of such a line, as `platform`, is declared with the word `model`.
 //!
 //! A line below a sample may have its single timings, each with its moment in seconds since the run
 //! began. A fit can then separate noise from error, and detect periods in which the machine was

@@ -288,9 +288,10 @@ impl<'f> Parser<'f> {
                 Ok(())
             }
             "launch" => {
-                let moment = rest.parse().ok().filter(|moment: &f64| moment.is_finite() && *moment >= 0.0);
+                let moment = rest.strip_prefix("at=").and_then(|text| text.parse().ok());
+                let moment = moment.filter(|moment: &f64| moment.is_finite() && *moment >= 0.0);
                 let moment = moment
-                    .ok_or_else(|| (format!("expected `launch MOMENT`, in seconds{}", as_model()), at))?;
+                    .ok_or_else(|| (format!("expected `launch at=MOMENT`, in seconds{}", as_model()), at))?;
                 self.samples.launches.push(moment);
                 self.samples.launches.sort_by(f64::total_cmp);
                 Ok(())

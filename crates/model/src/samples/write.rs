@@ -56,7 +56,7 @@ impl<W: Write> SamplesWriter<W> {
     /// # Errors
     /// Those of the output.
     pub fn launch(&mut self, moment: f64) -> io::Result<()> {
-        self.put(&format!("launch {}\n", number_text(moment)))
+        self.put(&format!("launch at={}\n", number_text(moment)))
     }
 
     /// A `platform` line: the samples below it were taken there. Only the numbers of nodes of a

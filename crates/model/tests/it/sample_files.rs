@@ -215,23 +215,26 @@ fn how_to_fit_is_said_once_and_a_model_may_be_called_fit() {
 #[test]
 fn a_model_may_be_called_like_any_word_of_the_format() {
     let names: Vec<&str> = WORDS.into_iter().filter(|word| is_name(word)).collect();
-    assert_eq!(names, ["platform", "spec", "busy", "model", "fit", "unit"]);
+    assert_eq!(names, ["platform", "spec", "busy", "launch", "model", "fit", "unit"]);
     let platform = "platform threads nodes=2 cores=2 cpu=x cache=\"\" os=linux arch=x";
     for name in names {
         // As a run writes it; the platform again, as in files of several numbers of nodes.
         let text = format!(
             "strata-samples 1\n{platform}\nspec 7 sha256=00\nmodel {name} n\nfit {name} absolute\n\
-             {name} 1e-3 5 ; at=5 repeats=2\n{platform}\n@{name} 2e-3 6\n{name} +inf 7\nmodel Other n\nOther 1 1\n"
+             {name} 1e-3 5 ; at=5 repeats=2\nlaunch at=2.5\n{platform}\n@{name} 2e-3 6\n{name} +inf 7\nmodel Other n\nOther 1 1\n"
         );
         let samples = Samples::parse(&text, "f").unwrap_or_else(|errors| panic!("{errors}"));
         let model = samples.model(name).unwrap();
         let seconds: Vec<f64> = model.rows.iter().map(|row| row.seconds).collect();
         assert_eq!((seconds, model.fit.as_str()), (vec![1e-3, 2e-3, f64::INFINITY], "absolute"), "{name}");
+        assert_eq!(samples.launches, [2.5]);
         assert_eq!((samples.models.len(), samples.spec.as_ref().unwrap().path.as_str()), (2, "7"));
         assert_eq!(Samples::parse(&samples.to_text(), "f").unwrap().to_text(), samples.to_text());
     }
     // If it is not declared, the message says how to declare it.
-    for text in ["platform n\nplatform 1 2\n", "spec n\nspec 1 2\n", "busy n\nbusy 1 2\n"] {
+    for text in
+        ["platform n\nplatform 1 2\n", "spec n\nspec 1 2\n", "busy n\nbusy 1 2\n", "launch n\nlaunch 1 2\n"]
+    {
         let error = Samples::parse(text, "f").unwrap_err().to_string();
         assert!(error.contains("is declared by `model "), "{error}");
     }
