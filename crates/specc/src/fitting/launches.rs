@@ -76,7 +76,8 @@ impl Fitting {
 /// The effects of launches on a model's times; `None` if fewer than two have enough points in
 /// common.
 fn between(samples: &Samples, model: &ModelSamples) -> Option<Between> {
-    let mut times: BTreeMap<(Vec<u64>, &[i64], usize), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+    type Point<'a> = (Vec<u64>, &'a [i64], usize);
+    let mut times: BTreeMap<Point<'_>, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
     for row in &model.rows {
         let values = row.values.iter().map(|value| value.to_bits()).collect();
         let point = times.entry((values, &row.notes.at, row.notes.nodes)).or_default();
