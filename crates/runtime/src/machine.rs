@@ -110,11 +110,13 @@ impl Machine {
     /// [`Error::On`] if `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` if the
     /// feature is disabled and `STRATA_ON` is not set.
     pub fn from_environment() -> Result<Self, Error> {
+        let on = std::env::var_os("STRATA_ON");
+        // A shell inside a job of Slurm has the variables of the job, too, but not those of a library.
         #[cfg(feature = "mpi")]
-        if mpi_processes().is_some() {
+        if of_mpi_library().is_some() || on.is_none() && mpi_processes().is_some() {
             return Ok(Self::mpi());
         }
-        match std::env::var_os("STRATA_ON") {
+        match on {
             Some(value) => value.to_string_lossy().parse(),
             None if mpi_processes().is_some_and(|processes| processes > 1) => Err(Error::Start {
                 transport: "mpi",
@@ -345,13 +347,22 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, hosts: usize) -> Settings {
     Settings::from_text(&String::from_utf8_lossy(&text)).unwrap_or(own)
 }
 
-/// The number of processes started by `mpirun`, if it started this one: the variables of Open MPI,
-/// MPICH and its kin, Slurm, `jsrun`, and SMPI. A shell of Slurm is one process, and no job of MPI.
+/// The number of processes that the launcher of an MPI library started, if it started this one: the
+/// variables of Open MPI, MPICH and its kin, and SMPI.
+fn of_mpi_library() -> Option<usize> {
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].into_iter().find_map(number_in)
+}
+
+/// The number of processes started by `mpirun`, Slurm or `jsrun`, if it started this one. A shell of
+/// Slurm is one process, and no job of MPI.
 pub(crate) fn mpi_processes() -> Option<usize> {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
-    let several = |name: &str| number(name).filter(|processes| *processes > 1);
-    let of_library = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].into_iter().find_map(number);
-    of_library.or_else(|| ["SLURM_STEP_NUM_TASKS", "JSM_NAMESPACE_SIZE"].into_iter().find_map(several))
+    let several = |name: &str| number_in(name).filter(|processes| *processes > 1);
+    let of_scheduler = || ["SLURM_STEP_NUM_TASKS", "JSM_NAMESPACE_SIZE"].into_iter().find_map(several);
+    of_mpi_library().or_else(of_scheduler)
+}
+
+fn number_in(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok()?.parse().ok()
 }
 
 /// Runs `program` on the machine selected by the command that started this process (see
@@ -398,10 +409,13 @@ mod tests {
             ("threads:", "STRATA_ON=threads:: `` is not a number of nodes"),
             ("threads:-1", "STRATA_ON=threads:-1: `-1` is not a number of nodes"),
             ("threads", "STRATA_ON=threads: how many threads?"),
-            ("thread:4", "STRATA_ON=thread:4: there is no transport `thread`: it is `threads` or `sim`"),
+            (
+                "thread:4",
+                "STRATA_ON=thread:4: there is no transport `thread`: it is `threads`, `sim` or `mpi`",
+            ),
             ("sim:cm5", "STRATA_ON=sim:cm5: how many nodes? as in sim:cm5:64"),
             ("sim", "STRATA_ON=sim: which machine? as in sim:cm5:64"),
-            ("", "STRATA_ON=: there is no transport ``: it is `threads` or `sim`"),
+            ("", "STRATA_ON=: there is no transport ``: it is `threads`, `sim` or `mpi`"),
         ] {
             assert_eq!(value.parse::<Machine>().unwrap_err().to_string(), format!("{message}{help}"));
         }

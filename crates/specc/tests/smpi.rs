@@ -134,7 +134,8 @@ fn a_package_runs_its_own_program_of_mpi() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let package = folder.path();
+    let package = &folder.path().join("a ring");
+    fs::create_dir(package).unwrap();
     fs::write(package.join("tree.xml"), fat_tree("0-15", "1GBps")).unwrap();
     fs::create_dir(package.join("src")).unwrap();
     fs::write(package.join("src/main.rs"), PROGRAM).unwrap();
@@ -151,7 +152,10 @@ fn a_package_runs_its_own_program_of_mpi() {
     .unwrap();
     fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
     let run = |nodes: &str, rest: &[&str]| {
-        specc(package, &[&["run", "--on", "smpi:tree.xml", "--nodes", nodes, "--"], rest].concat())
+        specc(
+            package,
+            &[&["platform", "run", "--on", "smpi:tree.xml", "--nodes", nodes, "--"], rest].concat(),
+        )
     };
     for (nodes, sum) in [("1", 1), ("5", 15), ("4x2", 36), ("16", 136)] {
         let (status, out, told) = run(nodes, &["--one", "two words"]);
@@ -163,6 +167,10 @@ fn a_package_runs_its_own_program_of_mpi() {
             "{told}"
         );
     }
+    let (status, out, _) = run("2", &["--help", "--cfg=a:b"]);
+    assert!(status == Some(0) && out.contains("[\"--help\", \"--cfg=a:b\"]"), "{out}");
+    fs::write(package.join("src/main.rs"), PROGRAM.replace("ranks, sum", "ranks add up to")).unwrap();
+    assert_eq!(run("2", &[]).1, "2 ranks add up to 3, arguments []\n");
     let (status, _, told) = run("2", &["fail"]);
     assert!(status == Some(7) && told.contains("the program ended with"), "{status:?} {told}");
     let (status, _, told) = run("2", &["panic"]);

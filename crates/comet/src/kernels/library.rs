@@ -192,7 +192,19 @@ mod calls {
             part.warm = first_calls(part.calls);
         }
         part.by_median = true;
-        part.collective(call, GREATEST)
+        let seconds = part.collective(call, GREATEST);
+        if let Some(variable) = of_smpi(node, call, algorithm) {
+            // It exists, as it was set before.
+            let _set = node.set_mpi_variable(&variable, 0);
+        }
+        seconds
+    }
+
+    /// The variable by which SMPI takes an algorithm, for all processes at once.
+    fn of_smpi(node: &Node, call: Call, algorithm: &str) -> Option<String> {
+        let name = name(call).filter(|_| node.platform().transport.starts_with("smpi:"))?;
+        let named = SMPI.iter().find(|(ours, _)| *ours == algorithm);
+        Some(format!("smpi/{name}:{}", named.map_or(algorithm, |(_, named)| named)))
     }
 
     /// A median needs fewer calls than OSU's mean.
@@ -218,16 +230,14 @@ mod calls {
         algorithm: &str,
         segment: usize,
     ) -> Result<SimpleCommunicator, String> {
-        let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
-        if node.platform().transport.starts_with("smpi:") {
-            // All processes share the choice, and take the next one before their next barrier. SMPI
-            // makes a communicator by collectives, which would take the algorithm, too.
-            let named = SMPI.iter().find(|(ours, _)| *ours == algorithm);
-            let algorithm = named.map_or(algorithm, |(_, named)| named);
-            node.set_mpi_variable(&format!("smpi/{name}:{algorithm}"), 1)
-                .map_err(|error| error.to_string())?;
+        if let Some(variable) = of_smpi(node, call, algorithm) {
+            // Each process sets it before a barrier that precedes the calls, and takes it back after
+            // the collective by which the times are compared. SMPI makes a communicator by
+            // collectives, which would take the algorithm, too.
+            node.set_mpi_variable(&variable, 1).map_err(|error| error.to_string())?;
             return Ok(SimpleCommunicator::world());
         }
+        let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
         if algorithm == "auto" {
             return Ok(world.duplicate());
         }

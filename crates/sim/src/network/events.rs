@@ -114,6 +114,11 @@ impl Default for Events {
     }
 }
 
+/// The highest digit in which two times differ.
+fn level(one: Time, other: Time) -> usize {
+    ((one.0 ^ other.0).ilog2() / DIGIT) as usize
+}
+
 impl Events {
     /// `time` must not be before that of the last event taken.
     pub(super) fn push(&mut self, time: Time, kind: EventKind, id: u32) {
@@ -129,23 +134,33 @@ impl Events {
         let later = self.front[self.taken..].iter().rev().take_while(|other| other.time > time).count();
         let at = self.front.len() - later;
         if later > MOST_LATER {
-            // The later ones are no longer among the next few.
+            // The later ones are no longer among the next few. The events in buckets that agreed with
+            // `last` in the highest digit that changes no longer do.
+            let digit = level(time, self.last);
+            let mut moved = self.spare.pop().unwrap_or_default();
+            while (self.levels.trailing_zeros() as usize) < digit {
+                let Some((_, _, mut events)) = self.take_lowest() else { break };
+                moved.append(&mut events);
+                self.spare.push(events);
+            }
             self.last = time;
             for number in at..self.front.len() {
                 self.insert(self.front[number]);
             }
             self.front.truncate(at);
+            moved.drain(..).for_each(|event| self.insert(event));
+            self.spare.push(moved);
         }
         self.front.insert(at, event);
     }
 
     /// Puts an event into its bucket.
     fn insert(&mut self, event: Event) {
-        let level = (event.time.0 ^ self.last.0).ilog2() / DIGIT;
-        let digit = (event.time.0 >> (level * DIGIT)) as usize % DIGITS;
+        let level = level(event.time, self.last);
+        let digit = (event.time.0 >> (level as u32 * DIGIT)) as usize % DIGITS;
         self.levels |= 1 << level;
-        self.occupied[level as usize] |= 1 << digit;
-        let bucket = &mut self.buckets[level as usize * DIGITS + digit];
+        self.occupied[level] |= 1 << digit;
+        let bucket = &mut self.buckets[level * DIGITS + digit];
         if bucket.events.is_empty() {
             bucket.events = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(MOST_LATER));
             bucket.least = event.time;
@@ -167,14 +182,7 @@ impl Events {
     fn fill(&mut self) -> Option<()> {
         self.front.clear();
         self.taken = 0;
-        let (level, number) = self.lowest()?;
-        self.occupied[level] &= self.occupied[level] - 1;
-        if self.occupied[level] == 0 {
-            self.levels &= self.levels - 1;
-        }
-        let bucket = &mut self.buckets[number];
-        let least = bucket.least;
-        let mut events = std::mem::take(&mut bucket.events);
+        let (level, least, mut events) = self.take_lowest()?;
         if level == 0 || events.len() <= SHORT {
             // Its times differ in the lower digits only.
             self.last = Time(least.0 | ((1 << (level as u32 * DIGIT)) - 1));
@@ -192,6 +200,17 @@ impl Events {
         }
         self.spare.push(events);
         Some(())
+    }
+
+    /// Empties the lowest bucket that has events: its level, their earliest time, and they.
+    fn take_lowest(&mut self) -> Option<(usize, Time, Vec<Event>)> {
+        let (level, number) = self.lowest()?;
+        self.occupied[level] &= self.occupied[level] - 1;
+        if self.occupied[level] == 0 {
+            self.levels &= self.levels - 1;
+        }
+        let bucket = &mut self.buckets[number];
+        Some((level, bucket.least, std::mem::take(&mut bucket.events)))
     }
 
     /// The level and the number of the lowest bucket that has events.
@@ -215,38 +234,77 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What is done with the queue.
+    #[derive(Clone, Copy, Debug)]
+    enum Call {
+        /// An event so long after the last one taken.
+        Push(u64),
+        /// So many events from that time on, each so long after the one before.
+        Burst(u64, u64, u64),
+        Pop(usize),
+    }
+
+    /// Compares with a stable sort by time.
+    fn check(calls: impl IntoIterator<Item = Call>) -> Result<(), TestCaseError> {
+        let (mut events, mut sorted) = (Events::default(), Vec::<Event>::new());
+        let (mut now, mut id) = (Time::ZERO, 0);
+        let mut push = |events: &mut Events, sorted: &mut Vec<Event>, time| {
+            id += 1;
+            let kind = [EventKind::Wake, EventKind::Free, EventKind::Head, EventKind::Place][id as usize % 4];
+            let event = Event::new(time, kind, id);
+            assert_eq!((event.kind(), event.id()), (kind, id));
+            events.push(time, kind, id);
+            sorted.insert(sorted.partition_point(|other| other.time <= time), event);
+        };
+        for call in calls {
+            match call {
+                Call::Push(later) => push(&mut events, &mut sorted, now + Time(later)),
+                Call::Burst(later, each, count) => {
+                    let times = (0..count).map(|one| now + Time(later) + Time(one * each));
+                    times.for_each(|time| push(&mut events, &mut sorted, time));
+                }
+                Call::Pop(count) => {
+                    for _ in 0..count {
+                        let expected = (!sorted.is_empty()).then(|| sorted.remove(0));
+                        prop_assert_eq!(events.pop(), expected);
+                        now = expected.map_or(now, |event| event.time);
+                    }
+                }
+            }
+            prop_assert_eq!(events.next(), sorted.first().map(|event| event.time));
+        }
+        for event in sorted {
+            prop_assert_eq!(events.pop(), Some(event));
+        }
+        prop_assert_eq!(events.pop(), None);
+        Ok(())
+    }
+
+    /// Bursts after a gap, then earlier ones: the next events are cut twice, while others are in
+    /// buckets.
+    #[test]
+    fn events_before_many_others_do_not_disorder_them() {
+        let bursts = [0x1000, 0x2000, 0x2000, 0x1000].map(|later| Call::Burst(later, 1, 61));
+        let begin = [Call::Push(0x10000), Call::Pop(1)];
+        check(begin.into_iter().chain(bursts)).unwrap();
+        let nodes = (0..256).map(|node| Call::Burst(0x10000 + 37 * node, 0, 1));
+        let each = (0..4000).flat_map(|_| [Call::Pop(1), Call::Push(5000), Call::Push(900)]);
+        check([Call::Push(7)].into_iter().chain(nodes).chain(each)).unwrap();
+    }
+
     proptest! {
-        /// Compared with a stable sort by time.
         #[test]
         fn events_come_by_time_and_then_as_pushed(
             calls in prop::collection::vec(prop_oneof![
-                (0..4u64).prop_map(Some),
-                (0..1_000_000u64).prop_map(Some),
-                any::<u64>().prop_map(Some),
-                Just(None),
-            ], 0..600),
+                4 => (0..4u64).prop_map(Call::Push),
+                4 => (0..1_000_000u64).prop_map(Call::Push),
+                1 => any::<u32>().prop_map(|later| Call::Push(u64::from(later) << 16)),
+                4 => ((0..0x10_0000u64), (0..100u64), (1..150u64))
+                    .prop_map(|(later, each, count)| Call::Burst(later, each, count)),
+                8 => (1..100usize).prop_map(Call::Pop),
+            ], 0..200),
         ) {
-            let (mut events, mut sorted) = (Events::default(), Vec::<Event>::new());
-            let mut now = Time::ZERO;
-            for (id, call) in (0..).zip(calls) {
-                if let Some(later) = call {
-                    let kind = [EventKind::Wake, EventKind::Free, EventKind::Head, EventKind::Place][id as usize % 4];
-                    let event = Event::new(now + Time(later), kind, id);
-                    prop_assert_eq!((event.kind(), event.id()), (kind, id));
-                    events.push(event.time, kind, id);
-                    sorted.push(event);
-                    sorted.sort_by_key(|event| event.time);
-                } else {
-                    let expected = (!sorted.is_empty()).then(|| sorted.remove(0));
-                    prop_assert_eq!(events.pop(), expected);
-                    now = expected.map_or(now, |event| event.time);
-                }
-                prop_assert_eq!(events.next(), sorted.first().map(|event| event.time));
-            }
-            for event in sorted {
-                prop_assert_eq!(events.pop(), Some(event));
-            }
-            prop_assert_eq!(events.pop(), None);
+            check(calls)?;
         }
     }
 }

@@ -216,14 +216,7 @@ pub(super) enum Command {
         #[command(flatten)]
         how: CompareHow,
     },
-    /// Build and run a package's own program on threads, under MPI, or on a simulated machine.
-    ///
-    /// On `smpi:FILE` a program of MPI runs as it is, each process on a host of that platform of
-    /// SimGrid, in simulated time and on this machine alone. Computing takes no time there; messages
-    /// take what SimGrid's model says. Global variables are each process's own; threads must not
-    /// call MPI; at most 1000 processes.
-    Run(RunOf),
-    /// Look at simulated machines, built in or described by files.
+    /// Look at simulated machines, built in or described by files; run a program there.
     Platform {
         #[command(subcommand)]
         command: PlatformCommand,
@@ -336,6 +329,13 @@ pub(super) enum PlatformCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Build and run a package's own program on threads, under MPI, or on a simulated machine.
+    ///
+    /// On `smpi:FILE` a program of MPI runs as it is, each process on a host of that platform of
+    /// SimGrid, in simulated time and on this machine alone. Computing takes no time there; messages
+    /// take what SimGrid's model says. Global variables are each process's own; threads must not
+    /// call MPI; at most 1000 processes.
+    Run(RunOf),
     /// Print the factors of kernels for a platform file: how much longer they take there, in the
     /// mean.
     Kernels {

@@ -11,11 +11,11 @@ use super::args::Cli;
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
     ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict", "impact"]),
-    ("Exchange, machines", &["export", "platform", "run"]),
+    ("Exchange", &["export", "platform"]),
 ];
 
 /// Example calls of each command, one a line.
-const EXAMPLES: [(&str, &str); 21] = [
+const EXAMPLES: [(&str, &str); 20] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
@@ -81,11 +81,12 @@ specc export models.toml --to thresholds --at width=32 -o thresholds.rs
 specc export models.toml --to rust --round up --unit gas=2.5e9 -o gas.rs
 specc export models.toml --to template --template weights.hbs --round up",
     ),
-    ("platform", "specc platform list\nspecc platform show cm5 --nodes 32"),
     (
-        "run",
-        "specc run --on smpi:cluster.xml --nodes 64 --features mpi
-specc run --on sim:cm5 --nodes 32 --example ring -- 100",
+        "platform",
+        "specc platform list
+specc platform show cm5 --nodes 32
+specc platform run --on smpi:cluster.xml --nodes 64 --features mpi
+specc platform run --on sim:cm5 --nodes 32 --example ring -- 100",
     ),
     ("completions", "specc completions bash > ~/.local/share/bash-completion/completions/specc"),
     ("man", "specc man -o ~/.local/share/man/man1"),

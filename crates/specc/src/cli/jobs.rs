@@ -117,13 +117,13 @@ pub(super) fn write(
 #
 # The models are then in the output folder. Submitted again, after the time limit too, it goes on from
 # the samples that there are.
-set -eu
-cd {here}
+cd {here} || exit
 out={folder}
 specc={specc}
 
 # The modules that have the MPI library, and what cargo needs, as in your login shell:
 # module load …
+set -eu
 
 # The kind of processor of the compute nodes, as `rustc --print target-cpus` lists them, or `native`
 # where they have a compiler. Empty: what the package's .cargo/config.toml says. Programs that are to

@@ -78,9 +78,9 @@ pub fn run() -> ExitCode {
         Command::Map { models, map } => mapping::map(&models, &map),
         Command::Crossovers { models, crossovers } => crossovers::crossovers(&models, &crossovers),
         Command::Compare { before, after, how } => comparing::compare(&before, &after, &how),
-        Command::Run(asked) => running::run(asked),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
+            PlatformCommand::Run(asked) => running::run(asked),
             PlatformCommand::Check { files } => platforms::check(&files),
             PlatformCommand::Kernels { models, reference } => elsewhere::kernels(&models, &reference),
             PlatformCommand::Show { platform, nodes, json } => {

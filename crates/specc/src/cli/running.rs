@@ -1,4 +1,4 @@
-//! `specc run`.
+//! `specc platform run`.
 
 use strata_screen::Failure;
 

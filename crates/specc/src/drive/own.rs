@@ -3,11 +3,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use cargo_metadata::{Artifact, Message, MetadataCommand};
 
-use super::{DriveError, Launcher, On, Program, run, smpi};
+use super::{DriveError, Interrupt, Launcher, On, Program, run, smpi};
 
 /// Which program of which package.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +92,18 @@ impl OwnProgram {
     }
 }
 
+/// The time between an interruption and the signals that end the program.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn terminate(child: &Child) {
+    #[cfg(unix)]
+    if let Ok(id) = i32::try_from(child.id()) {
+        // It may have ended by itself.
+        let _ended =
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM);
+    }
+}
+
 impl Program {
     /// Runs the program with these arguments; its input and its output are those of this process.
     ///
@@ -107,6 +120,24 @@ impl Program {
         let launcher = self.on.launcher(launcher)?;
         let mut command = run::job(self, launcher.as_ref(), nodes, hosts)?;
         command.args(arguments);
-        command.status().map_err(|error| run::start_error(&command, launcher.as_ref(), &error))
+        let interrupt = Interrupt::listen();
+        let before = interrupt.count();
+        let spawned = command.spawn();
+        let failed = |error: std::io::Error| run::start_error(&command, launcher.as_ref(), &error);
+        let mut child = spawned.map_err(failed)?;
+        let mut asked = None;
+        loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                return Ok(status);
+            }
+            // A Ctrl-C at the terminal has reached the program, too. Some launchers keep it to
+            // themselves, and other signals reach this process alone.
+            let now = Instant::now();
+            if interrupt.count() > before && now > *asked.get_or_insert(now + PATIENCE) {
+                asked = Some(now + PATIENCE);
+                terminate(&child);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }

@@ -84,7 +84,8 @@ pub(super) fn job(
     command.arg(program).args(SETTINGS).arg(format!("--cfg=smpi/np:{nodes}"));
     let mut option = OsString::from("--cfg=smpi/hostfile:");
     option.push(&file);
-    command.arg(option).arg(platform);
+    // What follows is not SimGrid's, `--help` among it.
+    command.arg(option).arg("--").arg(platform);
     // As SMPI's own script does.
     command.env("SMPI_GLOBAL_SIZE", nodes.to_string());
     Ok(command)
@@ -173,17 +174,20 @@ fn numbered(name: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The program that simulates, which SMPI's script `smpirun` names.
+/// SMPI's script `smpirun`.
+fn script() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).map(|folder| folder.join("smpirun")).find(|path| path.is_file())
+}
+
+/// The program that simulates, which SMPI's script names.
 fn simulator() -> Result<PathBuf, DriveError> {
     let missing = |reason: &str| DriveError::Start {
         program: "smpirun".to_owned(),
         reason: reason.to_owned(),
         help: INSTALL.to_owned(),
     };
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let script =
-        std::env::split_paths(&paths).map(|folder| folder.join("smpirun")).find(|path| path.is_file());
-    let script = script.ok_or_else(|| missing("it is not on the PATH"))?;
+    let script = script().ok_or_else(|| missing("it is not on the PATH"))?;
     let text = std::fs::read_to_string(&script).unwrap_or_default();
     let named = text.split(['"', '\'', ' ', '\n']).find(|word| word.ends_with("/smpimain"));
     named.map(PathBuf::from).filter(|path| path.is_file()).ok_or_else(|| missing("it names no `smpimain`"))
@@ -191,18 +195,25 @@ fn simulator() -> Result<PathBuf, DriveError> {
 
 /// The folder of the tools.
 fn tools() -> Result<PathBuf, DriveError> {
+    // With the text of SMPI's script, which has its version.
     let all: String = TOOLS.iter().map(|(name, text, _)| format!("{name}\n{text}")).collect();
-    let folder = cache_folder().ok_or_else(|| DriveError::Usage {
-        message: "SMPI's tools need a cache folder, and neither XDG_CACHE_HOME nor HOME is set".to_owned(),
+    let all = script().and_then(|script| std::fs::read_to_string(script).ok()).unwrap_or_default() + &all;
+    let usage = |message: String| DriveError::Usage { message };
+    let folder = cache_folder().ok_or_else(|| {
+        usage("SMPI's tools need a cache folder, and neither XDG_CACHE_HOME nor HOME is set".to_owned())
     })?;
+    if folder.to_string_lossy().contains(|c: char| c.is_whitespace() || c == ',') {
+        let shown = folder.display();
+        return Err(usage(format!(
+            "{shown}: SMPI takes no files from a folder with blanks or commas in its name; name another in \
+             XDG_CACHE_HOME"
+        )));
+    }
     let folder = folder.join("smpi").join(&sha256_hex(all.as_bytes())[..12]);
     let file = |path: &Path, source| DriveError::File { what: "cannot write", path: path.to_owned(), source };
     std::fs::create_dir_all(&folder).map_err(|source| file(&folder, source))?;
     for (name, text, executed) in TOOLS {
         let path = folder.join(name);
-        if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
-            continue;
-        }
         write(&path, text)?;
         #[cfg(unix)]
         if executed {
