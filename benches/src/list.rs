@@ -49,7 +49,7 @@ pub const BENCHES: [Bench; 37] = [
     bench("collectives", "Barrier and reduce beside raw MPI").needs("mpi"),
     bench("simulation", "Brewer's experiments on simulated machines"),
     bench("simgrid", "The simulator beside SimGrid's SMPI"),
-    bench("smpi", "Collectives on unseen platforms of SimGrid, beside the rules of libraries"),
+    bench("smpi", "Collectives on unseen platforms beside libraries' rules"),
     bench("simulator_speed", "Speed and memory of simulations"),
     bench("growth", "How cost grows with work and nodes, beside its law"),
     bench("sort_choice", "The chosen sort of several nodes beside each candidate"),
