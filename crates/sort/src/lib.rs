@@ -185,7 +185,7 @@ fn choose_and_sort<T: Item>(
     };
     let chosen = node.choose_by(&selector, &inputs, applies, note)?;
     // A pinned algorithm is used even if the elements are in order already.
-    let order = if selector.is_pinned() { Order::Any } else { order };
+    let order = if chosen.choice.pinned { Order::Any } else { order };
     match chosen.candidate {
         _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
         _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),
