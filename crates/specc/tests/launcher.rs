@@ -38,7 +38,7 @@ const LIMITED: &str = r#"limited() {
     exec 3<&0
     "$@" <&3 &
     while kill -0 $!; do
-        [ "$(grep -c at= "$LIMIT")" -lt 3 ] || kill -KILL $!
+        [ "$(cat "$LIMIT" | grep -c at=)" -lt 3 ] || kill -KILL $!
         sleep 0.05
     done 2>>"$0.log"
     wait $!

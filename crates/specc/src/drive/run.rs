@@ -39,6 +39,8 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     let mut began = false;
     // What came on standard error until then: of a launcher that fails it is the message.
     let mut before: Vec<String> = Vec::new();
+    let length = || std::fs::metadata(partial(&options.output)).map_or(0, |file| file.len());
+    let kept_before = length();
     let told = interrupt.count();
     let end = child::run(&mut command, Reach::Child, interrupt, |line| match line {
         Line::Out(text) => {
@@ -78,6 +80,8 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     if end.status.success() || end.interrupted {
         before.drain(..).for_each(|line| status.say(&line));
     }
+    // What is killed may have measured before its launcher has passed on a word.
+    began |= length() != kept_before;
     match (end.status.code(), launcher.filter(|_| !began)) {
         (Some(0), _) => Ok(options.output.clone()),
         _ if end.interrupted => Err(DriveError::Interrupted { help: kept(&options.output) }),
@@ -174,9 +178,7 @@ pub(super) fn start_error(
 
 /// The message about the files that an unfinished run leaves.
 fn kept(output: &Path) -> String {
-    let mut partial = output.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = Path::new(&partial);
+    let partial = partial(output);
     if partial.is_file() {
         format!(
             "what was measured is kept in {}; run the same command with --resume to go on",
@@ -185,4 +187,11 @@ fn kept(output: &Path) -> String {
     } else {
         "nothing had been measured yet".to_owned()
     }
+}
+
+/// The file of an unfinished run.
+fn partial(output: &Path) -> PathBuf {
+    let mut partial = output.as_os_str().to_owned();
+    partial.push(".partial");
+    partial.into()
 }
