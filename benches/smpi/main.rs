@@ -39,21 +39,21 @@ struct Arguments {
     budget: f64,
 }
 
-/// The platform of the models.
+/// The platform on which the models were calibrated.
 const KNOWN: &str = "star";
-/// Those that they have not seen.
+/// Platforms on which they were not calibrated.
 const UNSEEN: [&str; 3] = ["tree", "dragonfly", "torus"];
 /// Numbers of processes.
 const NODES: [usize; 2] = [16, 64];
 
-/// The columns, behind those of libraries.
+/// The columns of our choices; those of the libraries follow.
 const OURS: [&str; 3] = ["untouched", "after a fit", "full"];
 
 fn main() -> ExitCode {
     strata_benches::run(run)
 }
 
-/// Factors over the least time.
+/// The times of choices over the least times: their geometric mean and the greatest.
 #[derive(Default)]
 struct Lost {
     logs: f64,

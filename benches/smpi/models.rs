@@ -1,9 +1,8 @@
 //! Models of a collective's algorithms on several numbers of processes, as a table.
 
-use strata_fit::{FitOptions, Structure, fit_model};
-use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Sample};
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict};
+use strata_benches::fitted::entry;
+use strata_model::samples::Sample;
+use strata_select::{Domain, Table};
 
 use super::times::{COLLECTIVES, Times};
 
@@ -23,7 +22,7 @@ const TERMS: [&str; 9] = [
     "bytes/P",
 ];
 
-/// The constant, then the terms; the second argument is the number of nodes' inputs, here `bytes`.
+/// The constant, then the terms; the input of the library is `bytes`.
 fn terms(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let (&bytes, p) = (x.first()?, nodes as f64);
     let log = p.log2();
@@ -46,40 +45,7 @@ pub(crate) fn calibrated(which: usize, measured: &[Times]) -> Result<&'static Ta
                 ..Sample::default()
             })
         });
-        let samples = ModelSamples {
-            name: (*name).to_owned(),
-            columns: INPUTS.iter().map(|name| Column::input(*name)).collect(),
-            unit: strata_model::Unit::SECONDS,
-            fit: String::new(),
-            rows: rows.collect(),
-        };
-        let texts: Vec<_> = TERMS
-            .iter()
-            .map(|term| parse(term))
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("{error:?}"))?;
-        let structure = Structure {
-            inputs: INPUTS.iter().map(|name| (*name).to_owned()).collect(),
-            terms: texts.clone(),
-            ..Structure::default()
-        };
-        let options = FitOptions { nonnegative: true, ..FitOptions::default() };
-        let fitted =
-            fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
-        let of = |text: &str| {
-            fitted.terms.iter().find(|term| term.term == text).map_or(0.0, |term| term.coefficient)
-        };
-        let coefficients: Vec<f64> =
-            std::iter::once(of("1")).chain(texts.iter().map(|term| of(&term.to_string()))).collect();
-        let model = Model::Fitted(Fitted {
-            terms,
-            coefficients: coefficients.leak(),
-            quantile: 1.96,
-            noise: Variance::Relative(1e-6),
-            own: Variance::Relative(fitted.own_error * fitted.own_error),
-            factor: &[],
-        });
-        entries.push(Entry::new(name, Verdict::Verified, 1.0, Box::leak(Box::new(model))));
+        entries.push(entry(name, &INPUTS, &TERMS, rows.collect(), (terms, 1e-6))?);
     }
     let nodes = measured.iter().map(|times| times.nodes);
     let (least, most) = (nodes.clone().min().unwrap_or(1), nodes.max().unwrap_or(1));

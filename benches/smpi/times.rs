@@ -35,7 +35,7 @@ pub(crate) const COLLECTIVES: [Collective; 4] = [
     },
 ];
 
-/// Whose rules are compared.
+/// The libraries whose rules are compared.
 pub(crate) const LIBRARIES: [&str; 4] = ["Ompi", "Mpich", "Mvapich2", "Impi"];
 
 /// Bytes and seconds, by bytes.

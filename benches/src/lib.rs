@@ -9,6 +9,7 @@
 
 pub mod accuracy;
 mod drawn;
+pub mod fitted;
 mod harness;
 mod list;
 pub mod nas;

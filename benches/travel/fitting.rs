@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use strata_fit::{FitOptions, Structure, fit_model};
+use strata_benches::fitted::entry;
 use strata_model::Program;
 use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Sample};
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Parameters, Table, Variance, Verdict};
+use strata_model::samples::Sample;
+use strata_select::{Domain, Entry, Parameter, Parameters, Table};
 
 use super::machine::{LIBRARIES, Library, Machine};
 
@@ -106,42 +106,8 @@ pub(super) fn calibrated(which: usize, machine: &Machine, seed: u64) -> Result<&
             let seconds = clock.time((library.cost)(machine, index, &values));
             Sample { values, seconds, line: row + 2, ..Sample::default() }
         });
-        let samples = ModelSamples {
-            name: candidate.name.to_owned(),
-            columns: names.iter().map(|name| Column::input(*name)).collect(),
-            unit: strata_model::Unit::SECONDS,
-            fit: String::new(),
-            rows: rows.collect(),
-        };
-        let texts: Vec<_> = candidate
-            .terms
-            .iter()
-            .map(|term| parse(term))
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("{error:?}"))?;
-        let structure = Structure {
-            inputs: names.iter().map(|name| (*name).to_owned()).collect(),
-            terms: texts.clone(),
-            ..Structure::default()
-        };
-        let options = FitOptions { nonnegative: true, ..FitOptions::default() };
-        let fitted =
-            fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
-        let of = |text: &str| {
-            fitted.terms.iter().find(|term| term.term == text).map_or(0.0, |term| term.coefficient)
-        };
-        let all = std::iter::once(of("1")).chain(texts.iter().map(|term| of(&term.to_string())));
-        let coefficients: Vec<f64> = all.collect();
-        let own = Variance::Relative(fitted.own_error * fitted.own_error);
-        let model = Model::Fitted(Fitted {
-            terms: COMPUTE[FIRST[which] + index],
-            coefficients: coefficients.leak(),
-            quantile: 1.96,
-            noise: Variance::Relative(0.0025),
-            own,
-            factor: &[],
-        });
-        let entry = Entry::new(candidate.name, Verdict::Verified, 1.0, Box::leak(Box::new(model)));
+        let how = (COMPUTE[FIRST[which] + index], 0.0025);
+        let entry = entry(candidate.name, &names, candidate.terms, rows.collect(), how)?;
         let parameter = candidate.parameter.map(|(name, least, most)| {
             let parameter = Parameter::new(name, least, most);
             if which == 0 { parameter } else { parameter.times(2) }

@@ -111,7 +111,7 @@ impl Machine {
     /// feature is disabled and `STRATA_ON` is not set.
     pub fn from_environment() -> Result<Self, Error> {
         let on = std::env::var_os("STRATA_ON");
-        // A shell inside a job of Slurm has the variables of the job, too, but not those of a library.
+        // A shell inside a job of Slurm has the job's variables, too, but not those of a library.
         #[cfg(feature = "mpi")]
         if of_mpi_library().is_some() || on.is_none() && mpi_processes().is_some() {
             return Ok(Self::mpi());
@@ -268,7 +268,7 @@ impl FromStr for Machine {
             ("mpi", None) if options.is_none() => Ok(Self::mpi()),
             #[cfg(not(feature = "mpi"))]
             ("mpi", None) => Err(wrong("build the program with `--features mpi`".to_owned())),
-            ("mpi", _) => Err(wrong("how many processes MPI has is said to what starts them".to_owned())),
+            ("mpi", _) => Err(wrong("the launcher is told how many processes: set STRATA_ON=mpi".to_owned())),
             _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads`, `sim` or `mpi`"))),
         }
     }

@@ -88,14 +88,15 @@ impl<const N: usize> Kept<N> {
         self.word(class).map(index)
     }
 
-    /// Keeps the candidate that was chosen for a class below 2^28, by its index and parameters. Not
-    /// all can be kept: only the first 15 of a library, and parameters from 0 to 2^29 - 1 if there
+    /// Keeps the candidate that was chosen for a class, by its index and parameters. Not all can be
+    /// kept: only of classes below 2^28, only the first 15 of a library, and parameters from 0 to 2^29 - 1 if there
     /// is one; to 16,383 each of two, to 511 of three and to 127 of four.
     pub fn keep(&self, class: u32, candidate: usize, parameters: &[i64]) {
         let count = parameters.len();
         let bits = Self::bits(count);
         let fit = |value: &i64| (0..1 << bits).contains(value);
-        if candidate < (1 << INDEX) - 1 && count <= MAX_PARAMETERS && parameters.iter().all(fit) {
+        let has_place = class >> Self::BITS == 0 && candidate < (1 << INDEX) - 1;
+        if has_place && count <= MAX_PARAMETERS && parameters.iter().all(fit) {
             let packed = parameters.iter().rev().fold(0, |word, value| word << bits | value.cast_unsigned());
             let word = packed << (INDEX + COUNT) | (count as u64) << INDEX | (candidate as u64 + 1);
             self.place(class).store(u64::from(class) << (64 - Self::BITS) | word, Relaxed);

@@ -62,6 +62,46 @@ fn main() -> std::process::ExitCode {
 }
 "#;
 
+/// As `comet` writes it of a measured network: o_s 0.3 µs, L 1 µs, o_r 0.5 µs, 2 ns a byte.
+const SETTINGS: &str = r#"<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <config>
+    <prop id="smpi/os" value="0:3e-7:1e-10"/>
+    <prop id="smpi/ois" value="0:3e-7:1e-10"/>
+    <prop id="smpi/or" value="0:5e-7:4e-10"/>
+    <prop id="smpi/bw-factor" value="0:1"/>
+    <prop id="smpi/lat-factor" value="0:1"/>
+  </config>
+  <cluster id="here" prefix="node-" suffix="" radical="0-999" speed="1Gf" bw="6.6667e8Bps" lat="5e-7s"/>
+</platform>
+"#;
+
+/// Half of a round trip of messages of 8 and 10,000 bytes.
+const PING: &str = r#"use mpi::traits::*;
+fn main() {
+    let universe = mpi::initialize().unwrap();
+    let world = universe.world();
+    for bytes in [8usize, 10_000] {
+        let mut data = vec![7u8; bytes];
+        let other = world.process_at_rank(1 - world.rank());
+        let begin = mpi::time();
+        for _ in 0..10 {
+            if world.rank() == 0 {
+                other.send(&data[..]);
+            }
+            other.receive_into(&mut data[..]);
+            if world.rank() == 1 {
+                other.send(&data[..]);
+            }
+        }
+        if world.rank() == 0 {
+            println!("{}", (mpi::time() - begin) / 20.0);
+        }
+    }
+}
+"#;
+
 /// Exit status, standard output, standard error of `specc` in a folder.
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_specc"))
@@ -167,6 +207,19 @@ fn a_package_runs_its_own_program_of_mpi() {
             "{told}"
         );
     }
+    fs::create_dir(package.join("src/bin")).unwrap();
+    fs::write(package.join("src/bin/ping.rs"), PING).unwrap();
+    fs::write(package.join("here.xml"), SETTINGS).unwrap();
+    let (status, out, told) =
+        specc(package, &["platform", "run", "--on", "smpi:here.xml", "--nodes", "2", "--bin", "ping"]);
+    assert_eq!(status, Some(0), "{told}");
+    let times: Vec<f64> = out.lines().map(|line| line.parse().unwrap()).collect();
+    for (found, right) in times.iter().zip([1.8e-6 + 8.0 * 2e-9, 1.8e-6 + 10_000.0 * 2e-9]) {
+        assert!((found / right - 1.0).abs() < 0.05, "{times:?}, {right}");
+    }
+    let (status, _, told) = run("2", &[]);
+    assert!(status == Some(2) && told.contains("say `--bin NAME` with"), "{told}");
+    fs::remove_file(package.join("src/bin/ping.rs")).unwrap();
     let (status, out, _) = run("2", &["--help", "--cfg=a:b"]);
     assert!(status == Some(0) && out.contains("[\"--help\", \"--cfg=a:b\"]"), "{out}");
     fs::write(package.join("src/main.rs"), PROGRAM.replace("ranks, sum", "ranks add up to")).unwrap();

@@ -22,6 +22,7 @@ use change::Cut;
 pub use change::{Change, Verdict};
 pub use choices::{LibraryChange, LineChange, Moved, libraries};
 pub use ratios::By;
+pub(crate) use ratios::median;
 
 /// The probability that noise alone makes a change of any model.
 const LEVEL: f64 = 0.05;

@@ -196,7 +196,8 @@ impl<'a> Side<'a> {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The median of some values, of which there must be one.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
 }

@@ -3,8 +3,8 @@
 //!
 //! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is
 //! shown at its place there. [`profile`] runs the program on threads or by a [`Launcher`] of MPI jobs
-//! and returns the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
-//! and [`RunOptions::resume`] goes on with it.
+//! and returns the samples file. Nothing measured is ever lost: the program keeps a journal beside
+//! its output, and [`RunOptions::resume`] goes on with it.
 
 mod build;
 mod child;

@@ -14,6 +14,7 @@ use strata_model::set::{Kind, Model};
 use strata_model::{Samples, count, percent};
 
 use super::Fitting;
+use crate::compare::median;
 
 /// The least number of points that a launch must have in common with others.
 const LEAST: usize = 3;
@@ -157,12 +158,6 @@ fn groups(points: &[Vec<(usize, f64)>]) -> BTreeMap<usize, usize> {
         groups.values_mut().filter(|group| joined.contains(group)).for_each(|group| *group = least);
     }
     groups
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { 0.5 * (values[middle - 1] + values[middle]) }
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ use specc::drive::Launcher;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "comet", version, help_expected = true, max_term_width = 80, after_help = EXAMPLES)]
 pub(crate) struct Comet {
-    /// On what: `threads`, `mpi` (started by `mpirun`, or as `--launcher` says), or a simulated machine, such as `sim:ipsc860` or `sim:FILE`, with options as in
+    /// On what: `threads`, `mpi` (started by `mpirun`, or as `--launcher` says), `smpi:FILE`, or a
+    /// simulated machine, such as `sim:ipsc860` or `sim:FILE`, with options as in
     /// `sim:FILE,computing=measured`.
     #[arg(long, default_value = "threads")]
     pub(crate) on: String,

@@ -1,0 +1,54 @@
+//! Models that a bench fits itself, as entries of tables.
+
+use strata_fit::{FitOptions, Structure, fit_model};
+use strata_model::expr::parse;
+use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_select::{Compute, Entry, Fitted, Model, Variance, Verdict};
+
+/// A model of rows over these inputs, with coefficients that are not negative. `compute` gives the
+/// constant and then `terms`; `noise` is the relative variance of a timing. The entry lives as long
+/// as the program.
+///
+/// # Errors
+/// A term cannot be read, or nothing fits.
+pub fn entry(
+    name: &'static str,
+    inputs: &[&str],
+    terms: &[&str],
+    rows: Vec<Sample>,
+    (compute, noise): (Compute, f64),
+) -> Result<Entry, String> {
+    let samples = ModelSamples {
+        name: name.to_owned(),
+        columns: inputs.iter().map(|input| Column::input(*input)).collect(),
+        unit: strata_model::Unit::SECONDS,
+        fit: String::new(),
+        rows,
+    };
+    let terms: Vec<_> = terms
+        .iter()
+        .map(|term| parse(term))
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("{error:?}"))?;
+    let structure = Structure {
+        inputs: inputs.iter().map(|input| (*input).to_owned()).collect(),
+        terms: terms.clone(),
+        ..Structure::default()
+    };
+    let options = FitOptions { nonnegative: true, ..FitOptions::default() };
+    let fitted =
+        fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
+    let of =
+        |text: &str| fitted.terms.iter().find(|term| term.term == text).map_or(0.0, |term| term.coefficient);
+    let coefficients: Vec<f64> =
+        std::iter::once(of("1")).chain(terms.iter().map(|term| of(&term.to_string()))).collect();
+    let model = Model::Fitted(Fitted {
+        terms: compute,
+        coefficients: coefficients.leak(),
+        quantile: 1.96,
+        noise: Variance::Relative(noise),
+        own: Variance::Relative(fitted.own_error * fitted.own_error),
+        factor: &[],
+    });
+    Ok(Entry::new(name, Verdict::Verified, 1.0, Box::leak(Box::new(model))))
+}
