@@ -1,12 +1,12 @@
 //! How cost grows with work and nodes, beside the law that it should follow.
 //!
-//!     cargo bench -p strata-benches --bench growth
+//!     cargo bench -p strata-benches [--features mpi] --bench growth
 //!
 //! A row takes a cost at several sizes and fits log cost = c + exponent · log size. Single-threaded
 //! work is counted in the process's own processor time, so that a neighbour matters little; that of
-//! threads by the clock, as the median of batches. The law holds if all of the exponent's 95 %
-//! interval lies below the law's and 0.3, as larger data are in slower caches; it does not if all of
-//! it lies above the law's and 0.1; otherwise the points do not tell.
+//! threads and processes by the clock, as the median of batches. The law holds if all of the
+//! exponent's 95 % interval lies below the law's and 0.3, as larger data are in slower caches; else
+//! it does not if all of it lies above the law's and 0.1; otherwise the points do not tell.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -66,6 +66,9 @@ impl Growth {
 
 fn main() -> ExitCode {
     strata_benches::run(|arguments: &Arguments| {
+        if strata_benches::is_rank() {
+            return as_rank();
+        }
         println!("{}\n", machine());
         let rows = all(arguments)?;
         report(&rows);
@@ -124,25 +127,7 @@ fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
         let points = points.map(|(models, times)| (*models, times[at])).collect();
         rows.push(Growth { what, over: "models", law: 1.0, points });
     }
-    // More than there are cores on a small machine: they take turns, as the law assumes.
-    let nodes = [4, 6, 8, 12, 16];
-    let on_threads = |what, law, program: fn(&mut Node)| {
-        let points = nodes.map(|nodes| Ok((nodes as f64, on_threads(nodes, program)?)));
-        let points = points.into_iter().collect::<Result<_, String>>()?;
-        Ok::<_, String>(Growth { what, over: "threads on the same cores", law, points })
-    };
-    rows.push(on_threads("barrier", 1.0, Node::barrier)?);
-    rows.push(on_threads("sum of 8 B", 1.0, |node| {
-        node.reduce_add(black_box(&mut [1.0_f64][..]));
-    })?);
-    rows.push(on_threads("all-gather of 64 B each", 2.0, |node| {
-        black_box(node.all_gather(&[0_u64; 8]));
-    })?);
-    rows.push(on_threads("sort of 4,096 keys each", 1.0, |node| {
-        let mut keys: Vec<u64> =
-            (0..4096).map(|at| (at + node.rank() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
-        let _ = black_box(strata_sort::sort(node, &mut keys));
-    })?);
+    rows.extend(on_shared_cores()?);
     let points = [12, 14, 16, 18, 20].map(|exponent| {
         let keys = 1_usize << exponent;
         // The law is n log n.
@@ -155,6 +140,44 @@ fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
         (halvings, seconds)
     });
     rows.push(Growth { what: "local sort", over: "keys · log keys", law: 1.0, points: points.to_vec() });
+    Ok(rows)
+}
+
+/// What nodes do that share the cores of this machine, with the exponent that it should have.
+const OPERATIONS: [(&str, f64, fn(&mut Node)); 4] = [
+    ("barrier", 1.0, Node::barrier),
+    // Each node combines all contributions, in the order of ranks.
+    ("sum of 8 B", 2.0, |node| {
+        node.reduce_add(black_box(&mut [1.0_f64][..]));
+    }),
+    ("all-gather of 64 B each", 2.0, |node| {
+        black_box(node.all_gather(&[0_u64; 8]));
+    }),
+    ("sort of 4,096 keys each", 1.0, |node| {
+        let mut keys: Vec<u64> =
+            (0..4096).map(|at| (at + node.rank() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+        let _ = black_box(strata_sort::sort(node, &mut keys));
+    }),
+];
+
+/// The [`OPERATIONS`] on threads, and on processes of MPI where this program has it. From as many
+/// nodes as a small machine has cores on, they take turns, as the laws assume.
+fn on_shared_cores() -> Result<Vec<Growth>, String> {
+    type Job = fn(usize) -> Result<Vec<f64>, String>;
+    let jobs: [(&'static str, &[usize], Job); 1 + cfg!(feature = "mpi") as usize] = [
+        ("threads on the same cores", &[4, 6, 8, 12, 16], on_threads),
+        #[cfg(feature = "mpi")]
+        ("processes on the same cores", &[2, 3, 4, 6, 8], on_processes),
+    ];
+    let mut rows = Vec::new();
+    for (over, counts, job) in jobs {
+        let at = |nodes: &usize| job(*nodes).map(|times| (*nodes as f64, times));
+        let points: Vec<(f64, Vec<f64>)> = counts.iter().map(at).collect::<Result<_, String>>()?;
+        rows.extend(OPERATIONS.iter().enumerate().map(|(which, (what, law, _))| {
+            let points = points.iter().map(|(nodes, times)| (*nodes, times[which])).collect();
+            Growth { what, over, law: *law, points }
+        }));
+    }
     Ok(rows)
 }
 
@@ -257,22 +280,45 @@ fn choose(models: usize) -> Result<[f64; 2], String> {
     Ok([processor(|| _ = black_box(read())), processor(|| _ = black_box(ask()))])
 }
 
-/// The median time of an operation on so many threads.
-fn on_threads(nodes: usize, program: fn(&mut Node)) -> Result<f64, String> {
+/// Median times of the [`OPERATIONS`], of batches that all nodes begin together.
+fn times(node: &mut Node) -> Vec<f64> {
     const BATCH: u32 = 50;
-    let run = Machine::threads(nodes).and_then(|machine| {
-        machine.run(|node| {
-            let mut timings = Timings::default();
-            for _ in 0..21 {
-                node.barrier();
-                let start = Instant::now();
-                (0..BATCH).for_each(|_| program(node));
-                timings.push(start.elapsed().as_secs_f64() / f64::from(BATCH));
-            }
-            Ok(timings.median())
-        })
+    let mut times = Vec::new();
+    for (_, _, operation) in OPERATIONS {
+        let mut timings = Timings::default();
+        for _ in 0..21 {
+            node.barrier();
+            let start = Instant::now();
+            (0..BATCH).for_each(|_| operation(node));
+            timings.push(start.elapsed().as_secs_f64() / f64::from(BATCH));
+        }
+        times.push(timings.median());
+    }
+    times
+}
+
+fn on_threads(nodes: usize) -> Result<Vec<f64>, String> {
+    let run = Machine::threads(nodes).and_then(|machine| machine.run(|node| Ok(times(node))));
+    run.map(|mut all| all.swap_remove(0)).map_err(|error| error.to_string())
+}
+
+#[cfg(feature = "mpi")]
+fn on_processes(nodes: usize) -> Result<Vec<f64>, String> {
+    let results = strata_benches::mpirun(nodes)?;
+    let times = results.first().and_then(|times| serde_json::from_value(times.clone()).ok());
+    times.ok_or_else(|| format!("a job of {nodes} processes handed over no times"))
+}
+
+/// What a process of such a job does.
+fn as_rank() -> Result<(), String> {
+    let job = strata_runtime::launch(|node| {
+        let times = times(node);
+        if node.rank() == 0 {
+            strata_benches::hand_over(&json!(times));
+        }
+        Ok(())
     });
-    Ok(run.map_err(|error| error.to_string())?[0])
+    job.map(drop).map_err(|error| error.to_string())
 }
 
 fn report(rows: &[Growth]) {
@@ -280,9 +326,9 @@ fn report(rows: &[Growth]) {
     let mut found = Vec::new();
     for growth in rows {
         let (exponent, width) = growth.exponent();
-        let holds = match (exponent - width > growth.law + 0.1, exponent + width < growth.law + 0.3) {
-            (true, _) => "no",
-            (false, true) => "yes",
+        let holds = match (exponent + width < growth.law + 0.3, exponent - width > growth.law + 0.1) {
+            (true, _) => "yes",
+            (false, true) => "no",
             (false, false) => "?",
         };
         let (first, last) = (growth.points[0], growth.points[growth.points.len() - 1]);

@@ -14,7 +14,8 @@ use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 
 /// Nodes, barriers, and bytes of the blocks of one all-to-all (0: none).
-const JOBS: [(usize, usize, usize); 4] = [(1024, 100, 16), (1024, 0, 0), (4096, 0, 0), (4096, 100, 0)];
+const JOBS: [(usize, usize, usize); 6] =
+    [(1024, 100, 16), (4096, 0, 16), (1024, 0, 0), (4096, 0, 0), (4096, 100, 0), (16_384, 20, 0)];
 
 #[derive(Parser)]
 struct Arguments {

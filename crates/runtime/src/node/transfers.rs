@@ -11,6 +11,7 @@ use crate::transport::{Action, Awaited, Call, Network};
 use bytemuck::Pod;
 use chacha20::ChaCha8Rng;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
+use std::cell::OnceCell;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::Duration;
@@ -63,8 +64,7 @@ pub(super) struct Transfers {
     /// The transfers, by the position of their target in `order`, then by age.
     sending: Vec<Sending>,
     done: Vec<(u64, RawBlock)>,
-    /// The position of each node in this node's order.
-    order: Vec<u32>,
+    order: Order,
     pacing: Option<Pacing>,
     /// The pacing of patterns by models; `None` before the setting was read.
     by_models: Option<Option<Pacing>>,
@@ -74,17 +74,34 @@ pub(super) struct Transfers {
 
 impl Transfers {
     pub(super) fn new(rank: usize, size: usize) -> Self {
-        let mut order: Vec<u32> = (0..u32::try_from(size).unwrap_or(u32::MAX)).collect();
-        order.shuffle(&mut ChaCha8Rng::seed_from_u64(rank as u64 + 1));
         Self {
             started: 0,
             sending: Vec::new(),
             done: Vec::new(),
-            order,
+            order: Order { rank, size, positions: OnceCell::new() },
             pacing: None,
             by_models: None,
             polled: Network::Reply,
         }
+    }
+}
+
+/// A node's random order of all nodes. Made when it is first needed: all nodes together take a
+/// number for each pair of nodes, which is a gigabyte for 16,384 simulated ones.
+struct Order {
+    rank: usize,
+    size: usize,
+    positions: OnceCell<Vec<u32>>,
+}
+
+impl Order {
+    /// The position of each node.
+    fn positions(&self) -> &[u32] {
+        self.positions.get_or_init(|| {
+            let mut positions: Vec<u32> = (0..u32::try_from(self.size).unwrap_or(u32::MAX)).collect();
+            positions.shuffle(&mut ChaCha8Rng::seed_from_u64(self.rank as u64 + 1));
+            positions
+        })
     }
 }
 
@@ -301,6 +318,7 @@ impl Node {
         let number = self.transfers.started;
         let sending = Sending { number, call, to, port, offset, block: block.into_raw(), sent: 0, then };
         let Transfers { sending: all, order, .. } = &mut self.transfers;
+        let order = order.positions();
         let at = all.partition_point(|other| order[other.to] <= order[to]);
         all.insert(at, sending);
         number
@@ -407,7 +425,8 @@ impl Node {
             return;
         }
         let mut pieces: Vec<(Piece<'_>, usize)> = pieces.iter().map(|piece| (*piece, 0)).collect();
-        pieces.sort_by_key(|(piece, _)| self.transfers.order[piece.to]);
+        let order = self.transfers.order.positions();
+        pieces.sort_by_key(|(piece, _)| order[piece.to]);
         for group in pieces.chunks_mut(together.max(1)) {
             loop {
                 let (mut moved, mut left) = (false, None);
