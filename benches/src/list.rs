@@ -38,7 +38,7 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 pub const BENCHES: [Bench; 37] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
-    bench("code_size", "How much larger programs are by all candidates than by one"),
+    bench("code_size", "How large programs are by all candidates, by one, alone"),
     bench("trust", "How right choices are, on made-up machines"),
     bench("trust_machine", "How right choices are here, idle and under a load"),
     bench("travel", "What choices lose on another machine, before and after a fit"),
