@@ -39,7 +39,7 @@ struct Arguments {
     /// Instead: choices that learn, on made-up times
     #[arg(long)]
     learning: bool,
-    /// Instead: sorts of simulated nodes
+    /// Instead: sorts and streams of collectives of simulated nodes
     #[arg(long)]
     teams: bool,
     /// Instead: how much the machines differ that models are of

@@ -1,12 +1,14 @@
-//! The sorts of a team on simulated machines drawn at random: what choices by the compiled-in models
-//! lose, which are of threads on one host, before and after the team has fitted them.
+//! The sorts and the streams of collectives of a team on simulated machines drawn at random: what
+//! choices by the compiled-in models lose, which are of other machines, before and after the team has
+//! fitted them.
 
 use std::time::Duration;
 
 use strata_benches::{drawn, head, row};
 use strata_runtime::prelude::*;
-use strata_runtime::select::TimedOnNodes as _;
-use strata_select::{Library as _, Source as _};
+use strata_runtime::select::{Options as Plain, TimedOnNodes};
+use strata_runtime::trees::{Broadcasts, Reductions, Scans};
+use strata_select::{Library, Source as _};
 use strata_sort::{Options, Sort, profile, sort_with};
 
 use super::FIRST;
@@ -17,6 +19,9 @@ const PROBLEMS: usize = 12;
 
 /// Keys on each node.
 const KEYS: (f64, f64) = (16.0, 8192.0);
+
+/// Words of a collective.
+const WORDS: (f64, f64) = (1.0, 256.0);
 
 /// What choices on one machine lose, by problem.
 struct Lost {
@@ -33,42 +38,48 @@ fn chosen(node: &mut Node, keys: usize, width: u32) -> Result<Sort, Error> {
     chosen.ok_or_else(|| Error::program(format_args!("no sort `{}`", choice.name)))
 }
 
-/// What the library offers for a problem: candidates with a prediction, with each of their parameters.
-fn offered(nodes: usize, (keys, width): (usize, u32)) -> Vec<Sort> {
-    let inputs = [keys as f64, f64::from(width)];
+/// What a library offers for a problem: candidates with a prediction, with each of their parameters.
+fn offered<L: Library>(nodes: usize, inputs: &[f64]) -> Vec<L> {
     let mut offered = Vec::new();
-    for (index, entry) in Sort::TABLE.entries.iter().enumerate() {
+    for (index, entry) in L::TABLE.entries.iter().enumerate() {
         let values: Vec<Vec<i64>> = match entry.parameters.first() {
             None => vec![Vec::new()],
             Some(parameter) => parameter.values().map(|value| vec![value]).collect(),
         };
-        let fits = |values: &Vec<i64>| Sort::TABLE.seconds(index, nodes, &inputs, values).is_some();
-        let sorts = values.iter().filter(|values| fits(values));
-        offered.extend(sorts.filter_map(|values| Sort::candidate(index, values)));
+        let fits = |values: &Vec<i64>| L::TABLE.seconds(index, nodes, inputs, values).is_some();
+        let found = values.iter().filter(|values| fits(values));
+        offered.extend(found.filter_map(|values| L::candidate(index, values)));
     }
     offered
 }
 
-fn lost(node: &mut Node, seed: u64, budget: f64) -> Result<Lost, Error> {
+/// The seconds of the fastest that a library offers.
+fn least<L: TimedOnNodes>(node: &mut Node, inputs: &[f64]) -> f64 {
+    let mut least = f64::INFINITY;
+    for candidate in offered::<L>(node.size(), inputs) {
+        least = least.min(time(node, candidate, inputs));
+    }
+    least
+}
+
+/// On the slowest node.
+fn time<L: TimedOnNodes>(node: &mut Node, candidate: L, inputs: &[f64]) -> f64 {
+    let seconds = candidate.seconds(node, inputs, 1000).unwrap_or(f64::INFINITY);
+    node.reduce_max(seconds)
+}
+
+fn sorts(node: &mut Node, seed: u64, budget: f64) -> Result<Lost, Error> {
     let mut draw = Clock::new(seed);
     let problems: Vec<(usize, u32)> = (0..PROBLEMS)
         .map(|_| (draw.between(KEYS.0, KEYS.1) as usize, draw.between(4.0, 64.0) as u32))
         .collect();
-    let seconds = |node: &mut Node, sort: Sort, at: usize| {
-        let (keys, width) = problems[at];
-        sort.seconds(node, &[keys as f64, f64::from(width)], 1000).unwrap_or(f64::INFINITY)
-    };
-    let mut least = [f64::INFINITY; PROBLEMS];
-    for at in 0..PROBLEMS {
-        for sort in offered(node.size(), problems[at]) {
-            least[at] = least[at].min(seconds(node, sort, at));
-        }
-    }
+    let inputs = |at: usize| [problems[at].0 as f64, f64::from(problems[at].1)];
+    let least: Vec<f64> = (0..PROBLEMS).map(|at| least::<Sort>(node, &inputs(at))).collect();
     let lost = |node: &mut Node| -> Result<Vec<f64>, Error> {
         let mut lost = Vec::new();
         for (at, (keys, width)) in problems.iter().enumerate() {
             let sort = chosen(node, *keys, *width)?;
-            lost.push(seconds(node, sort, at) / least[at] - 1.0);
+            lost.push(time(node, sort, &inputs(at)) / least[at] - 1.0);
         }
         Ok(lost)
     };
@@ -79,21 +90,79 @@ fn lost(node: &mut Node, seed: u64, budget: f64) -> Result<Lost, Error> {
     Ok(Lost { untouched, fitted, timings, took })
 }
 
+/// One of the libraries of collectives, by problem in turn.
+fn lost_by<L: TimedOnNodes>(node: &mut Node, words: f64, least: f64) -> Result<f64, Error> {
+    let chosen = node.choose::<L>(&[words], &Plain::default())?.candidate;
+    Ok(time(node, chosen, &[words]) / least - 1.0)
+}
+
+/// The time is shared by the three libraries.
+fn collectives(node: &mut Node, seed: u64, budget: f64) -> Result<Lost, Error> {
+    let mut draw = Clock::new(seed);
+    let mut problems = Vec::new();
+    for at in 0..PROBLEMS {
+        let words = draw.between(WORDS.0, WORDS.1).floor();
+        let least = match at % 3 {
+            0 => least::<Broadcasts>(node, &[words]),
+            1 => least::<Reductions>(node, &[words]),
+            _ => least::<Scans>(node, &[words]),
+        };
+        problems.push((words, least));
+    }
+    let lost = |node: &mut Node| -> Result<Vec<f64>, Error> {
+        let each = problems.iter().enumerate().map(|(at, &(words, least))| match at % 3 {
+            0 => lost_by::<Broadcasts>(node, words, least),
+            1 => lost_by::<Reductions>(node, words, least),
+            _ => lost_by::<Scans>(node, words, least),
+        });
+        each.collect()
+    };
+    let untouched = lost(node)?;
+    let share = Duration::from_secs_f64(budget / 3.0);
+    let reports = [
+        node.calibrate::<Broadcasts>(share),
+        node.calibrate::<Reductions>(share),
+        node.calibrate::<Scans>(share),
+    ];
+    let fitted = lost(node)?;
+    let timings = reports.iter().flatten().map(|report| report.timings).sum();
+    let took = reports.iter().flatten().map(|report| report.took.as_secs_f64()).sum();
+    Ok(Lost { untouched, fitted, timings, took })
+}
+
+type Measure = fn(&mut Node, u64, f64) -> Result<Lost, Error>;
+
 pub(super) fn run(machines: u64, budget: f64) -> Result<(), String> {
-    head(&["nodes", "untouched", "after a fit", "worst untouched", "worst fit", "most harmed", "timings"]);
+    head(&[
+        "library",
+        "nodes",
+        "untouched",
+        "after a fit",
+        "worst untouched",
+        "worst fit",
+        "most harmed",
+        "timings",
+    ]);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
     let most = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut summary = serde_json::Map::new();
-    for nodes in [2, 4] {
+    let all: [(&str, Measure, usize); 5] = [
+        ("sort", sorts, 2),
+        ("sort", sorts, 4),
+        ("collectives", collectives, 2),
+        ("collectives", collectives, 4),
+        ("collectives", collectives, 8),
+    ];
+    for (library, measure, nodes) in all {
         let [mut untouched, mut fitted, mut harm] = [const { Vec::new() }; 3];
         let mut timings = 0;
         for seed in FIRST..FIRST + machines {
             let machine = Machine::sim(&drawn(seed)?, nodes).map_err(|error| error.to_string())?;
-            let run = machine.run(|node| lost(node, seed, budget)).map_err(|error| error.to_string())?;
+            let run = machine.run(|node| measure(node, seed, budget)).map_err(|error| error.to_string())?;
             let one = run.results.into_iter().next().ok_or("no node")?;
             eprintln!(
-                "{nodes} nodes, machine {seed}: {} -> {}, {} timings, {:.2} s",
+                "{library} on {nodes} nodes, machine {seed}: {} -> {}, {} timings, {:.2} s",
                 percent(mean(&one.untouched)),
                 percent(mean(&one.fitted)),
                 one.timings,
@@ -105,6 +174,7 @@ pub(super) fn run(machines: u64, budget: f64) -> Result<(), String> {
             timings += one.timings;
         }
         row(&[
+            library.to_owned(),
             nodes.to_string(),
             percent(mean(&untouched)),
             percent(mean(&fitted)),
@@ -116,7 +186,7 @@ pub(super) fn run(machines: u64, budget: f64) -> Result<(), String> {
         let values = serde_json::json!({
             "untouched": mean(&untouched), "fitted": mean(&fitted), "most_harmed": most(&harm),
         });
-        summary.insert(format!("{nodes} nodes"), values);
+        summary.insert(format!("{library} on {nodes} nodes"), values);
     }
     strata_benches::summary(&summary.into());
     Ok(())

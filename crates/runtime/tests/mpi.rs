@@ -1,4 +1,5 @@
-//! The MPI transport: the same oracle as for threads, and its failures, on 1 to 4 processes.
+//! The MPI transport: the same oracle as for threads, and its failures, on 1 to 4 processes; what the
+//! MPI library does itself also on 5 and 8.
 //!
 //! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's
 //! name in a variable, and reads what comes out. Ends with a line `N passed, N failed`.
@@ -32,7 +33,65 @@ struct Case {
 /// The case with `STRATA_TUNE`.
 const TUNED: &str = "tuned calls agree";
 
+/// The cases in which the library does all collectives that it can, and their pin.
+const BY_LIBRARY: &str = "by the library: ";
+const PIN: &str = "broadcasts=mpi,reductions=mpi,scans=mpi";
+
+/// The case with `STRATA_CALIBRATE`, and the one with a pin that no library has.
+const FITTED: &str = "collectives fit themselves alike";
+const PINNED: &str = "a pin that suits no collective is named";
+
 const CASES: &[Case] = &[
+    Case { name: "by the library: operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
+    Case {
+        name: "by the library: checked operations agree",
+        least: 1,
+        check: "1",
+        run: agrees,
+        fails_with: &[],
+    },
+    Case {
+        name: "by the library: random programs end",
+        least: 1,
+        check: "0",
+        run: random_programs,
+        fails_with: &[],
+    },
+    Case {
+        name: "by the library: lengths that differ are named",
+        least: 2,
+        check: "0",
+        run: |node| {
+            node.reduce_add(&mut [1i64; 500]);
+            node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
+            Ok(())
+        },
+        fails_with: &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
+    },
+    Case {
+        name: "by the library: a first call that differs is named",
+        least: 2,
+        check: "0",
+        run: |node| {
+            match node.rank() {
+                1 => node.reduce_add(&mut [1u64; 500]),
+                _ => node.scan_add(&mut [1u64; 500]),
+            }
+            Ok(())
+        },
+        fails_with: &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
+    },
+    Case { name: FITTED, least: 1, check: "0", run: fits, fails_with: &[] },
+    Case {
+        name: PINNED,
+        least: 2,
+        check: "0",
+        run: |node| {
+            node.reduce_add(1u64);
+            Ok(())
+        },
+        fails_with: &["reduce add of 1 u64 at ", "nothing"],
+    },
     Case { name: "unchecked operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
     Case {
         name: "a node that leaves early is missed unchecked",
@@ -393,6 +452,20 @@ fn agrees(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
+/// By models that the nodes have fitted, of which all have the same.
+fn fits(node: &mut Node) -> Result<(), Error> {
+    use strata_runtime::trees::{Broadcasts, Reductions, Scans};
+    agrees(node)?;
+    let options = Options::default();
+    let words = [
+        node.selector::<Broadcasts>(&options)?.word(),
+        node.selector::<Reductions>(&options)?.word(),
+        node.selector::<Scans>(&options)?.word(),
+    ];
+    assert!(node.all_gather(&[words]).iter().all(|others| *others == words));
+    Ok(())
+}
+
 /// Around the ring, in both directions and of several lengths, several times; the memory of the
 /// pieces moves between.
 fn repeats(node: &mut Node) -> Result<(), Error> {
@@ -570,7 +643,15 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
     } else {
         "off".to_owned()
     };
-    let variables = [("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE), ("STRATA_TUNE", tune.as_str())];
+    let cache = folder.path().to_string_lossy();
+    let mut variables =
+        vec![("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE), ("STRATA_TUNE", tune.as_str())];
+    match case.name {
+        FITTED => variables.extend([("STRATA_CALIBRATE", "100ms"), ("XDG_CACHE_HOME", &*cache)]),
+        PINNED => variables.push(("STRATA_PIN", "reductions=nothing")),
+        name if name.starts_with(BY_LIBRARY) => variables.push(("STRATA_PIN", PIN)),
+        _ => {}
+    }
     let outcome = mpirun::run(case.name, nodes, &[], &variables)?;
     if !case.fails_with.is_empty() {
         return outcome.failed_with(case.fails_with);
@@ -595,6 +676,17 @@ fn main() -> ExitCode {
     let (mut passed, mut failed) = (0, 0);
     for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
         for case in CASES.iter().filter(|case| nodes >= case.least) {
+            match drive(case, nodes) {
+                Ok(()) => passed += 1,
+                Err(what) => {
+                    failed += 1;
+                    println!("{} ({nodes} nodes): {what}", case.name);
+                }
+            }
+        }
+    }
+    for nodes in mpirun::nodes(&[5, 8]) {
+        for case in CASES.iter().filter(|case| case.name.starts_with(BY_LIBRARY)) {
             match drive(case, nodes) {
                 Ok(()) => passed += 1,
                 Err(what) => {

@@ -323,6 +323,16 @@ impl Endpoint for Observed {
         self.inner.simulated()
     }
 
+    fn has_library(&self) -> bool {
+        self.inner.has_library()
+    }
+
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        self.enter(&call, false);
+        self.inner.by_library(call, operation, values);
+        self.leave_collective();
+    }
+
     #[cfg(feature = "tune")]
     fn ways(&self, action: Action) -> Vec<Named> {
         self.inner.ways(action)

@@ -325,7 +325,11 @@ impl Node {
         if self.is_started(&call, values.len()) {
             self.combine_started(call, operation, values);
         } else {
-            self.transport.collective(call, Collective::InPlace(operation, values));
+            if self.is_by_library(&call, operation, values.len()) {
+                self.transport.by_library(call, operation, values);
+            } else {
+                self.transport.collective(call, Collective::InPlace(operation, values));
+            }
             self.has_left(values);
         }
         // A barrier or a reduction ends only when all nodes have entered it.

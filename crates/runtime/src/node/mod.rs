@@ -13,6 +13,7 @@ mod results;
 mod shared;
 mod split;
 mod transfers;
+mod ways;
 
 pub use circuits::Circuits;
 pub use ports::{Completed, USER_WORDS};
@@ -40,6 +41,7 @@ use strata_model::Seconds;
 use strata_model::platform::Platform;
 use strata_select::say;
 use transfers::Transfers;
+use ways::Ways;
 
 /// One of the nodes that run a program together.
 ///
@@ -77,6 +79,7 @@ pub struct Node {
     split: Split,
     ports: Ports,
     transfers: Transfers,
+    ways: Ways,
     random: chacha20::ChaCha8Rng,
     locals: local::Locals,
     results: Option<results::Results>,
@@ -89,6 +92,7 @@ impl Node {
         let computing = transport.simulated().map(|simulated| simulated.computing());
         let learns = settings.is_on("STRATA_LEARN");
         let calibrates = settings.is_on("STRATA_CALIBRATE");
+        let ways = Ways::new(transport.has_library() && size > 1);
         Self {
             transport,
             rank,
@@ -104,6 +108,7 @@ impl Node {
             split: Split::default(),
             ports: Ports::default(),
             transfers: Transfers::new(rank, size),
+            ways,
             random: random::stream_of(rank),
             locals: local::Locals::default(),
             results: None,

@@ -4,6 +4,7 @@
 //! timings are node 0's: it keeps them in its cache folder and sends them to the others, in a later
 //! job with its settings. All nodes then compute the same scales from the same text.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use strata_model::{Platform, Seconds};
@@ -16,6 +17,7 @@ use strata_select::{
 use super::selector::compiled_table;
 use super::{Known, Options};
 use crate::Node;
+use crate::transport::{Action, Call};
 
 /// A library whose candidates run on all nodes, and can be timed by the program itself; its
 /// counterpart without nodes is [`Timed`](strata_select::Timed).
@@ -89,6 +91,8 @@ impl Node {
     /// Collective, with equal `budget`. A node that fails while a candidate is timed ends the job.
     #[track_caller]
     pub fn calibrate<L: TimedOnNodes>(&mut self, budget: Duration) -> Option<Calibrated> {
+        // The collectives of the calibration itself go the way that they will go later.
+        self.settle_ways(&Call::plain(Action::Barrier, Location::caller()));
         let here = self.platform();
         let table = compiled_table::<L>(&here);
         let budget = budget.as_secs_f64();
@@ -132,6 +136,7 @@ impl Node {
             let known = self.local::<Known<L>>();
             known.fresh = Some(String::from_utf8_lossy(&bytes).into_owned());
             known.selector = None;
+            self.forget_ways();
         }
         match (ended, why_not) {
             (Some(ended), _) => Some(report(ended.timings, ended.fitted, ended.kept)),

@@ -130,6 +130,11 @@ impl<L: Library> Selector<L> {
         self.pin.is_some() || like && self.models.note.is_none()
     }
 
+    /// True if a pin decides.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pin.is_some()
+    }
+
     /// True if it is for these options, and installed models were read or not, as now.
     #[inline]
     fn is_for(&self, options: &Options, without_installed: bool) -> bool {

@@ -152,6 +152,13 @@ pub(crate) trait Endpoint {
     /// The simulated machine to which this node belongs, if any.
     fn simulated(&mut self) -> Option<&mut dyn Simulated>;
 
+    /// True if there is a library below with collectives of its own, [`Endpoint::by_library`].
+    fn has_library(&self) -> bool;
+    /// As [`Endpoint::collective`] in place, by that library: a broadcast, or a reduction or forward
+    /// scan in one segment of integers, of at least a byte. The result is the same to the last bit,
+    /// and calls that differ are detected as well. The operation must be done so on all nodes.
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]);
+
     // For tuning. All is separate from the usual operations, which stay what they are.
 
     /// Other ways to do the operation of `action`: the same ones for all nodes.

@@ -1,4 +1,4 @@
-//! The choice between trees and the transport's own collectives, by models of this machine.
+//! The choice between trees and the node's own collectives, by models of this machine.
 
 use super::models::{Broadcasts, Reductions, Scans};
 use super::{Flow, Trees};
@@ -8,7 +8,7 @@ use crate::select::{Options, SelectError};
 use bytemuck::Pod;
 
 /// Streams of collectives, each by the method with the least time predicted by models of this
-/// machine: trees, or the transport's own collectives.
+/// machine: trees, or the node's own collectives.
 ///
 /// ```
 /// use strata_runtime::{prelude::*, trees::Streams};
@@ -35,8 +35,9 @@ impl Streams {
     /// `scans` of `specs/collectives`. The trees are valid until the node's
     /// [`uninstall`](Node::uninstall).
     ///
-    /// Models are compiled in for threads, MPI and the simulated CM-5 and Paragon.
-    /// `STRATA_PIN=broadcasts=trees:4` (or `transport`) overrides them.
+    /// Models are compiled in for threads, MPI and the simulated CM-5 and Paragon; they
+    /// [fit themselves](Node::calibrate) to others, with `STRATA_CALIBRATE` here.
+    /// `STRATA_PIN=broadcasts=trees:4` (or `transport`, or on MPI `mpi`) overrides them.
     ///
     /// # Participation
     /// Collective, with equal `words`.
@@ -45,26 +46,29 @@ impl Streams {
     /// [`SelectError`]: a setting or a file of models is at fault.
     #[track_caller]
     pub fn choose(node: &mut Node, words: usize) -> Result<Self, SelectError> {
+        if !node.is_receiving() {
+            node.calibrate_streams_as_set();
+        }
         let inputs = [words.max(1) as f64];
         let options = Options::default();
         let deep = |depth: i64| usize::try_from(depth).unwrap_or(1);
         let broadcasts = match node.choose::<Broadcasts>(&inputs, &options)?.candidate {
-            Broadcasts::Transport => None,
+            Broadcasts::Transport | Broadcasts::Mpi => None,
             Broadcasts::Trees { depth } => Some(deep(depth)),
         };
         let reductions = match node.choose::<Reductions>(&inputs, &options)?.candidate {
-            Reductions::Transport => None,
+            Reductions::Transport | Reductions::Mpi => None,
             Reductions::Trees { depth } => Some(deep(depth)),
         };
         let scans = match node.choose::<Scans>(&inputs, &options)?.candidate {
-            Scans::Transport => None,
+            Scans::Transport | Scans::Mpi => None,
             Scans::Trees { depth } => Some(deep(depth)),
         };
         let mut install = |depth: Option<usize>| Some(Trees::install(node, depth?, Flow::Dataflow));
         Ok(Self::of([install(broadcasts), install(reductions), install(scans)]))
     }
 
-    /// Broadcasts, reductions and scans by these trees; `None` for the transport.
+    /// Broadcasts, reductions and scans by these trees; `None` for the node's.
     pub(super) fn of([broadcasts, reductions, scans]: [Option<Trees>; 3]) -> Self {
         Self { broadcasts, reductions, scans }
     }

@@ -30,8 +30,10 @@
 //! | [`reduce_to_first`](Trees::reduce_to_first) | its children's values | its parent's |
 //! | [`reduce`](Trees::reduce), [`inclusive_scan`](Trees::inclusive_scan) | both ways | none: what comes back frees the slot |
 //!
-//! [`Streams`] chooses between trees and the transport's own collectives, by models of this
-//! machine.
+//! [`Streams`] chooses between trees and the [`Node`]'s own collectives, by models of this machine:
+//! the libraries [`Broadcasts`], [`Reductions`] and [`Scans`]. By the same models a node of an MPI
+//! job takes the collectives of the MPI library where they are faster than the run-time's. They fit
+//! themselves to the machine: `node.calibrate::<Reductions>(budget)`, or `STRATA_CALIBRATE=1s`.
 //!
 //! After Luna, "Implementing an Efficient Portable Global Memory Layer on Distributed Memory
 //! Multiprocessors" (UCB/CSD 94/810, 1994), §4.3.
@@ -43,8 +45,10 @@ mod shape;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod timed;
 
 pub use choice::Streams;
+pub use models::{Broadcasts, Reductions, Scans};
 
 use crate::message::Request;
 use crate::node::Node;

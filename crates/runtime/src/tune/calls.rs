@@ -462,6 +462,15 @@ impl Endpoint for Calls {
         self.inner.simulated()
     }
 
+    /// The tuner alone chooses the ways of calls.
+    fn has_library(&self) -> bool {
+        false
+    }
+
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        self.collective(call, Collective::InPlace(operation, values));
+    }
+
     fn ways(&self, action: Action) -> Vec<Named> {
         self.inner.ways(action)
     }

@@ -102,14 +102,8 @@ impl Collectives {
     /// Starts to combine the loaded values. Without `checks` a barrier is sent without a frame, and
     /// a single number without a header.
     pub(super) fn start(&mut self, call: &Call, header: &Header, operation: Operation, checks: bool) {
-        let segmented = matches!(operation, Operation::Scan(Scan { boundary: Some(_), .. }));
-        let bare = !checks
-            && !segmented
-            && match operation {
-                Operation::Barrier => true,
-                Operation::Reduce(..) | Operation::Scan(_) => call.length == 1,
-                Operation::Broadcast(_) => false,
-            };
+        let segmented = is_segmented(operation);
+        let bare = Self::is_bare(call, operation, checks);
         self.operation = operation;
         self.way = match operation {
             Operation::Scan(scan) if !checks && !segmented => {
@@ -136,6 +130,17 @@ impl Collectives {
             fill(frames, header, boundary, short);
         }
         self.round(0);
+    }
+
+    /// True if the nodes do not compare their calls.
+    pub(super) fn is_bare(call: &Call, operation: Operation, checks: bool) -> bool {
+        !checks
+            && !is_segmented(operation)
+            && match operation {
+                Operation::Barrier => true,
+                Operation::Reduce(..) | Operation::Scan(_) => call.length == 1,
+                Operation::Broadcast(_) => false,
+            }
     }
 
     /// Starts to exchange calls, with `data` of at most [`SHORT`] bytes.
@@ -472,6 +477,10 @@ impl Collectives {
             }
         }
     }
+}
+
+fn is_segmented(operation: Operation) -> bool {
+    matches!(operation, Operation::Scan(Scan { boundary: Some(_), .. }))
 }
 
 /// Writes a frame.

@@ -28,11 +28,12 @@ mod tests;
 
 use crate::block::{Contents, RawBlock};
 use crate::error::Error;
+use crate::number;
 use crate::transport::header::Header;
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, LOOKS,
-    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords,
-    Shelf, Simulated, panic_text,
+    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Scan,
+    SharedWords, Shelf, Simulated, panic_text,
 };
 #[cfg(feature = "tune")]
 use crate::transport::{Named, Tuned, Way};
@@ -142,6 +143,8 @@ struct Mpi {
     /// The collective for which a caller waits, and the started one.
     whole: Collectives,
     started: Collectives,
+    /// This node's values in collectives of the library; the memory is reused.
+    mine: Vec<u64>,
     outside: Rc<RefCell<Outside>>,
     backoff: Backoff,
     /// The node whose bit of the asynchronous or was last found set.
@@ -164,6 +167,7 @@ impl Mpi {
             place: None,
             whole: Collectives::new(world, 0),
             started: Collectives::new(world, 1),
+            mine: Vec::new(),
             outside,
             backoff: Backoff::default(),
             set: 0,
@@ -445,6 +449,38 @@ impl Endpoint for Mpi {
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
         None
+    }
+
+    fn has_library(&self) -> bool {
+        true
+    }
+
+    /// The library's collectives tell nothing about calls that differ, so the nodes exchange their
+    /// calls first, but for a single number without `STRATA_CHECK`, as usual.
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        self.enter(&call);
+        if !Collectives::is_bare(&call, operation, self.checks) {
+            self.meet(&[]);
+        }
+        if let Operation::Broadcast(root) = operation {
+            return self.world.library_broadcast(&call, root, values);
+        }
+        let words = values.len().div_ceil(8);
+        if self.mine.len() < words {
+            self.mine.resize(words, 0);
+        }
+        let mine = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.mine)[..values.len()];
+        mine.copy_from_slice(values);
+        match operation {
+            Operation::Reduce(kind, op) => self.world.library_reduce(&call, (kind, op), mine, values),
+            Operation::Scan(Scan { kind, op, .. }) => {
+                self.world.library_scan(&call, (kind, op), mine, values);
+                if self.world.rank() == 0 {
+                    number::fill_identity(kind, op, values);
+                }
+            }
+            Operation::Barrier | Operation::Broadcast(_) => self.world.barrier(&call),
+        }
     }
 
     #[cfg(feature = "tune")]

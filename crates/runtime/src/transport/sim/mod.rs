@@ -494,6 +494,14 @@ impl Endpoint for Sim {
         Some(self)
     }
 
+    fn has_library(&self) -> bool {
+        false
+    }
+
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        self.collective(call, Collective::InPlace(operation, values));
+    }
+
     #[cfg(feature = "tune")]
     fn ways(&self, _: Action) -> Vec<Named> {
         Vec::new()

@@ -470,6 +470,14 @@ impl<T: Transport> Endpoint for OverPackets<T> {
         None
     }
 
+    fn has_library(&self) -> bool {
+        false
+    }
+
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        self.collective(call, Collective::InPlace(operation, values));
+    }
+
     #[cfg(feature = "tune")]
     fn ways(&self, _: Action) -> Vec<Named> {
         Vec::new()

@@ -554,6 +554,14 @@ impl Endpoint for Threads {
         None
     }
 
+    fn has_library(&self) -> bool {
+        false
+    }
+
+    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        self.collective(call, Collective::InPlace(operation, values));
+    }
+
     #[cfg(feature = "tune")]
     fn ways(&self, action: Action) -> Vec<Named> {
         match action {

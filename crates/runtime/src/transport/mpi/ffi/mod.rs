@@ -10,7 +10,8 @@
 //! This module has the job itself, and calls that are made once or for long data. [`post`] has the
 //! messages to rings of receives, [`requests`] the messages of one collective, [`region`] memory
 //! into which others write, [`host`] memory that the nodes of a host share, [`window`] memory of
-//! one-sided transfers, [`prepared`] repeated messages, [`control`] the library's variables.
+//! one-sided transfers, [`prepared`] repeated messages, [`control`] the library's variables, and
+//! [`library`](mod@library) its own collectives.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -165,6 +166,7 @@ macro_rules! sure {
 pub(super) mod adopt;
 pub(super) mod control;
 mod host;
+mod library;
 pub(super) mod post;
 mod prepared;
 pub(super) mod region;

@@ -1,0 +1,234 @@
+//! Whether the run-time does a collective, or the library below it: Open MPI's broadcast, or ours.
+//!
+//! Both give the same result to the last bit, or the library is not asked. The models of the
+//! libraries `broadcasts`, `reductions` and `scans` decide, once for each of them and each class of
+//! sizes, a quarter of a factor of two; a call then reads one byte of the node. Without models of
+//! this machine the run-time does all.
+//!
+//! All nodes decide alike: before the first decision they compare their models and pins, and later
+//! ones follow from these and the length of the call, which is equal on all nodes.
+
+use super::Node;
+use crate::select::{ALL, Options, SelectError, Selector};
+use crate::transport::{Call, Collective, Operation, Scan};
+use crate::trees::{Broadcasts, Reductions, Scans};
+use bytemuck::{cast_slice, cast_slice_mut};
+use std::rc::Rc;
+use strata_select::{Library, Note};
+
+/// Classes of sizes: four in each factor of two, up to 2³² words.
+const CLASSES: usize = 4 * 32;
+
+/// The operations of which a library has its own.
+#[derive(Clone, Copy)]
+enum Choosing {
+    Broadcasts,
+    Reductions,
+    Scans,
+}
+
+/// What is known about a class.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Taken {
+    #[default]
+    Unknown,
+    OwnWay,
+    Library,
+}
+
+/// A node's decisions.
+pub(super) struct Ways {
+    /// True if there is a library below the transport.
+    offered: bool,
+    /// What is taken whatever the models say: while candidates are timed, or nodes agree.
+    forced: Option<bool>,
+    taken: [[Taken; CLASSES]; 3],
+    /// The models that the nodes have compared.
+    agreed: Option<Agreed>,
+}
+
+/// `None`: the nodes' models differ.
+type Agreed = Option<(Rc<Selector<Broadcasts>>, Rc<Selector<Reductions>>, Rc<Selector<Scans>>)>;
+
+impl Ways {
+    pub(super) fn new(offered: bool) -> Self {
+        Self { offered, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None }
+    }
+}
+
+/// The class of a number of words.
+fn class_of(words: usize) -> usize {
+    let words = words.max(1);
+    let octave = words.ilog2();
+    let quarter = (if octave < 2 { words << (2 - octave) } else { words >> (octave - 2) }) & 3;
+    (4 * octave as usize + quarter).min(CLASSES - 1)
+}
+
+/// The least number of words of a class.
+fn least_of(class: usize) -> usize {
+    (4 + class % 4) << (class / 4) >> 2
+}
+
+impl Node {
+    /// True if the library does this operation on so many bytes; equal on all nodes.
+    #[inline]
+    pub(super) fn is_by_library(&mut self, call: &Call, operation: Operation, bytes: usize) -> bool {
+        self.ways.offered && self.takes_library(call, operation, bytes)
+    }
+
+    fn takes_library(&mut self, call: &Call, operation: Operation, bytes: usize) -> bool {
+        let which = match operation {
+            Operation::Broadcast(_) => Choosing::Broadcasts,
+            Operation::Reduce(kind, _) if !kind.is_float() => Choosing::Reductions,
+            Operation::Scan(Scan { kind, backward: false, boundary: None, .. }) if !kind.is_float() => {
+                Choosing::Scans
+            }
+            // In rank order, or in segments.
+            Operation::Reduce(..) | Operation::Scan(_) | Operation::Barrier => return false,
+        };
+        if bytes == 0 {
+            return false;
+        }
+        if let Some(forced) = self.ways.forced {
+            return forced;
+        }
+        let class = class_of(bytes.div_ceil(8));
+        match self.ways.taken[which as usize][class] {
+            Taken::Unknown => self.decide(call, which, class),
+            taken => taken == Taken::Library,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide(&mut self, call: &Call, which: Choosing, class: usize) -> bool {
+        let decided = self.agreed_ways(call).and_then(|agreed| {
+            let Some((broadcasts, reductions, scans)) = agreed else { return Ok(false) };
+            let words = [least_of(class) as f64];
+            match which {
+                Choosing::Broadcasts => self.prefers_library(&broadcasts, &words),
+                Choosing::Reductions => self.prefers_library(&reductions, &words),
+                Choosing::Scans => self.prefers_library(&scans, &words),
+            }
+        });
+        match decided {
+            Ok(library) => {
+                self.ways.taken[which as usize][class] = if library { Taken::Library } else { Taken::OwnWay };
+                library
+            }
+            Err(error) => self.misuse(call, &error.to_string()),
+        }
+    }
+
+    fn prefers_library<L: Library>(
+        &mut self,
+        selector: &Selector<L>,
+        words: &[f64],
+    ) -> Result<bool, SelectError> {
+        if !selector.decides(true) {
+            return Ok(false);
+        }
+        // Trees need handlers, and are not for single calls; a pin of them is for streams.
+        let names = L::TABLE.entries.iter().enumerate().filter(|(_, entry)| entry.name != "trees");
+        let whole = names.fold(0, |bits, (index, _)| bits | 1 << index);
+        let applies = if selector.is_pinned() { ALL } else { whole };
+        let chosen = self.choose_by(selector, words, applies, None)?;
+        let known = chosen.choice.pinned || matches!(chosen.choice.note, None | Some(Note::Nearest));
+        Ok(known && chosen.choice.name == "mpi")
+    }
+
+    /// The models by which nodes choose ways, compared at the first call, and fitted before if
+    /// `STRATA_CALIBRATE` says so. Collective at the first call.
+    fn agreed_ways(&mut self, call: &Call) -> Result<Agreed, SelectError> {
+        if let Some(agreed) = &self.ways.agreed {
+            return Ok(agreed.clone());
+        }
+        let agreed = self.with_way(false, |node| {
+            if !node.inbox.is_in_use() {
+                node.calibrate_streams_as_set();
+            }
+            node.compare_ways(call)
+        })?;
+        self.ways.agreed = Some(agreed.clone());
+        Ok(agreed)
+    }
+
+    /// In the name of the program's call, so that calls that differ are found.
+    fn compare_ways(&mut self, call: &Call) -> Result<Agreed, SelectError> {
+        let options = Options::default().inner();
+        loop {
+            let (broadcasts, reductions, scans) = (
+                self.selector::<Broadcasts>(&options),
+                self.selector::<Reductions>(&options),
+                self.selector::<Scans>(&options),
+            );
+            // Even if this node fails, the others wait for its words.
+            let words = [
+                broadcasts.as_ref().map_or(0, |selector| selector.word()),
+                reductions.as_ref().map_or(0, |selector| selector.word()),
+                scans.as_ref().map_or(0, |selector| selector.word()),
+            ];
+            let mut all = vec![[0; 3]; self.size()];
+            let (mine, all_bytes) = (cast_slice(&words), cast_slice_mut(&mut all));
+            self.transport.collective(*call, Collective::AllGather { mine, all: all_bytes });
+            let alike = all.iter().all(|others| *others == words);
+            if self.must_compare_again(alike) {
+                continue;
+            }
+            let selectors = (broadcasts?, reductions?, scans?);
+            return Ok(alike.then_some(selectors));
+        }
+    }
+
+    /// Lets the collectives fit themselves now if they are to, as long as nothing else is timed.
+    pub(crate) fn settle_ways(&mut self, call: &Call) {
+        if self.ways.offered
+            && self.calibrates()
+            && self.ways.forced.is_none()
+            && let Err(error) = self.agreed_ways(call)
+        {
+            self.misuse(call, &error.to_string());
+        }
+    }
+
+    /// Decides anew, by other models. Collective.
+    pub(crate) fn forget_ways(&mut self) {
+        self.ways.taken = [[Taken::Unknown; CLASSES]; 3];
+        self.ways.agreed = None;
+    }
+
+    /// Runs `f`, with all collectives that the library can do done by it, or none. Collective.
+    pub(crate) fn with_way<T>(&mut self, library: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.ways.forced.replace(library);
+        let result = f(self);
+        self.ways.forced = before;
+        result
+    }
+
+    /// True if there is a library below the transport.
+    pub(crate) fn has_library(&self) -> bool {
+        self.ways.offered
+    }
+
+    /// True if waiting nodes receive messages.
+    pub(crate) fn is_receiving(&self) -> bool {
+        self.inbox.is_in_use()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLASSES, class_of, least_of};
+
+    #[test]
+    fn a_class_begins_with_its_least_size() {
+        let mut last = 0;
+        for words in 1..100_000 {
+            let class = class_of(words);
+            assert!(class >= last && least_of(class) <= words, "{words}");
+            assert_eq!(class_of(least_of(class)), class, "{words}");
+            last = class;
+        }
+        assert_eq!((class_of(0), class_of(usize::MAX)), (0, CLASSES - 1));
+    }
+}
