@@ -274,6 +274,7 @@ mod calls {
             Call::Broadcast => "bcast",
             Call::Reduce => "reduce",
             Call::AllReduce => "allreduce",
+            Call::ReduceScatter => "reduce_scatter_block",
             Call::Gather => "gather",
             Call::Scatter => "scatter",
             Call::AllGather => "allgather",

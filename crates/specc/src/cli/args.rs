@@ -47,6 +47,11 @@ pub(super) enum Command {
         /// openmpi-rules` writes them: check that the library would neither ignore them nor abort.
         #[arg(long, value_name = "RELEASE", conflicts_with = "json")]
         rules: Option<Release>,
+        /// The files are samples of an MPI library's collectives, of `specs/comet/mpi` or in any form
+        /// that `fit` reads: say where its own choice takes longer than the call for a greater size,
+        /// or than other calls that do the same. The intervals hold together with 95 %.
+        #[arg(long, conflicts_with_all = ["json", "rules"])]
+        guidelines: bool,
         /// With `--rules`: run jobs of these numbers of processes, `2,4`, and compare the messages
         /// that they send with those of each rule's algorithm.
         #[arg(long, value_delimiter = ',', value_parser = node_count(), requires = "rules")]
