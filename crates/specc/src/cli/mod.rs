@@ -49,9 +49,7 @@ pub fn run() -> ExitCode {
         return Failure::Usage(help::BEGINNING.into()).end("specc");
     };
     let outcome = match command {
-        Command::Check { specs, rules: Some(release), nodes, .. } => {
-            rules::check(&specs.specs, release, &nodes)
-        }
+        Command::Check { specs, rules: Some(kind), nodes, .. } => rules::check(&specs.specs, kind, &nodes),
         Command::Check { specs, guidelines: true, .. } => guidelines::check(&specs.specs),
         Command::Check { specs, json, .. } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
