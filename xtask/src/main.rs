@@ -49,6 +49,10 @@ enum Chore {
         /// crates.
         #[arg(long, conflicts_with_all = ["no_install", "long"])]
         quick: bool,
+        /// Only the tests of jobs, with MPICH beside Open MPI: built by `mpicc.mpich` in `target/mpich`
+        /// and started by `mpirun.mpich`, as Debian's packages name them.
+        #[arg(long, conflicts_with_all = ["no_install", "quick", "long"])]
+        mpich: bool,
         /// Also what takes long: AddressSanitizer and Miri where a nightly toolchain has them, a
         /// minute of damaged files, and tests whose standard error cannot be written. 15 minutes
         /// more on two cores.
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Setup { smpi } => mpi::setup(smpi),
         Chore::Test { quick: true, .. } => steps::quick(),
+        Chore::Test { mpich: true, .. } => steps::mpich(),
         Chore::Test { no_install, long, .. } => steps::test(no_install, long),
         Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),

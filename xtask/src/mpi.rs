@@ -70,6 +70,28 @@ pub(crate) fn missing() -> Vec<&'static str> {
     missing
 }
 
+/// The compiler and the launcher of MPICH, where it is beside another MPI.
+pub(crate) const MPICH: [&str; 2] = ["mpicc.mpich", "mpirun.mpich"];
+
+/// Whether this machine can build and run the MPI part with MPICH.
+///
+/// # Errors
+/// What is missing, and how to install it.
+pub(crate) fn mpich_ready() -> Result<(), String> {
+    let mut missing: Vec<&str> = MPICH.into_iter().filter(|program| !on_path(program)).collect();
+    if !has_libclang() {
+        missing.push("libclang");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "missing: {}; on Debian\n    apt-get install --no-install-recommends mpich libmpich-dev libclang-dev\nafter Open \
+         MPI, which stays `mpicc` and `mpirun` (`update-alternatives --display mpi` and `mpirun`)",
+        missing.join(", ")
+    ))
+}
+
 /// What simulated MPI jobs lack; empty where they can be built and run.
 fn missing_simgrid() -> Vec<&'static str> {
     let mut missing = Vec::new();

@@ -213,6 +213,36 @@ pub(crate) fn quick() -> Result<(), String> {
     tally.end()
 }
 
+/// The tests of jobs with MPICH. What needs no job is not repeated.
+///
+/// # Errors
+/// What is missing, or the names of the steps that failed.
+pub(crate) fn mpich() -> Result<(), String> {
+    mpi::mpich_ready()?;
+    let [compiler, launcher] = mpi::MPICH;
+    let mut tally = Tally::default();
+    // Each test program starts itself again by the launcher. Calls of algorithms take the variable.
+    let environment = [
+        ("MPICC", compiler),
+        ("STRATA_MPIRUN", launcher),
+        ("CARGO_TARGET_DIR", "target/mpich"),
+        ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
+    ];
+    // The run-time's own suite is left out: three of its 63 cases fail (docs/mpi-clusters.md).
+    let libraries = ["-p", "strata-sort", "-p", "strata-stencil", "-p", "strata-comet"];
+    let with = [
+        "--features",
+        "strata-runtime/tune,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-comet/mpi",
+    ];
+    let build = [&["-p", "strata-runtime"][..], &libraries, &with].concat();
+    let communicator = ["--test", "communicator"];
+    tally.build("communicators of MPICH", [&["test"], &build, &communicator], &environment);
+    let build = [&libraries[..], &with].concat();
+    let rest = ["--test", "mpi", "--test", "advect", "--no-fail-fast"];
+    tally.build("jobs of MPICH", [&["test"], &build, &rest], &environment);
+    tally.end()
+}
+
 fn mpi_ready(no_install: bool) -> Result<(), String> {
     if !no_install {
         return mpi::setup(false);

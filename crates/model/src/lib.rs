@@ -10,7 +10,8 @@
 //! - [`plan`]: the text format of points to measure;
 //! - [`set`]: model sets, the TOML format of fitted models, and their evaluation;
 //! - [`platform`]: the measured machine;
-//! - [`openmpi`]: the collectives and algorithms of that library, by their names and numbers;
+//! - [`openmpi`], [`mpich`]: the collectives and algorithms of these libraries, by their names and
+//!   numbers;
 //! - [`codegen`]: shared helpers of emitters of program text.
 //!
 //! Times, predictions and the choice among candidates are in `strata-select`, which applications
@@ -23,6 +24,7 @@
 
 pub mod codegen;
 pub mod expr;
+pub mod mpich;
 pub mod openmpi;
 pub mod plan;
 pub mod platform;

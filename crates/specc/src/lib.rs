@@ -4,7 +4,7 @@
 //! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
 //! [`competition`], [`crossings`], [`map`] and [`curves`] compute the fastest candidates from the
 //! models; [`crossovers`] and [`thresholds`] turn them into constants for programs. [`decisions`]
-//! measures what the choices lose, [`compare`] compares two runs, [`advise`] names the most useful
+//! measures what the choices lose, [`compare`] compares two runs, [`guidelines`] the calls of one, [`advise`] names the most useful
 //! further samples, and [`refine`] samples adaptively. [`cli`] is the command line over all of
 //! them.
 
@@ -24,6 +24,7 @@ pub mod decisions;
 pub mod drive;
 pub mod emit;
 pub mod fitting;
+pub mod guidelines;
 pub mod impact;
 pub mod lang;
 pub mod map;

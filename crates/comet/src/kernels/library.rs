@@ -94,8 +94,8 @@ pub fn overlapped(_node: &mut Node, _call: Call, _bytes: usize, _part: usize) ->
 
 /// Seconds of one of the library's collectives, with messages of `bytes`, by one of Open MPI's
 /// algorithms, such as `recursive_doubling`, with segments of `segment` bytes (0: not cut), or by one
-/// of SMPI's, such as `rdb`, where its segments are its own. `auto` is the library's own choice. On each rank it is the median of some calls, and of all ranks the
-/// greatest. NaN on other transports.
+/// of MPICH's or of SMPI's, such as `rdb`, where its segments are its own. `auto` is the library's own
+/// choice. On each rank it is the median of some calls, and of all ranks the greatest. NaN on other transports.
 ///
 /// # Participation
 /// Collective, on at least two nodes. Wrong data end the job, and so does a name or a library that
@@ -115,9 +115,11 @@ mod calls {
 
     use mpi::collective::SystemOperation;
     use mpi::datatype::{Partition, PartitionMut};
+    use mpi::environment::library_version;
     use mpi::request::{Request, Scope, scope};
     use mpi::topology::SimpleCommunicator;
     use mpi::traits::*;
+    use strata_model::mpich;
     use strata_model::openmpi::{Collective, Release};
     use strata_runtime::Node;
 
@@ -193,18 +195,41 @@ mod calls {
         }
         part.by_median = true;
         let seconds = part.collective(call, GREATEST);
-        if let Some(variable) = of_smpi(node, call, algorithm) {
+        if let Ok(Some((variable, _))) = of_process(node, call, algorithm) {
             // It exists, as it was set before.
             let _set = node.set_mpi_variable(&variable, 0);
         }
         seconds
     }
 
-    /// The variable by which SMPI takes an algorithm, for all processes at once.
-    fn of_smpi(node: &Node, call: Call, algorithm: &str) -> Option<String> {
-        let name = name(call).filter(|_| node.platform().transport.starts_with("smpi:"))?;
-        let named = SMPI.iter().find(|(ours, _)| *ours == algorithm);
-        Some(format!("smpi/{name}:{}", named.map_or(algorithm, |(_, named)| named)))
+    /// The variable by which all calls of a process take an algorithm, of SMPI and MPICH, and its value
+    /// for it; `None` where it is of a communicator, and for MPICH's own choice. 0 takes it back.
+    fn of_process(node: &Node, call: Call, algorithm: &str) -> Result<Option<(String, i32)>, String> {
+        let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
+        if node.platform().transport.starts_with("smpi:") {
+            let named = SMPI.iter().find(|(ours, _)| *ours == algorithm);
+            return Ok(Some((format!("smpi/{name}:{}", named.map_or(algorithm, |(_, named)| named)), 1)));
+        }
+        let version = library_version().unwrap_or_default();
+        let Some(version) = version.strip_prefix("MPICH Version:") else { return Ok(None) };
+        // Compositions of the device would take algorithms for other communicators than the call's.
+        if std::env::var("MPIR_CVAR_DEVICE_COLLECTIVES").as_deref() != Ok("none") {
+            return Err("MPICH obeys with MPIR_CVAR_DEVICE_COLLECTIVES=none in the environment, which its rules take, \
+                        too"
+                .into());
+        }
+        if algorithm == "auto" {
+            return Ok(None);
+        }
+        let version = version.split_whitespace().next().unwrap_or_default();
+        let release = mpich::RELEASE;
+        if !version.starts_with(&format!("{release}.")) && version != release {
+            return Err(format!(
+                "the numbers of algorithms are known of MPICH {release}, and this is {version}"
+            ));
+        }
+        let row = mpich::Algorithm::named(name, algorithm)?;
+        Ok(Some((format!("MPIR_CVAR_{}_INTRA_ALGORITHM", name.to_ascii_uppercase()), row.number)))
     }
 
     /// A median needs fewer calls than OSU's mean.
@@ -230,11 +255,11 @@ mod calls {
         algorithm: &str,
         segment: usize,
     ) -> Result<SimpleCommunicator, String> {
-        if let Some(variable) = of_smpi(node, call, algorithm) {
+        if let Some((variable, value)) = of_process(node, call, algorithm)? {
             // Each process sets it before a barrier that precedes the calls, and takes it back after
-            // the collective by which the times are compared. SMPI makes a communicator by
-            // collectives, which would take the algorithm, too.
-            node.set_mpi_variable(&variable, 1).map_err(|error| error.to_string())?;
+            // the collective by which the times are compared. A communicator is made by collectives,
+            // which would take the algorithm, too.
+            node.set_mpi_variable(&variable, value).map_err(|error| error.to_string())?;
             return Ok(SimpleCommunicator::world());
         }
         let name = name(call).ok_or_else(|| format!("{call:?} is no collective"))?;
@@ -274,6 +299,7 @@ mod calls {
             Call::Broadcast => "bcast",
             Call::Reduce => "reduce",
             Call::AllReduce => "allreduce",
+            Call::ReduceScatter => "reduce_scatter_block",
             Call::Gather => "gather",
             Call::Scatter => "scatter",
             Call::AllGather => "allgather",

@@ -1,24 +1,54 @@
-//! Rules by which Open MPI chooses the algorithms of collectives, written from choices and read back.
+//! Rules by which MPI libraries choose the algorithms of collectives, written from choices and read
+//! back.
 //!
 //! A rule names an algorithm for messages from some size on, in communicators of some size. What is
 //! written names only what was chosen ([`Chosen`]): everywhere else the library decides as it would
 //! without the file.
 //!
-//! Source: Open MPI 4.1.4, 5.0.x and 6.0.x, `ompi/mca/coll/tuned`.
+//! Source: Open MPI 4.1.4, 5.0.x and 6.0.x, `ompi/mca/coll/tuned`; of MPICH see [`Tree`].
 
 mod classic;
 mod json;
+mod mpich;
 mod write;
 
+use std::str::FromStr;
+
+use strata_model::mpich as of_mpich;
 use strata_model::samples::SamplesErrors;
 
 use crate::place::{Problems, utf8};
 
+pub use mpich::Tree;
 pub use strata_model::openmpi::{COLLECTIVES, Collective, Release, Size};
 pub use write::openmpi;
 
 /// The candidate that leaves the choice to the library.
 pub const AUTO: &str = "auto";
+
+/// Whose rules a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Open MPI's, for a release.
+    OpenMpi(Release),
+    /// MPICH's, for 4.0.
+    Mpich,
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("mpich-") {
+            None => text.parse().map(Self::OpenMpi),
+            Some(of_mpich::RELEASE) => Ok(Self::Mpich),
+            Some(other) => Err(format!(
+                "`{other}` is no release of MPICH whose rules are known; there is {}",
+                of_mpich::RELEASE
+            )),
+        }
+    }
+}
 
 /// What was chosen for a collective on a number of processes.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,6 +4,7 @@
 
 mod emitted_plain;
 mod interchange;
+mod mpich;
 mod prices;
 mod results;
 mod rules;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
-use strata_interchange::rules::Release;
+use strata_interchange::rules::{Kind, Release};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
@@ -43,10 +43,16 @@ pub(super) enum Command {
         /// Print a summary as JSON.
         #[arg(long)]
         json: bool,
-        /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`), as `export --to
-        /// openmpi-rules` writes them: check that the library would neither ignore them nor abort.
+        /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`) or of MPICH
+        /// (`mpich-4.0`), as `export --to openmpi-rules` and `mpich-json` write them: check that the
+        /// library would neither ignore them nor abort.
         #[arg(long, value_name = "RELEASE", conflicts_with = "json")]
-        rules: Option<Release>,
+        rules: Option<Kind>,
+        /// The files are samples of an MPI library's collectives, of `specs/comet/mpi` or in any form
+        /// that `fit` reads: say where its own choice takes longer than the call for a greater size,
+        /// or than other calls that do the same. The intervals hold together with 95 %.
+        #[arg(long, conflicts_with_all = ["json", "rules"])]
+        guidelines: bool,
         /// With `--rules`: run jobs of these numbers of processes, `2,4`, and compare the messages
         /// that they send with those of each rule's algorithm.
         #[arg(long, value_delimiter = ',', value_parser = node_count(), requires = "rules")]
@@ -757,20 +763,25 @@ pub(super) struct Export {
     ///
     /// `openmpi-rules` is a file by which Open MPI chooses the algorithms of collectives. A library
     /// of the models is a collective (`allreduce`), a candidate an algorithm, and the candidate
-    /// `auto` Open MPI's own choice, which stays where nothing is surely faster.
+    /// `auto` the library's own choice, which stays where nothing is surely faster. `mpich-json` is
+    /// the same for MPICH, written into the tree of its own choices (`--base`).
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
     /// With `--to openmpi-rules`: for which release, `4.1`, `5.0` or `6.0`.
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<Release>,
-    /// With `--to openmpi-rules`: what fewer, longer ranges may lose; 2 % where it is left out.
+    /// With `--to mpich-json`: the tree of choices of the release, `maint/tuning/coll/mpir/generic.json`
+    /// of its sources, which the file replaces.
+    #[arg(long, value_name = "FILE", required_if_eq("to", "mpich-json"))]
+    pub(super) base: Option<PathBuf>,
+    /// With `--to openmpi-rules` and `mpich-json`: what fewer, longer ranges may lose; 2 % where it is left out.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) lose: Option<f64>,
-    /// With `--to thresholds` and `openmpi-rules`: inputs that are held fixed, `width=32`; with one left over
+    /// With `--to thresholds` and rules: inputs that are held fixed, `width=32`; with one left over
     /// there are constants instead of a table.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
-    /// With `--to thresholds` and `openmpi-rules`: the library; all libraries where it is left out.
+    /// With `--to thresholds` and rules: the library; all libraries where it is left out.
     #[arg(long, value_name = "NAME")]
     pub(super) library: Option<String>,
     /// With `--to c` and `thresholds-c`: what all names begin with, so that one program can include the headers of
@@ -827,6 +838,8 @@ pub(super) enum Form {
     ThresholdsJson,
     /// A rule file of Open MPI.
     OpenmpiRules,
+    /// A tree of choices of MPICH.
+    MpichJson,
     /// Equations for `amsmath`.
     Latex,
     /// A row a term.

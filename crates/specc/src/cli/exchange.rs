@@ -48,9 +48,17 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         ));
     }
     let is_thresholds = matches!(args.to, Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson);
-    let is_rules = args.to == Form::OpenmpiRules;
+    let is_rules = matches!(args.to, Form::OpenmpiRules | Form::MpichJson);
     if !is_rules && (args.release.is_some() || args.lose.is_some()) {
         return Err(Failure::Usage("`--release` and `--lose` are for `--to openmpi-rules`".into()));
+    }
+    if args.to == Form::MpichJson && args.release.is_some() {
+        return Err(Failure::Usage(
+            "`--release` is for `--to openmpi-rules`; the release of MPICH is that of `--base`".into(),
+        ));
+    }
+    if args.to != Form::MpichJson && args.base.is_some() {
+        return Err(Failure::Usage("`--base` is for `--to mpich-json`".into()));
     }
     if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
         return Err(Failure::Usage(
@@ -80,7 +88,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         _ => {
             return Err(Failure::Usage(
                 "several model sets are exported together only to models, rust, rust-no-std, thresholds, \
-                 thresholds-json or openmpi-rules"
+                 thresholds-json, openmpi-rules or mpich-json"
                     .into(),
             ));
         }
@@ -107,7 +115,11 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
                     "`--to openmpi-rules` takes `--release 4.1`, `5.0` or `6.0`".into(),
                 ));
             };
-            rules::text(args, release)?
+            rules::openmpi(args, release)?
+        }
+        Form::MpichJson => {
+            only_whole(args)?;
+            rules::mpich(args)?
         }
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,

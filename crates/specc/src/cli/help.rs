@@ -23,7 +23,7 @@ specc calibrate sort.spec --on mpi --nodes 2,4,8 --budget 5m -o here
 specc calibrate sort.spec --resume --budget 2m -o here
 specc calibrate sort.spec --nodes 1 --add src/models.rs -o here",
     ),
-    ("check", "specc check specs"),
+    ("check", "specc check specs\nspecc check here/samples.txt --guidelines"),
     ("fmt", "specc fmt specs\nspecc fmt --check specs"),
     (
         "emit",

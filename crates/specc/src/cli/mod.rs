@@ -8,6 +8,7 @@ mod crossovers;
 mod elsewhere;
 mod exchange;
 pub mod folder;
+mod guidelines;
 mod help;
 mod impacts;
 mod jobs;
@@ -48,9 +49,8 @@ pub fn run() -> ExitCode {
         return Failure::Usage(help::BEGINNING.into()).end("specc");
     };
     let outcome = match command {
-        Command::Check { specs, json: _, rules: Some(release), nodes } => {
-            rules::check(&specs.specs, release, &nodes)
-        }
+        Command::Check { specs, rules: Some(kind), nodes, .. } => rules::check(&specs.specs, kind, &nodes),
+        Command::Check { specs, guidelines: true, .. } => guidelines::check(&specs.specs),
         Command::Check { specs, json, .. } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
         Command::Emit { specs, nodes, features, job, expand, output } => match output {

@@ -9,6 +9,7 @@ mod depending;
 mod elsewhere;
 mod emit;
 mod families;
+mod guidelines;
 mod impact;
 mod lang;
 mod nodes;

@@ -1,4 +1,4 @@
-//! Rules for Open MPI, from models that are made up, and whether Open MPI obeys them.
+//! Rules for Open MPI and MPICH, from models that are made up, and whether Open MPI obeys them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -145,6 +145,66 @@ fn what_does_not_fit_is_refused() {
     refused(&["check", "bad.conf", "--rules", "4.1"], 1, "bad.conf:6:9");
     refused(&["check", "missing.conf", "--rules", "4.1"], 3, "missing.conf");
     refused(&["check", "bad.conf", "--nodes", "4"], 2, "--rules");
+}
+
+/// A tree of MPICH in which each collective has one algorithm.
+fn mpich_tree() -> String {
+    let of = |of: &strata_model::mpich::Collective| {
+        let leaf = format!("{{ \"algorithm={}\": {{}} }}", of.full(of.algorithms[0]));
+        let inside = format!("{{ \"comm_type=intra\": {leaf}, \"comm_type=inter\": {leaf} }}");
+        format!("\"collective={}\": {inside}", of.name)
+    };
+    let all: Vec<String> = strata_model::mpich::COLLECTIVES.iter().map(of).collect();
+    format!("{{\n{}\n}}\n", all.join(",\n"))
+}
+
+#[test]
+fn rules_of_mpich_stand_in_its_tree() {
+    let folder = folder(0.02);
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("tree.json"), mpich_tree()).unwrap();
+    // The candidates as MPICH calls them.
+    let set = fs::read_to_string(path("4.toml")).unwrap();
+    let set = set.replace("\"ring\"", "\"reduce_scatter_allgather\"").replace("\"basic_linear\"", "\"nb\"");
+    fs::write(path("mpich.toml"), set).unwrap();
+    let run = |arguments: &[&str]| {
+        let (status, out, err) = specc(folder.path(), arguments);
+        (status, out, err.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (status, text, err) = run(&["export", "mpich.toml", "--to", "mpich-json", "--base", "tree.json"]);
+    assert_eq!(status, Some(0), "{err}");
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let place = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or(usize::MAX);
+    assert!(place("comm_size<4") < place("comm_size<=4"), "{text}");
+    assert!(place("MPIR_Allreduce_intra_recursive_doubling") < place("avg_msg_size<1048577"), "{text}");
+    assert!(place("MPIR_Allreduce_intra_reduce_scatter_allgather") < usize::MAX, "{text}");
+    fs::write(path("rules.json"), &text).unwrap();
+    let (status, out, err) = run(&["check", "rules.json", "--rules", "mpich-4.0"]);
+    assert!(status == Some(0) && out.contains("for 44 collectives"), "{out}{err}");
+
+    let refused = |arguments: &[&str], status: i32, told: &str| {
+        let (ended, out, err) = run(arguments);
+        assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
+    };
+    let to = ["export", "mpich.toml", "--to", "mpich-json"];
+    refused(&to, 2, "--base");
+    refused(&[&to[..], &["--base", "missing.json"]].concat(), 3, "missing.json");
+    refused(&[&to[..], &["--base", "mpich.toml"]].concat(), 1, "mpich.toml:1:1: this is not a tree of MPICH");
+    refused(&[&to[..], &["--base", "tree.json", "--release", "4.1"]].concat(), 2, "that of `--base`");
+    refused(
+        &["export", "4.toml", "--to", "mpich-json", "--base", "tree.json"],
+        2,
+        "has no allreduce by `ring`",
+    );
+    refused(&["export", "4.toml", "--to", "rust", "--base", "tree.json"], 2, "`--base` is for");
+    refused(&["check", "rules.json", "--rules", "mpich-4.3"], 2, "no release of MPICH");
+    refused(&["check", "rules.json", "--rules", "mpich-4.0", "--nodes", "2"], 2, "does not count messages");
+    fs::write(path("few.json"), "{\"collective=bcast\": {\"algorithm=MPIR_Bcast_allcomm_nb\": {}}}").unwrap();
+    refused(
+        &["check", "few.json", "--rules", "mpich-4.0"],
+        1,
+        "the file replaces all that the library knows",
+    );
 }
 
 /// The release of Open MPI that is installed with its compiler; `None` without, with a message.

@@ -112,6 +112,18 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
                 assert!(node.rank() > 0 || seconds > 0.0, "{call:?} by {algorithm}: {seconds} s");
             }
         }
+        if std::env::var("MPIR_CVAR_DEVICE_COLLECTIVES").is_ok_and(|device| device == "none") {
+            for (call, algorithm) in [
+                (comet::Call::AllReduce, "reduce_scatter_allgather"),
+                (comet::Call::AllReduce, "auto"),
+                (comet::Call::Broadcast, "scatter_ring_allgather"),
+                (comet::Call::AllToAll, "brucks"),
+                (comet::Call::AllGather, "ring"),
+            ] {
+                let seconds = comet::by_algorithm(node, call, algorithm, 0, 20_000);
+                assert!(node.rank() > 0 || seconds > 0.0, "{call:?} by {algorithm}: {seconds} s");
+            }
+        }
         use comet::Call;
         let calls = [
             Call::PingPong,

@@ -1,0 +1,157 @@
+//! Rules for MPICH: trees that are written, and what reading refuses.
+
+use std::fmt::Write as _;
+
+use strata_interchange::rules::{Chosen, Range, Tree};
+use strata_model::mpich::{ALGORITHMS, COLLECTIVES};
+
+/// A whole tree: each collective by its first algorithm, but those of which something is said.
+fn tree(other: &[(&str, &str)]) -> String {
+    let mut text = String::from("{\n");
+    for (number, of) in COLLECTIVES.iter().enumerate() {
+        let leaf = format!("{{\"algorithm={}\": {{}}}}", of.full(of.algorithms[0]));
+        let inside = other.iter().find(|(name, _)| *name == of.name).map(|(_, inside)| (*inside).to_owned());
+        let inside =
+            inside.unwrap_or_else(|| format!("{{\"comm_type=intra\": {leaf}, \"comm_type=inter\": {leaf}}}"));
+        let comma = if number > 0 { ",\n" } else { "" };
+        write!(text, "{comma}\"collective={}\": {inside}", of.name).unwrap();
+    }
+    text + "\n}\n"
+}
+
+fn read(text: &str) -> Result<Tree, String> {
+    Tree::read(text.as_bytes(), "tree").map_err(|errors| errors.to_string())
+}
+
+fn chosen(collective: &str, processes: u64, ranges: &[(u64, u64, &str)]) -> Chosen {
+    let range = |(from, to, algorithm): &(u64, u64, &str)| Range {
+        from: *from,
+        to: *to,
+        algorithm: (*algorithm).to_owned(),
+        parameters: Vec::new(),
+        note: String::new(),
+    };
+    Chosen { collective: collective.to_owned(), processes, ranges: ranges.iter().map(range).collect() }
+}
+
+#[test]
+fn rules_stand_in_the_library_s_tree() {
+    let base = read(&tree(&[])).unwrap();
+    let all = [
+        chosen(
+            "allreduce",
+            4,
+            &[(4, 2048, "recursive_doubling"), (4096, 65_536, "reduce_scatter_allgather")],
+        ),
+        chosen("allreduce", 8, &[(4, 1024, "nb")]),
+        chosen("allreduce", 16, &[]),
+        chosen("allgather", 3, &[(8, 1 << 40, "ring")]),
+        chosen("alltoall", 2, &[(4, 64, "pairwise")]),
+    ];
+    let text = base.with_rules(&all).unwrap();
+    let only: String = text
+        .lines()
+        .skip_while(|line| !line.contains("collective=allgather\""))
+        .take_while(|line| !line.contains("collective=alltoallv"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    insta::assert_snapshot!("rules_mpich", only);
+    // What is written is read again, and means the same with nothing added.
+    let again = read(&text).unwrap();
+    assert_eq!(again.with_rules(&[]).unwrap(), text);
+    assert_eq!(base.collectives().count(), COLLECTIVES.len());
+}
+
+#[test]
+fn every_algorithm_that_is_measured_can_be_a_rule() {
+    let base = read(&tree(&[])).unwrap();
+    for row in &ALGORITHMS {
+        let text = base.with_rules(&[chosen(row.collective, 4, &[(4, 1024, row.name)])]).unwrap();
+        read(&text).unwrap_or_else(|why| panic!("{row:?}: {why}"));
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_refused() {
+    let base = read(&tree(&[])).unwrap();
+    let refused = |all: &[Chosen], told: &str| {
+        let why = base.with_rules(all).unwrap_err();
+        assert!(why.contains(told), "{why}");
+    };
+    refused(
+        &[chosen("allreduce", 4, &[(4, 8, "rabenseifner")])],
+        "MPICH 4.0 has no allreduce by `rabenseifner`",
+    );
+    refused(&[chosen("allgather", 3, &[(4, 8, "recursive_doubling")])], "for powers of two only, not on 3");
+    refused(
+        &[chosen("gather", 4, &[(4, 8, "binomial")])],
+        "no collective of which MPICH's algorithms are known",
+    );
+    refused(&[chosen("sort", 4, &[(4, 8, "radix")])], "does not ask `comm_type=intra` of sort");
+    refused(&[chosen("bcast", 4, &[(1 << 33, 1 << 34, "nb")])], "more than MPICH keeps");
+    let twice = || chosen("bcast", 4, &[(4, 8, "nb")]);
+    refused(&[twice(), twice()], "`bcast` on 4 processes comes twice");
+    let mut cut = twice();
+    cut.ranges[0].parameters.push(("segment".to_owned(), 1024));
+    refused(&[cut], "the rules of MPICH have none");
+    let bare = read(&tree(&[("bcast", "{\"algorithm=MPIR_Bcast_allcomm_nb\": {}}")])).unwrap();
+    assert!(bare.with_rules(&[twice()]).unwrap_err().contains("comm_type=intra"));
+}
+
+/// Each of these ended a job of MPICH 4.0.2, or lets a branch stand that is never asked.
+#[test]
+fn what_ends_a_job_is_found() {
+    let leaf = |name: &str| format!("{{\"algorithm=MPIR_{name}\": {{}}}}");
+    let (doubling, nb) = (leaf("Allreduce_intra_recursive_doubling"), leaf("Allreduce_allcomm_nb"));
+    let allreduce = |inside: &str| tree(&[("allreduce", inside)]);
+    let cases: Vec<(String, &str)> = vec![
+        (allreduce(&leaf("Allreduce_intra_magic")), "has no allreduce by `MPIR_Allreduce_intra_magic`"),
+        (allreduce(&leaf("Bcast_intra_binomial")), "is an algorithm of bcast, not of allreduce"),
+        (allreduce("{\"composition=MPIDI_Allreduce_intra_composition_alpha\": {}}"), "MPIR_CVAR_CH4_COLL"),
+        (
+            allreduce(&format!("{{\"per_proc_msg_size<=8\": {nb}, \"any\": {nb}}}")),
+            "does not know `per_proc_msg_size<=8`",
+        ),
+        (allreduce(&format!("{{\"avg_msg_size<=8\": {nb}}}")), "`avg_msg_size=any` must follow"),
+        (allreduce(&format!("{{\"comm_type=intra\": {nb}}}")), "`comm_type=any` must follow"),
+        (allreduce(&format!("{{\"avg_msg_size=any\": {nb}, \"comm_size=any\": {nb}}}")), "is never reached"),
+        (
+            allreduce(&format!("{{\"avg_msg_size<9\": {nb}, \"avg_msg_size<=8\": {nb}, \"any\": {nb}}}")),
+            "is never reached",
+        ),
+        (allreduce(&format!("{{\"avg_msg_size<4k\": {nb}, \"any\": {nb}}}")), "`4k` is no number"),
+        (
+            allreduce(&format!("{{\"avg_msg_size<2147483648\": {nb}, \"any\": {nb}}}")),
+            "is no number from 0 to 2147483647",
+        ),
+        (allreduce(&format!("{{\"any\": {nb}, \"any\": {doubling}}}")), "stands here twice"),
+        (allreduce("{\"any\": {}}"), "nothing follows `any`"),
+        (allreduce("{\"any\": 7}"), "is no object"),
+        (allreduce(&leaf("Allreduce_intra_reduce_scatter_allgather")), "fewer elements than processes"),
+        (tree(&[("allgather", "{\"avg_msg_size<8\": {}, \"any\": {}}")]), "allgather has no `avg_msg_size`"),
+        (tree(&[("barrier", "{\"is_commutative=yes\": {}}")]), "barrier has no `is_commutative`"),
+        (tree(&[]).replace("collective=bcast", "collective=brodcast"), "no collective `brodcast`"),
+        (tree(&[]).replace("\"collective=scan\"", "\"scan\""), "`scan` where `collective=…` is expected"),
+        (format!("{{\"collective=allreduce\": {doubling}}}"), "the file replaces all that the library knows"),
+        ("{\"collective=bcast\": ".to_owned(), "tree:1:21"),
+        ("[]".to_owned(), "this is not a tree of MPICH"),
+        ("4\n0 1 2\n".to_owned(), "this is not a tree of MPICH"),
+    ];
+    for (text, told) in cases {
+        let why = read(&text).expect_err(&text);
+        assert!(why.contains(told), "{told}: {why}");
+    }
+    let why =
+        read(&allreduce(&format!("{{\n \"avg_msg_size<8\": {nb},\n \"any\": {}}}", leaf("Allreduce_x"))))
+            .unwrap_err();
+    // The place of the name, and the algorithms that there are.
+    assert!(why.contains(":9:") || why.contains("tree:"), "{why}");
+    assert!(why.contains("MPIR_Allreduce_intra_smp"), "{why}");
+    let deep = "{\"any\": ".repeat(100) + "{}" + &"}".repeat(100);
+    assert!(read(&allreduce(&deep)).unwrap_err().contains("nested deeper"));
+    let guarded = format!(
+        "{{\"is_op_built_in=no\": {nb}, \"is_op_built_in=yes\": {{\"count<pow2\": {nb}, \"count=any\": {}}}}}",
+        leaf("Allreduce_intra_reduce_scatter_allgather")
+    );
+    read(&allreduce(&guarded)).unwrap();
+}
