@@ -47,7 +47,7 @@ fn each<T>(mut call: impl FnMut(usize) -> T) -> f64 {
 }
 
 fn features(keys: usize) -> Features {
-    Features { keys, width: 50, run: 1, distinct: keys, skewed: false }
+    Features { keys, width: 50, run: 1, ordered: false, distinct: keys, skewed: false }
 }
 
 /// The first choice of all finds the models and what machine this is; then the first of each class,

@@ -13,6 +13,11 @@
 //! keys that it has sorted before. The fastest rival and the best candidate are determined by the
 //! rounds of odd numbers; the ratio is the median over the other rounds of their time to ours. So
 //! the least of many noisy medians does not count as faster than it is. Above one ours is faster.
+//!
+//! What a cell loses has two causes, told apart by the chosen candidate run as a fixed one: `alone`
+//! is its time to ours, below one by the time of the choice. `to alone` is the time of the best
+//! candidate to that: below one another candidate suits these keys better. That difference, where
+//! the choice loses, is what a choice that knew the distribution would gain, at most.
 
 use std::process::ExitCode;
 
@@ -108,6 +113,29 @@ struct Cell {
     /// The fastest rival and the best candidate: name, and its time to ours.
     rival: (String, f64),
     candidate: (String, f64),
+    /// The time of the chosen candidate as a fixed one to ours, and of the best candidate to that.
+    alone: f64,
+    to_alone: f64,
+}
+
+/// Cells with a ratio below this are behind.
+const BEHIND: f64 = 0.95;
+
+impl Cell {
+    /// What a cell that is behind loses by.
+    fn cause(&self) -> &'static str {
+        match (self.candidate.1 < BEHIND, self.to_alone < BEHIND, self.alone < BEHIND) {
+            (false, ..) => "",
+            (_, true, _) => "candidate",
+            (_, _, true) => "choice",
+            _ => "noise",
+        }
+    }
+
+    /// The share of the time that is saved at most by a choice that knows the distribution.
+    fn gain(&self) -> f64 {
+        (1.0 - self.candidate.1).min(1.0 - self.to_alone).max(0.0)
+    }
 }
 
 fn race(node: &mut Node, pool: &rayon::ThreadPool, arguments: &Arguments) -> Result<Vec<Cell>, Error> {
@@ -154,8 +182,20 @@ fn cell(
     keys: usize,
     seconds: f64,
 ) -> Result<Cell, Error> {
-    // Contestant 0 is the choice, then come the rivals, then the candidates.
-    let fixed: Vec<(String, Sort)> = profile::candidates(&VALUES).collect();
+    // Contestant 0 is the choice, then come the rivals, then the candidates, the chosen one among
+    // them.
+    let mut fixed: Vec<(String, Sort)> = profile::candidates(&VALUES).collect();
+    let mut keys_of_choice = distribution.keys(node, keys, 1);
+    let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
+    let chosen = name(&choice);
+    let alone = match fixed.iter().position(|(of, _)| *of == chosen) {
+        Some(at) => 4 + at,
+        None => {
+            let sort = strata_benches::sorts::named(choice.name, &choice.parameters);
+            fixed.push((chosen.clone(), sort.ok_or_else(|| Error::program(format!("no `{chosen}`")))?));
+            3 + fixed.len()
+        }
+    };
     let mut timings = vec![Vec::new(); 1 + RIVALS.len() + fixed.len()];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let (mut spent, mut round) = (0.0, 0);
@@ -184,26 +224,29 @@ fn cell(
             let best = |group: std::ops::Range<usize>| {
                 group.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
             };
-            let kept = [0, best(1..4), best(4..timings.len())];
+            let kept = [0, best(1..4), best(4..timings.len()), alone];
             racing.retain(|who| kept.contains(who) || median(&timings[*who]) <= HOPELESS * least);
         }
         round += 1;
     }
+    let even = |who: usize, to: usize| {
+        let pairs = timings[who].iter().zip(&timings[to]).step_by(2);
+        median(&pairs.map(|(one, other)| one / other).collect::<Vec<_>>())
+    };
     let fastest = |group: std::ops::Range<usize>| {
         let in_group = racing.iter().copied().filter(|who| group.contains(who));
         let odd = |who: usize| median(&timings[who].iter().copied().skip(1).step_by(2).collect::<Vec<_>>());
         let best = in_group.min_by(|a, b| odd(*a).total_cmp(&odd(*b))).unwrap_or(0);
-        let pairs = timings[best].iter().zip(&timings[0]).step_by(2);
-        (best, median(&pairs.map(|(other, ours)| other / ours).collect::<Vec<_>>()))
+        (best, even(best, 0))
     };
     let (rival, to_rival) = fastest(1..4);
     let (candidate, to_candidate) = fastest(4..timings.len());
-    let mut keys_of_choice = distribution.keys(node, keys, 1);
-    let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
     Ok(Cell {
         keys,
         distribution,
-        choice: name(&choice),
+        choice: chosen,
+        alone: even(alone, 0),
+        to_alone: even(candidate, alone),
         ours: timings[0].iter().copied().collect(),
         rival: (RIVALS[rival - 1].to_owned(), to_rival),
         candidate: (fixed[candidate - 4].0.clone(), to_candidate),
@@ -232,6 +275,9 @@ fn report(node: &Node, cells: &[Cell]) {
         "ratio",
         "best candidate",
         "ratio",
+        "alone",
+        "to alone",
+        "behind by",
     ]);
     for cell in cells {
         row(&[
@@ -243,13 +289,27 @@ fn report(node: &Node, cells: &[Cell]) {
             format!("{:.2}", cell.rival.1),
             cell.candidate.0.clone(),
             format!("{:.2}", cell.candidate.1),
+            format!("{:.2}", cell.alone),
+            format!("{:.2}", cell.to_alone),
+            cell.cause().to_owned(),
         ]);
+    }
+    println!();
+    head(&["keys/node", "behind by candidate", "by choice", "by noise", "known distribution gains, mean"]);
+    let mut sizes: Vec<usize> = cells.iter().map(|cell| cell.keys).collect();
+    sizes.dedup();
+    for keys in sizes {
+        let of: Vec<&Cell> = cells.iter().filter(|cell| cell.keys == keys).collect();
+        let by = |cause| of.iter().filter(|cell| cell.cause() == cause).count().to_string();
+        let gain = of.iter().map(|cell| cell.gain()).sum::<f64>() / of.len().max(1) as f64;
+        let [candidate, choice, noise] = ["candidate", "choice", "noise"].map(by);
+        row(&[keys.to_string(), candidate, choice, noise, format!("{:.1} %", 100.0 * gain)]);
     }
     let mean = |of: &dyn Fn(&Cell) -> f64| {
         (cells.iter().map(|cell| of(cell).ln()).sum::<f64>() / cells.len().max(1) as f64).exp()
     };
     let least = |of: &dyn Fn(&Cell) -> f64| cells.iter().map(of).fold(f64::INFINITY, f64::min);
-    let behind = |of: &dyn Fn(&Cell) -> f64| cells.iter().filter(|cell| of(cell) < 0.95).count();
+    let behind = |of: &dyn Fn(&Cell) -> f64| cells.iter().filter(|cell| of(cell) < BEHIND).count();
     let (rival, candidate) = (|cell: &Cell| cell.rival.1, |cell: &Cell| cell.candidate.1);
     strata_benches::summary(&json!({
         "bench": "sort_race", "transport": transport, "nodes": nodes, "cells": cells.len(),

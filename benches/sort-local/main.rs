@@ -107,7 +107,8 @@ fn run<T: Number>(settings: &Settings, bits: u32, of: fn(u64) -> T) {
         for (index, (shape, key)) in SHAPES.iter().enumerate() {
             let arrays = (32_768 / keys).max(1);
             let seed = settings.seed * 1000 + (place * SHAPES.len() + index) as u64;
-            let random = Cell { keys, width: 64, run: 1, distinct: keys }.arrays(arrays, seed);
+            let random =
+                Cell { keys, width: 64, run: 1, distinct: keys, ordered: false }.arrays(arrays, seed);
             let made = random.chunks(keys).flat_map(|array| {
                 array.iter().enumerate().map(move |(at, x)| of(key(*x >> (64 - bits), at, keys, bits)))
             });

@@ -27,8 +27,15 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
         let width = draw.between(4.0, 64.0);
         let distinct = if few { draw.between(2.0, keys) } else { keys };
         let run = if draw.between(1.0, 4.0) < 2.0 { draw.between(1.0, keys / 4.0) } else { 1.0 };
-        let cell =
-            Cell { keys: keys as usize, width: width as u32, run: run as usize, distinct: distinct as usize };
+        // Half of those in long runs are in order but for some.
+        let ordered = run >= 16.0 && draw.between(1.0, 4.0) < 2.0;
+        let cell = Cell {
+            keys: keys as usize,
+            width: width as u32,
+            run: run as usize,
+            distinct: distinct as usize,
+            ordered,
+        };
         let mut timings = vec![Timings::default(); all.len()];
         for round in 0..ROUNDS {
             for turn in 0..all.len() {
@@ -37,7 +44,7 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
             }
         }
         let medians: Vec<f64> = timings.iter().map(Timings::median).collect();
-        problems.push(([keys, width.floor(), run, distinct], medians));
+        problems.push(([keys, width.floor(), run, distinct, f64::from(u8::from(ordered))], medians));
     }
     let report = LocalSort::calibrate(Duration::from_secs_f64(budget));
     println!("{report}\n");

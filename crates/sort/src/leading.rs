@@ -142,9 +142,11 @@ impl Plan {
             _ => enough.div_ceil(9),
         };
         let bits = enough.div_ceil(passes);
-        if width <= passes * (bits + 1) {
-            // A larger digit saves a pass as long as its counters fit in the first-level cache.
-            return Self::all(width, (bits + 1).max(if len >= 1 << 12 { 10 } else { 8 }));
+        // A larger digit saves a pass, or the repair, as long as its counters fit in the first-level
+        // cache and are not many more than the keys.
+        let most = (bits + 1).max(if len >= 1 << 12 { 10 } else { 8 });
+        if width <= passes * most {
+            return Self::all(width, most);
         }
         Self { passes, bits, low: width - passes * bits }
     }

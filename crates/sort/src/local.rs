@@ -16,8 +16,8 @@
 //! | `radsort`, `rdst`, `voracious` | the crates `radsort`, `rdst` (one thread) and `voracious_radix_sort`, with the cargo feature of that name; integers only | no |
 //!
 //! The inputs of a choice are found in at most one pass: the number of keys and the bits in which
-//! they differ. Up to a thousand sampled elements give the length of ascending and descending runs
-//! and the number of different keys. Elements that are sorted, descending, or in up to four sorted
+//! they differ. Up to a thousand sampled elements give the length of ascending and descending runs,
+//! whether these follow each other, and the number of different keys. Elements that are sorted, descending, or in up to four sorted
 //! runs are detected before the choice, and fewer than a hundred elements are left to the standard
 //! library. Choices are cached for classes of problems, so that later ones take a few ns. The
 //! models were measured with keys of 8 bytes; for other elements they rank the candidates.
@@ -61,6 +61,8 @@ pub struct Features {
     pub width: u32,
     /// The estimated length of sorted runs; 1 for a random order.
     pub run: usize,
+    /// True if the runs follow each other: all elements are sorted, or descend, but for some.
+    pub ordered: bool,
     /// The estimated number of different keys; `keys` if they are not few.
     pub distinct: usize,
     /// True if most keys have the same leading bits although they differ, for example because few
@@ -81,12 +83,16 @@ impl Features {
             true if keys < MANY => look::run_of_all(items),
             // No change of direction was sampled, so there may be two long runs. Then the keys'
             // bits hardly matter, and a pass to find them would cost time.
-            true => return Self { keys, width: 64, run: keys / 2, distinct: keys, skewed: false },
+            true => {
+                let (run, ordered) = (keys / 2, false);
+                return Self { keys, width: 64, run, ordered, distinct: keys, skewed: false };
+            }
             false => run,
         };
         let width = look::width(items);
         let (distinct, skewed) = look::spread(items, width);
-        Self { keys, width, run, distinct, skewed }
+        let ordered = run >= SHORT && look::is_ordered(items);
+        Self { keys, width, run, ordered, distinct, skewed }
     }
 }
 
@@ -152,7 +158,8 @@ pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
     let (distinct, skewed) = look::spread(largest, range.width);
     let all_differ = distinct == largest.len();
     let distinct = if all_differ { keys } else { distinct };
-    let features = Features { keys, width: range.width, run, distinct, skewed };
+    let ordered = false;
+    let features = Features { keys, width: range.width, run, ordered, distinct, skewed };
     let sorted = run >= largest.len();
     let random = run < SHORT && all_differ && !skewed;
     if random || !sorted && candidate_for::<T>(features) == LocalSort::Leading {
@@ -198,8 +205,8 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
 }
 
 /// The inputs of the models.
-fn inputs_of(Features { keys, width, run, distinct, .. }: Features) -> [f64; 4] {
-    [keys as f64, f64::from(width), run as f64, distinct as f64]
+fn inputs_of(Features { keys, width, run, ordered, distinct, .. }: Features) -> [f64; 5] {
+    [keys as f64, f64::from(width), run as f64, distinct as f64, f64::from(u8::from(ordered))]
 }
 
 /// The candidate that [`sort`] uses for elements of this type with these features: the cached

@@ -39,7 +39,7 @@ pub(super) fn learn<T: Item>(class: u32, features: Features, candidate: LocalSor
 /// The class of runs, or of numbers of different keys, that equal the number of keys.
 const ALL: u32 = 31;
 
-/// The number of the class of these features, below 2^28, and the features at its middle. Class
+/// The number of the class of these features, below 2^29, and the features at its middle. Class
 /// boundaries: sizes at quarters of powers of two, runs at powers of two, numbers of different keys
 /// at powers of four, widths at 32 and every eighth bit above.
 fn class<T: Item>(features: Features) -> (u32, Features) {
@@ -58,14 +58,22 @@ fn class<T: Item>(features: Features) -> (u32, Features) {
         false => ALL,
     };
     let (run, distinct) = (power(features.run, 1), power(features.distinct, 2));
-    let skewed = features.skewed;
-    let class = [(octave, 6), (quarter as u32, 2), (width, 7), (run, 5), (distinct, 5), (skewed.into(), 1)]
-        .into_iter()
-        .fold(kind, |class, (part, bits)| class << bits | part);
+    let Features { skewed, ordered, .. } = features;
+    let class = [
+        (octave, 6),
+        (quarter as u32, 2),
+        (width, 7),
+        (run, 5),
+        (distinct, 5),
+        (skewed.into(), 1),
+        (ordered.into(), 1),
+    ]
+    .into_iter()
+    .fold(kind, |class, (part, bits)| class << bits | part);
     // Two is the least number of runs greater than one.
     let run = if run == ALL { middle } else { (3 << run >> 1).min(middle / 2) };
     let distinct = if distinct == ALL { middle } else { (2 << (2 * distinct)).min(middle) };
-    (class, Features { keys: middle, width, run, distinct, skewed })
+    (class, Features { keys: middle, width, run, ordered, distinct, skewed })
 }
 
 #[cfg(test)]
@@ -74,7 +82,14 @@ mod tests {
 
     #[test]
     fn what_lies_together_is_one_class_and_choices_are_kept() {
-        let features = |keys, width, run, distinct| Features { keys, width, run, distinct, skewed: false };
+        let features = |keys, width, run, distinct| Features {
+            keys,
+            width,
+            run,
+            ordered: false,
+            distinct,
+            skewed: false,
+        };
         let number = |features| class::<u64>(features).0;
         let a = features(1000, 50, 1, 1000);
         assert_eq!(number(a), number(features(1020, 51, 1, 1020)));
@@ -87,9 +102,10 @@ mod tests {
             assert_ne!(number(a), number(other), "{other:?}");
         }
         assert_ne!(number(a), class::<f64>(a).0);
+        assert_ne!(number(a), number(Features { ordered: true, ..a }));
         for keys in [0, 1, 5, 100, 1 << 20, usize::MAX] {
             let (class, middle) = class::<u64>(features(keys, 64, keys, keys));
-            assert!(class < 1 << 28, "{keys}");
+            assert!(class < 1 << 29, "{keys}");
             assert!(middle.run <= middle.keys && middle.distinct <= middle.keys, "{middle:?}");
         }
         assert_eq!(choice::<u64>(a), choice::<u64>(a));

@@ -33,12 +33,10 @@ fn turns<T: Item>(items: &[T], stretches: usize, length: usize) -> (usize, usize
     for stretch in 0..stretches {
         let at = stretch * space + within(stretch, space.saturating_sub(length));
         let part = &items[at..(at + length).min(items.len())];
-        let mut last = part.len() >= 2 && part[0].bits() <= part[1].bits();
-        for pair in part.windows(2) {
-            let rises = pair[0].bits() <= pair[1].bits();
-            turns += usize::from(rises != last);
-            last = rises;
-        }
+        let rises = |a: &T, b: &T| a.bits() <= b.bits();
+        // No comparison waits for the one before it.
+        let turn = |three: &[T]| usize::from(rises(&three[0], &three[1]) != rises(&three[1], &three[2]));
+        turns += part.windows(3).map(turn).sum::<usize>();
         steps += part.len().saturating_sub(1);
     }
     (steps, turns)
@@ -49,6 +47,25 @@ fn turns<T: Item>(items: &[T], stretches: usize, length: usize) -> (usize, usize
 fn within(number: usize, space: usize) -> usize {
     (number * 7919) & ((space + 2).next_power_of_two() / 2 - 1)
 }
+
+/// True if elements far apart are in order, or in descending order, as most are where all elements
+/// are sorted but for some. Of independent runs they are in a random order.
+pub(super) fn is_ordered<T: Item>(items: &[T]) -> bool {
+    let space = items.len() / SPREAD;
+    let mut far = items.iter().step_by(space.max(1)).take(SPREAD).map(T::bits);
+    let Some(mut last) = far.next() else { return false };
+    let (mut rises, mut falls) = (0, 0);
+    for bits in far {
+        rises += usize::from(last < bits);
+        falls += usize::from(last > bits);
+        last = bits;
+    }
+    // Two may be out of place, each of which makes one step wrong. Four runs are not in order.
+    rises >= SPREAD - 3 || falls >= SPREAD - 3
+}
+
+/// The number of elements far apart whose order is looked at.
+const SPREAD: usize = 16;
 
 /// The mean length of sorted runs, counted over all elements; for few elements.
 pub(super) fn run_of_all<T: Item>(items: &[T]) -> usize {
@@ -112,7 +129,7 @@ mod tests {
 
     #[test]
     fn runs_are_estimated() {
-        let cell = |keys, run| Cell { keys, width: 60, run, distinct: keys }.arrays(1, 5);
+        let cell = |keys, run| Cell { keys, width: 60, run, distinct: keys, ordered: false }.arrays(1, 5);
         for keys in [100, 1_000, 10_000, 100_000] {
             assert_eq!(run(&cell(keys, 1)), 1);
             assert_eq!(run(&cell(keys, keys)), keys, "sorted but for the extremes");
@@ -131,14 +148,34 @@ mod tests {
     }
 
     #[test]
+    fn an_order_but_for_some_is_seen() {
+        let cell = |keys, run, ordered| Cell { keys, width: 60, run, distinct: keys, ordered };
+        for keys in [100, 1_000, 3_000] {
+            let mut found = [0, 0, 0, 0];
+            for seed in 0..100 {
+                let runs = [(1, false), (20, false), (20, true), (keys, true)];
+                for (found, (run, ordered)) in found.iter_mut().zip(runs) {
+                    let mut items = cell(keys, run, ordered).arrays(1, seed);
+                    *found += usize::from(is_ordered(&items));
+                    items.reverse();
+                    *found += usize::from(is_ordered(&items));
+                }
+            }
+            assert!(found[0] <= 2 && found[1] <= 20, "{keys}: random and in runs: {found:?}");
+            assert!(found[2] >= 180 && found[3] >= 195, "{keys}: but for some: {found:?}");
+        }
+        assert!(!is_ordered::<u64>(&[]) && !is_ordered(&[7u64; 300]));
+    }
+
+    #[test]
     fn few_different_keys_are_seen() {
         for keys in [300, 5_000, 100_000] {
             for values in [1, 2, 5, 16, 40].into_iter().filter(|values| 20 * values <= keys) {
-                let items = Cell { keys, width: 64, run: 1, distinct: values }.arrays(1, 3);
+                let items = Cell { keys, width: 64, run: 1, distinct: values, ordered: false }.arrays(1, 3);
                 let found = spread(&items, width(&items)).0;
                 assert!((values / 3..=2 * values + 3).contains(&found), "{values} of {keys}: {found}");
             }
-            let items = Cell { keys, width: 64, run: 1, distinct: keys }.arrays(1, 3);
+            let items = Cell { keys, width: 64, run: 1, distinct: keys, ordered: false }.arrays(1, 3);
             assert_eq!(spread(&items, width(&items)), (keys, false));
         }
         assert_eq!(spread::<u64>(&[], 0), (0, false));
@@ -146,7 +183,7 @@ mod tests {
 
     #[test]
     fn skewed_keys_are_seen() {
-        let mut random = Cell { keys: 5000, width: 64, run: 1, distinct: 5000 }.arrays(1, 8);
+        let mut random = Cell { keys: 5000, width: 64, run: 1, distinct: 5000, ordered: false }.arrays(1, 8);
         random.iter_mut().for_each(|key| *key = u64::MAX / (1 + *key % 100_000));
         assert!(spread(&random, width(&random)).1);
         random.iter_mut().for_each(|key| *key %= 1 << 16);

@@ -41,8 +41,8 @@ impl LocalSort {
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[keys, width, run, distinct]), &|_| true)
+    pub fn choose(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64, ordered: f64) -> ChooseResult<'static, Self> {
+        choose(Question::new(nodes, &[keys, width, run, distinct, ordered]), &|_| true)
     }
 }
 
@@ -63,24 +63,24 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort/local/local.spec  sha256 1e395bf3a62b954f3b2d3451d76a33ac44852acd053b848a151c7940aa42ecb6
-//! samples  sha256 b557939b4db8c28ea89f632c0621d51bfa0bd789c3ba330689d25f307a8c1975
-//! models   sha256 c962bc14ef9704ae2b0cd87a0cbc1723c9eca039360d66c7ccaf53df92512313
-//! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
-//! Stable: verified within noise, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Unstable: doubtful, rank 7 of 7, condition 7.5e0; held-out error 16 % (60 of 795 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Runs: verified within noise, rank 6 of 6, condition 5.7e0; held-out error 11 % (30 of 198 samples)
-//!     valid for keys in 90..=1482910, width in 2..=64, run in 16..=741455, distinct in 90..=1482910, 1 node, requires run>=16, requires run<=keys, requires distinct<=keys
-//! Leading: verified within noise, rank 8 of 8, condition 4.7e0; held-out error 15 % (60 of 795 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Radsort: verified within noise, rank 8 of 8, condition 5.0e0; held-out error 16 % (60 of 795 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Rdst: verified within noise, rank 7 of 7, condition 3.6e0; held-out error 18 % (60 of 795 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Voracious: doubtful, rank 8 of 8, condition 5.3e0; held-out error 21 % (60 of 795 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
+//! spec     specs/sort/local/local.spec  sha256 1680185bb0f474aa108fa201bc1d7945ebfab65bf9d51a1b1111cfd669a4efc5
+//! samples  sha256 b1f705551ea0fe93f3db45b832bfba0e18b3473cd3947f3b97b89dce00b96523
+//! models   sha256 14e3e82afb22c09fa98d4308650af6735f1bb1a3d85018856dfd6cda9626ab81
+//! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
+//! Stable: failed, rank 9 of 9, condition 5.8e0; held-out error 24 % (60 of 1005 samples)
+//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Unstable: doubtful, rank 6 of 6, condition 8.2e0; held-out error 15 % (60 of 1005 samples)
+//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Leading: doubtful, rank 9 of 9, condition 8.0e0; held-out error 14 % (60 of 1005 samples)
+//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Radsort: doubtful, rank 10 of 10, condition 8.4e0; held-out error 11 % (60 of 1005 samples)
+//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Rdst: doubtful, rank 7 of 7, condition 6.1e0; held-out error 12 % (60 of 1005 samples)
+//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Voracious: doubtful, rank 9 of 9, condition 6.8e0; held-out error 16 % (60 of 1005 samples)
+//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Runs: verified, rank 4 of 4, condition 4.9e0; held-out error 8.0 % (30 of 284 samples)
+//!     valid for keys in 90..=1482910, width in 2..=64, run in 16..=84947, distinct in 90..=1482910, ordered in 0..=1, 1 node, requires run>=16, requires run<=keys, requires distinct<=keys
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
@@ -88,175 +88,180 @@ use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
 fn stable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
+    let &[keys, width, run, distinct, ordered] = x else { return None };
     require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[keys.log2(),
+        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+    fill(to, &[keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
+        (keys * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
         ((keys * (keys / run).log2()) * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
         (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
         (keys * keys.log2()) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
-        keys * f64::from(width == 1.0),
-        0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())),
-        0.0_f64.max(keys - 174852.0)])
+        keys * f64::from(width == 1.0), 0.0_f64.max(keys - 219535.0),
+        (keys * (keys / run).log2()) * ordered])
 }
 pub static STABLE_MODEL: Model = Model::Fitted(Fitted {
-    terms: stable, quantile: 1.963232428090771, noise: Variance::Relative(0.10245736292185754), own: Variance::Relative(0.05236494050580989),
-    coefficients: &[3.263464550395453e-8, 3.164661802863858e-9, 1.0011156954454104e-9,
-        2.6747625067370342e-11, 2.971027084728381e-10, 9.003114641856726e-11, 1.0284696317083533e-8],
-    factor: &[2.48454e-9, -9.98208e-12, -6.60172e-12, 5.63469e-14, -1.55786e-11, 1.9594e-12,
-        1.57407e-11, 8.33015e-11, -2.20755e-13, 6.31817e-13, -1.22909e-11, -7.7064e-12, 5.45643e-12,
-        2.49658e-11, -5.72553e-12, 4.2146e-11, -8.1571e-12, 3.78981e-11, 5.30216e-12, -5.93035e-11,
-        2.29072e-13, -5.23469e-11, 7.17219e-11, 3.37523e-12, -4.27076e-11, 3.69097e-11, -2.52662e-10,
-        4.71788e-10],
+    terms: stable, quantile: 1.9625044047223923, noise: Variance::Relative(0.08626455445281968), own: Variance::Relative(0.088973721017212),
+    coefficients: &[5.209793150010035e-8, 1.7656720711993016e-10, 2.098185766145678e-9,
+        2.2065544890299073e-9, 1.094201556256962e-9, 6.865673650550173e-11, 4.1902047009935757e-10,
+        3.1267408751038225e-9, 4.862172682176756e-10],
+    factor: &[2.69665e-9, -2.43271e-13, -2.78691e-11, 5.8267e-12, -4.79914e-12, -4.02083e-13,
+        -1.61335e-11, 3.05382e-11, -2.98314e-12, 2.28872e-11, -1.69411e-10, -9.56641e-12, -2.12163e-11,
+        -8.49321e-13, 2.18198e-11, -1.45689e-11, -3.72843e-14, 2.65452e-10, -9.47257e-11, -1.71866e-12,
+        7.00847e-13, -1.1407e-11, -9.50473e-12, 6.55866e-12, 5.88978e-11, -5.8884e-13, 1.3667e-12,
+        -1.69461e-11, -4.85177e-11, -9.63176e-12, 2.31707e-11, -5.62208e-12, 4.5703e-11, 1.24044e-11,
+        -8.46393e-12, 5.77197e-12, -5.91548e-11, -6.80622e-11, -3.22104e-12, 8.3411e-11, -2.54662e-11,
+        -3.29482e-12, 2.83683e-10, -2.48919e-12, 3.64099e-11],
 });
 
 fn unstable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
+    let &[keys, width, run, distinct, ordered] = x else { return None };
     require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
+        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
     fill(to, &[keys, keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
-        keys * f64::from(run >= (keys / 2.1)), keys * f64::from(width <= 10.0),
-        0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())),
-        0.0_f64.max(keys - 183001.0)])
+        keys * (run + 1.0).log2(), keys * f64::from(width <= 10.0), 0.0_f64.max(keys - 194961.0)])
 }
 pub static UNSTABLE_MODEL: Model = Model::Fitted(Fitted {
-    terms: unstable, quantile: 1.963232428090771, noise: Variance::Relative(0.08452614108745728), own: Variance::Relative(0.0),
-    coefficients: &[3.0584574256728493e-10, 2.948456243851139e-8, 7.352751673454904e-10,
-        5.428986138568919e-10, 1.8519620243191438e-10, 4.84773721646558e-10, 2.5448630381414887e-9],
-    factor: &[1.02232e-10, -6.8248e-10, -1.11915e-11, 4.67905e-12, -7.95962e-11, 7.21848e-12,
-        -2.30538e-11, 1.95523e-9, -3.31866e-12, -1.53492e-12, -1.02689e-11, 4.24931e-12, 6.16744e-12,
-        1.2039e-11, -1.34946e-11, -1.64905e-11, -1.79334e-11, 3.13916e-11, 1.13439e-10, -9.48977e-12,
-        -4.30827e-13, -1.08759e-11, 3.61426e-11, 1.64299e-12, -3.37845e-11, 3.87414e-11, -1.09046e-10,
-        2.10939e-10],
-});
-
-fn runs(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 2.0, 64.0) &&
-        within(run, 16.0, 741455.0) && within(distinct, 90.0, 1482910.0) &&
-        holds(f64::from(run >= 16.0)) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, keys / run, keys * (keys / run).log2(),
-        0.0_f64.max(keys - 65536.0) * (keys / run).log2(), 0.0_f64.max(keys - 155318.0)])
-}
-pub static RUNS_MODEL: Model = Model::Fitted(Fitted {
-    terms: runs, quantile: 1.9748080917513087, noise: Variance::Relative(0.05375854648584849), own: Variance::Relative(0.004756919556381054),
-    coefficients: &[1.3476738292941557e-7, 1.3209115153118514e-9, 4.3173019017025145e-8,
-        1.151618197930629e-9, 1.5494872804122754e-9, 3.4423127624906166e-9],
-    factor: &[5.97941e-8, -8.60698e-11, -1.0331e-8, 3.62745e-11, -3.26265e-11, 7.26534e-11,
-        1.41422e-10, -2.33362e-10, -4.16439e-11, 5.05316e-11, -1.4789e-10, 8.73185e-9, -2.45768e-11,
-        2.36562e-11, -4.71802e-12, 3.41248e-11, -4.8845e-11, 4.26791e-11, 1.2459e-10, -3.3318e-10,
-        6.22222e-10],
+    terms: unstable, quantile: 1.9624962693984707, noise: Variance::Relative(0.043159640520655844), own: Variance::Relative(0.02390487579720673),
+    coefficients: &[6.192374321437688e-10, 4.087507492305926e-8, 9.812206042652545e-10,
+        2.215161227320365e-11, 3.235903127282979e-10, 6.618500456562933e-10],
+    factor: &[7.62929e-11, -5.32334e-10, -6.41863e-12, -2.95036e-13, -5.95069e-11,
+        -4.72516e-12, 1.45084e-9, -1.96779e-12, 5.24436e-13, -1.17699e-11, 1.07962e-11, 7.12662e-12,
+        -1.4507e-12, -2.3959e-12, -4.90956e-12, 5.24898e-12, -2.37106e-11, -1.6692e-11, 2.82645e-11,
+        -2.34427e-11, 9.16624e-11],
 });
 
 fn leading(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
+    let &[keys, width, run, distinct, ordered] = x else { return None };
     require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, keys * f64::from(width > 10.0),
+        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, width.min(10.0).exp2(), keys * f64::from(width > 10.0),
+        keys * f64::from(width > (keys.log2() + 4.0)),
         (keys * f64::from(width > 20.0)) * f64::from(keys >= 524288.0),
-        keys / distinct.min(width.min(8.0).exp2()), 0.0_f64.max(keys - 65536.0),
-        0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0), 0.0_f64.max(keys - 172863.0)])
+        0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0), 0.0_f64.max(keys - 16384.0),
+        keys * ordered])
 }
 pub static LEADING_MODEL: Model = Model::Fitted(Fitted {
-    terms: leading, quantile: 1.9632369374632934, noise: Variance::Relative(0.0642671425091185), own: Variance::Relative(0.01275343840050332),
-    coefficients: &[1.7226859231838343e-7, 3.6264037765804235e-9, 1.5090587427162367e-9,
-        1.3049541997781917e-8, 1.0418708103178013e-9, 7.782917691578572e-10, 7.585615555443935e-9,
-        9.570761375452125e-9],
-    factor: &[1.86945e-8, -2.24721e-11, -7.60956e-12, -1.03746e-12, -2.2874e-11, 1.02822e-10,
-        2.93804e-12, -7.38852e-11, 9.93604e-11, -8.97998e-11, -2.09313e-11, -2.15142e-10, -1.45171e-10,
-        6.6297e-11, 9.66502e-11, 7.75853e-11, 3.99919e-11, -2.00476e-11, -2.60241e-11, -1.38926e-10,
-        3.92887e-11, 1.34865e-9, -3.254e-12, 5.68013e-11, -1.88916e-10, -1.48759e-10, 2.00046e-10,
-        -1.54581e-10, 7.83971e-11, 9.53716e-11, 6.6996e-10, -1.26621e-10, -6.37915e-10, 5.19636e-10,
-        -1.14096e-10, 4.36065e-10],
+    terms: leading, quantile: 1.9625044047223923, noise: Variance::Relative(0.04639879694199291), own: Variance::Relative(0.011617526115903058),
+    coefficients: &[1.5798638493499977e-7, 4.963096221603764e-9, 1.1175527222562497e-10,
+        1.580108874262893e-9, 7.620615994737255e-10, 5.087762480477966e-9, 5.603500159607635e-9,
+        1.9448952339863937e-9, 6.308304427009023e-10],
+    factor: &[2.56693e-8, -3.82458e-11, -2.22477e-11, 2.14863e-11, 6.02012e-12, 4.19526e-12,
+        -3.23188e-11, 3.72382e-11, -2.69697e-13, 7.48596e-11, -5.17809e-12, -3.76623e-11, -1.09415e-11,
+        -7.18024e-12, 5.69336e-11, -6.64482e-11, -3.28501e-11, 2.22498e-11, -1.88491e-11, -2.37981e-11,
+        1.27781e-12, 4.46909e-11, 4.78168e-13, -8.3558e-12, 2.3833e-10, -2.23697e-10, 1.20245e-10,
+        -1.46503e-10, 5.42968e-12, -6.28281e-12, 8.71386e-11, -2.23173e-11, -6.96163e-11, 6.07686e-12,
+        -2.26797e-11, 5.8349e-10, -1.66522e-10, 4.63089e-12, -1.24081e-13, 3.09359e-10, -6.08389e-11,
+        -4.00587e-13, 1.13638e-10, -1.89201e-11, 1.05608e-10],
 });
 
 fn radsort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
+    let &[keys, width, run, distinct, ordered] = x else { return None };
     require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[keys, keys * (width / 8.0).ceil(), (width / 8.0).ceil(),
+        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, keys * (width / 8.0).ceil(), (width / 8.0).ceil(),
         (keys * (width / 8.0).ceil()) / run.sqrt(), keys / distinct.min(width.min(8.0).exp2()),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(), 0.0_f64.max(keys - 177031.0),
-        0.0_f64.max(keys - 177031.0) * (width / 8.0).ceil()])
+        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
+        0.0_f64.max(keys - 2048.0) * (width / 8.0).ceil(), keys * ordered,
+        (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil()) * ordered])
 }
 pub static RADSORT_MODEL: Model = Model::Fitted(Fitted {
-    terms: radsort, quantile: 1.9632369374632934, noise: Variance::Relative(0.052481616699599), own: Variance::Relative(0.0),
-    coefficients: &[3.899470603579735e-9, 4.988312352253043e-10, 7.852274734221476e-8,
-        4.1045650966991426e-10, 1.6457846882971237e-9, 1.5092241834520595e-9, 8.386606267964256e-9,
-        4.128095160503816e-9],
-    factor: &[1.20046e-10, -2.59703e-11, -3.35405e-11, 1.37627e-12, -2.23876e-10, 5.81431e-12,
-        -8.40339e-11, 1.97143e-11, 3.13189e-11, -2.38287e-9, -3.0349e-11, -1.96851e-11, -5.96274e-11,
-        -2.10153e-12, 4.31453e-11, 8.08015e-9, -1.53618e-11, -2.09975e-11, 1.89574e-11, 1.25558e-11,
-        -1.65148e-11, 3.64649e-11, -6.63496e-11, -4.32452e-11, 1.59147e-11, 2.57271e-11, 2.36275e-10,
-        -4.58132e-12, -9.31674e-11, 2.85568e-11, 2.54567e-10, 9.60724e-11, -2.98386e-10, 7.57058e-10,
-        -2.42325e-10, 2.35783e-10],
+    terms: radsort, quantile: 1.962507128125149, noise: Variance::Relative(0.030542134739639088), own: Variance::Relative(0.010997415088765955),
+    coefficients: &[1.4055504155514245e-7, 4.37802140722477e-9, 9.639962531734212e-10,
+        8.682664816190481e-8, 3.443930532386001e-10, 2.5659642134411206e-9, 2.184540964701827e-9,
+        3.893774866115531e-10, 2.5062084492839175e-10, 2.29615880375038e-10],
+    factor: &[3.22516e-8, -4.07415e-11, 1.12036e-11, -8.68366e-9, 1.05811e-13, -4.83698e-12,
+        2.55884e-12, -3.17897e-13, -4.0757e-13, 1.94507e-13, 1.44864e-10, -2.99356e-11, 1.17118e-10,
+        1.96533e-12, -2.6138e-10, -6.46312e-12, -1.48937e-12, -2.98788e-11, 1.22104e-11, 4.64966e-11,
+        -5.02867e-9, -2.24275e-11, 3.68942e-12, -1.17907e-12, -3.65404e-11, -3.38693e-11, 3.29028e-12,
+        7.00558e-9, -2.05154e-11, -2.87205e-12, 2.28355e-13, 8.27579e-12, -2.69058e-11, 1.29687e-12,
+        3.7971e-11, -4.20983e-11, -2.70329e-12, -1.17921e-11, 9.42671e-12, 1.3838e-11, 2.00656e-10,
+        -6.37976e-12, -2.46216e-12, -3.26319e-11, 1.39141e-11, 8.29611e-11, -2.17231e-11, 1.3469e-11,
+        -6.04493e-11, 3.07018e-11, -1.86753e-11, -3.19531e-11, 1.18941e-10, -4.82663e-11, 1.31201e-10],
 });
 
 fn rdst(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
+    let &[keys, width, run, distinct, ordered] = x else { return None };
     require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, keys / run.sqrt(), keys / distinct.min(width.min(8.0).exp2()),
-        0.0_f64.max(keys - 65536.0), 0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
-        keys * f64::from(keys > 800000.0)])
+        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, f64::from(keys > 128.0), keys / distinct.min(width.min(8.0).exp2()),
+        keys * f64::from(keys > 5000.0), 0.0_f64.max(keys - 65536.0),
+        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil()])
 }
 pub static RDST_MODEL: Model = Model::Fitted(Fitted {
-    terms: rdst, quantile: 1.9632279311266296, noise: Variance::Relative(0.1509800500884569), own: Variance::Relative(0.02274395265644654),
-    coefficients: &[1.5935269953075918e-6, 1.3194505382598761e-8, 7.474742498437094e-10,
-        3.1669010832867403e-9, 2.64115331974876e-8, 6.68912305220783e-10, 9.772508556441938e-9],
-    factor: &[9.62801e-8, -7.55975e-11, -3.08905e-11, -7.8692e-11, 1.59291e-10, -2.01528e-12,
-        -4.71503e-11, 3.17873e-10, -2.91268e-10, -3.55569e-10, -1.54764e-10, -1.90089e-11, 6.51934e-11,
-        3.42673e-10, -5.26275e-10, -4.51937e-11, -3.04634e-11, 5.28177e-11, 9.11447e-10, -3.16154e-10,
-        4.43049e-11, 4.86204e-11, 1.4546e-9, -2.52089e-10, -5.33823e-10, 2.39227e-10, -8.12798e-10,
-        2.00862e-9],
+    terms: rdst, quantile: 1.9624962693984707, noise: Variance::Relative(0.05892019214607344), own: Variance::Relative(0.013690846475283241),
+    coefficients: &[1.8591664306862436e-6, 1.9658864018152807e-8, 1.3069185754897166e-6,
+        1.898072324934801e-9, 1.2747507039542393e-9, 4.406901534692592e-9, 7.42000673508262e-10],
+    factor: &[1.09018e-7, -1.5069e-10, -6.03412e-8, -4.71731e-11, 1.52396e-10, 1.38143e-11,
+        -2.58315e-12, 4.28216e-10, -1.18205e-7, -3.31997e-10, -3.79749e-10, 5.35039e-11, -1.81495e-11,
+        1.46282e-7, -2.92211e-10, 2.2852e-11, 7.08424e-11, -1.59909e-11, 9.51163e-10, -1.1206e-10,
+        -1.85418e-10, 5.20201e-11, 2.85774e-10, -3.56269e-10, 2.94307e-13, 7.42622e-10, -1.41848e-10,
+        1.01426e-10],
 });
 
 fn voracious(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct] = x else { return None };
+    let &[keys, width, run, distinct, ordered] = x else { return None };
     require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, f64::from(keys > 300.0), keys * f64::from(keys > 300.0),
+        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, f64::from(keys > 300.0),
         (keys * (width / 8.0).ceil().min(3.0)) * f64::from(keys > 300.0),
         (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from(keys <= 300.0),
-        keys / run.sqrt(), 0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
-        0.0_f64.max(keys - 149356.0)])
+        keys / run.sqrt(), (keys * (keys / run).log2()) * f64::from((run * keys.log2()) >= keys),
+        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
+        (keys * (keys / run).log2()) * ordered])
 }
 pub static VORACIOUS_MODEL: Model = Model::Fitted(Fitted {
-    terms: voracious, quantile: 1.9632369374632934, noise: Variance::Relative(0.21468716983750397), own: Variance::Relative(0.1571685541672849),
-    coefficients: &[1.5095366904185286e-7, 1.3391780301492364e-6, 6.7804471275067e-10,
-        1.5482432838390533e-9, 7.94442997964934e-10, 1.44729645986191e-9, 2.7861383239984157e-9,
-        4.299158434681293e-9],
-    factor: &[3.6988e-8, -3.23038e-8, 2.24172e-11, 3.61891e-12, -5.41736e-11, -7.79239e-11,
-        -2.78772e-12, -8.10784e-12, 1.58676e-7, -3.61217e-11, -9.49991e-12, 1.44237e-12, -1.18039e-11,
-        5.28879e-11, -2.05232e-11, 1.98319e-10, -9.64357e-11, 5.78309e-12, -4.73122e-11, 5.28081e-11,
-        -1.35834e-10, 6.80226e-11, 1.10017e-11, -9.00255e-11, -1.16863e-10, 8.80274e-11, 6.1023e-11,
-        -4.13884e-11, 1.25514e-11, -8.99902e-12, 1.37673e-10, -4.16753e-11, 2.99335e-11, 3.97796e-10,
-        -5.67684e-10, 5.92866e-10],
+    terms: voracious, quantile: 1.9625016871457936, noise: Variance::Relative(0.1089031965479305), own: Variance::Relative(0.032140775062724995),
+    coefficients: &[1.3458122213072566e-7, 1.90563097539976e-9, 2.2120906565618822e-6,
+        2.284765768086041e-9, 8.749422836816956e-10, 7.741050391509671e-10, 2.838220254261572e-10,
+        1.8320878709552878e-9, 1.8478457010508213e-10],
+    factor: &[3.54566e-8, -6.583e-11, -1.61502e-8, 4.02526e-11, -3.9999e-11, -6.07217e-11,
+        -9.23681e-12, 4.89057e-12, -1.5484e-12, 2.18441e-10, -4.29256e-9, -4.92848e-11, -1.72972e-11,
+        -1.61506e-10, -5.43041e-11, -2.20082e-11, -1.19508e-11, 1.63161e-7, -2.18505e-11, 5.37545e-12,
+        -2.63641e-11, -1.73762e-11, 3.67649e-11, -1.04358e-12, 7.0561e-11, 1.74985e-11, -1.00764e-10,
+        -3.57828e-11, -5.39531e-11, -1.04569e-11, 5.05399e-11, -4.49751e-11, -1.75798e-11, 1.40129e-11,
+        -2.20402e-12, 1.33399e-10, -1.2788e-12, -2.42529e-11, -1.15031e-12, 7.7398e-11, -1.44012e-11,
+        -1.41752e-12, 1.08116e-10, -6.44536e-12, 2.78891e-11],
 });
 
-/// Library `local_sort` over `keys`, `width`, `run`, `distinct`.
+fn runs(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct, ordered] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 2.0, 64.0) &&
+        within(run, 16.0, 84947.0) && within(distinct, 90.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+        holds(f64::from(run >= 16.0)) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[keys, keys / run, keys * (keys / run).log2().ceil(),
+        0.0_f64.max(keys - 65536.0) * (keys / run).log2()])
+}
+pub static RUNS_MODEL: Model = Model::Fitted(Fitted {
+    terms: runs, quantile: 1.9695756536255296, noise: Variance::Relative(0.013228869487939976), own: Variance::Relative(0.0),
+    coefficients: &[1.8529362228293332e-9, 9.66766430783873e-8, 1.1209320386196868e-9,
+        4.0528321125059984e-10],
+    factor: &[1.19787e-10, -6.72732e-10, -2.21989e-11, 1.07383e-11, 4.87087e-9, -1.20872e-11,
+        1.31208e-11, 1.54537e-11, -2.01536e-11, 2.55571e-11],
+});
+
+/// Library `local_sort` over `keys`, `width`, `run`, `distinct`, `ordered`.
 pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort/local/local.spec",
-    platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "c962bc14ef9704ae2b0cd87a0cbc1723c9eca039360d66c7ccaf53df92512313",
-    inputs: &["keys", "width", "run", "distinct"],
-    domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 741455.0), (2.0, 1482910.0)] },
+    platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
+    digest: "14e3e82afb22c09fa98d4308650af6735f1bb1a3d85018856dfd6cda9626ab81",
+    inputs: &["keys", "width", "run", "distinct", "ordered"],
+    domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 555704.0), (2.0, 1482910.0), (0.0, 1.0)] },
     entries: &[
-        Entry::new("stable", Verdict::WithinNoise, 1.006163476034491, &STABLE_MODEL),
+        Entry::new("stable", Verdict::Failed, 1.0241941813041178, &STABLE_MODEL),
         Entry::new("unstable", Verdict::Doubtful, 1.0, &UNSTABLE_MODEL),
-        Entry::new("runs", Verdict::WithinNoise, 1.0, &RUNS_MODEL),
-        Entry::new("leading", Verdict::WithinNoise, 1.0, &LEADING_MODEL),
-        Entry::new("radsort", Verdict::WithinNoise, 1.0, &RADSORT_MODEL),
-        Entry::new("rdst", Verdict::WithinNoise, 1.0, &RDST_MODEL),
-        Entry::new("voracious", Verdict::Doubtful, 1.0569619454678985, &VORACIOUS_MODEL),
+        Entry::new("runs", Verdict::Verified, 1.0, &RUNS_MODEL),
+        Entry::new("leading", Verdict::Doubtful, 1.0, &LEADING_MODEL),
+        Entry::new("radsort", Verdict::Doubtful, 1.0, &RADSORT_MODEL),
+        Entry::new("rdst", Verdict::Doubtful, 1.0, &RDST_MODEL),
+        Entry::new("voracious", Verdict::Doubtful, 1.0, &VORACIOUS_MODEL),
     ],
 };
 }

@@ -53,8 +53,10 @@ fn ends<T: Item>(items: &mut [T], most: usize) -> Vec<usize> {
     while start < items.len() && ends.len() < most {
         let rest = &mut items[start..];
         let falls = rest.len() > 1 && rest[0].bits() > rest[1].bits();
-        let as_first = |pair: &&[T]| (pair[0].bits() > pair[1].bits()) == falls;
-        let length = 1 + rest.windows(2).take_while(as_first).count();
+        let length = match falls {
+            true => 1 + steps(rest, |a, b| a > b),
+            false => 1 + steps(rest, |a, b| a <= b),
+        };
         if falls {
             rest[..length].reverse();
         }
@@ -62,6 +64,20 @@ fn ends<T: Item>(items: &mut [T], most: usize) -> Vec<usize> {
         ends.push(start);
     }
     ends
+}
+
+/// The number of first steps from an element to the next for which `holds` is true.
+fn steps<T: Item>(items: &[T], holds: impl Fn(u64, u64) -> bool) -> usize {
+    let step = |pair: &[T]| holds(pair[0].bits(), pair[1].bits());
+    let mut at = 0;
+    // One branch for many steps.
+    while let Some(block) = items.get(at..at + 33) {
+        if !block.windows(2).fold(true, |all, pair| all & step(pair)) {
+            break;
+        }
+        at += 32;
+    }
+    at + items[at..].windows(2).take_while(|pair| step(pair)).count()
 }
 
 /// Merges sorted `a` and `b` into `target`, whose length is the sum of theirs; of equal keys those

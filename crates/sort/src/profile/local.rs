@@ -12,7 +12,7 @@ use strata_select::Timed;
 /// array sorted repeatedly would be faster, because a processor learns its branches.
 pub(super) const AT_ONCE: usize = 1 << 15;
 
-/// Random numbers: `keys` of `width` bits that ascend in runs of `run`.
+/// Random numbers: `keys` of `width` bits that ascend in runs of `run`, or all but for some.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// The number of keys; at least one.
@@ -23,6 +23,8 @@ pub struct Cell {
     pub run: usize,
     /// The number of random values from which they are drawn; `keys` for all different.
     pub distinct: usize,
+    /// True if all are sorted, but for one in `run` that is out of place.
+    pub ordered: bool,
 }
 
 impl Cell {
@@ -40,7 +42,7 @@ impl Cell {
             values[0] = 0;
         }
         let mut any = || match few {
-            true => values[((u128::from(rng.next_u64()) * values.len() as u128) >> 64) as usize],
+            true => values[below(&mut rng, values.len())],
             false => rng.next_u64() & greatest,
         };
         let mut all: Vec<u64> = (0..keys * count).map(|_| any()).collect();
@@ -48,10 +50,22 @@ impl Cell {
             if !few {
                 (array[keys / 3], array[keys / 2]) = (0, greatest);
             }
-            array.chunks_mut(self.run.max(1)).for_each(<[u64]>::sort_unstable);
+            if !self.ordered {
+                array.chunks_mut(self.run.max(1)).for_each(<[u64]>::sort_unstable);
+                continue;
+            }
+            array.sort_unstable();
+            for _ in 0..(keys / 2).div_ceil(self.run.max(1)) {
+                array.swap(below(&mut rng, keys), below(&mut rng, keys));
+            }
         }
         all
     }
+}
+
+/// A random index below `limit`.
+fn below(rng: &mut ChaCha8Rng, limit: usize) -> usize {
+    ((u128::from(rng.next_u64()) * limit as u128) >> 64) as usize
 }
 
 /// The mean time in seconds for `sort` to sort such numbers; `now` is a clock in seconds.
@@ -87,12 +101,13 @@ fn sample_of(mut now: impl FnMut() -> f64, candidate: LocalSort, cell: Cell) -> 
 /// The local sorts time themselves as the spec does.
 impl Timed for LocalSort {
     fn seconds(self, inputs: &[f64], _: u64) -> Option<f64> {
-        let &[keys, width, run, distinct] = inputs else { return None };
+        let &[keys, width, run, distinct, ordered] = inputs else { return None };
         let able = local::candidates::<u64>().any(|(_, candidate)| candidate == self);
         let start = Instant::now();
         let now = || start.elapsed().as_secs_f64();
         let (keys, width) = (keys as usize, width as u32);
-        let cell = Cell { keys, width, run: run as usize, distinct: distinct as usize };
+        let (run, distinct) = (run as usize, distinct as usize);
+        let cell = Cell { keys, width, run, distinct, ordered: ordered > 0.0 };
         able.then(|| sample_of(now, self, cell))
     }
 }

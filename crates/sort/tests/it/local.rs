@@ -92,7 +92,7 @@ fn who_can_sort_what() {
 
 #[test]
 fn a_choice_has_reasons() {
-    let features = Features { keys: 5000, width: 20, run: 1, distinct: 5000, skewed: false };
+    let features = Features { keys: 5000, width: 20, run: 1, ordered: false, distinct: 5000, skewed: false };
     let (candidate, choice) = local::choose::<u64>(features);
     assert!(local::candidates::<u64>().any(|(name, other)| name == choice.name && other == candidate));
     assert!(choice.to_string().starts_with("local_sort: "), "{choice}");
@@ -102,8 +102,17 @@ fn a_choice_has_reasons() {
 
 #[test]
 fn long_runs_are_merged_and_short_ones_are_not() {
-    let choose =
-        |run| local::choose::<u64>(Features { keys: 5000, width: 64, run, distinct: 5000, skewed: false }).0;
+    let choose = |run| {
+        local::choose::<u64>(Features {
+            keys: 5000,
+            width: 64,
+            run,
+            ordered: false,
+            distinct: 5000,
+            skewed: false,
+        })
+        .0
+    };
     assert_eq!(choose(2500), LocalSort::Runs);
     assert_ne!(choose(8), LocalSort::Runs);
 }
