@@ -143,8 +143,11 @@ fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
     Ok(rows)
 }
 
-/// What nodes do that share the cores of this machine, with the exponent that it should have.
-const OPERATIONS: [(&str, f64, fn(&mut Node)); 4] = [
+/// What nodes do, with the exponent that its cost should have.
+type Operation = (&'static str, f64, fn(&mut Node));
+
+/// Of nodes that share the cores of this machine.
+const OPERATIONS: [Operation; 4] = [
     ("barrier", 1.0, Node::barrier),
     // Each node combines all contributions, in the order of ranks.
     ("sum of 8 B", 2.0, |node| {
