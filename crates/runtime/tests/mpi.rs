@@ -39,6 +39,7 @@ const PIN: &str = "broadcasts=mpi,reductions=mpi,scans=mpi";
 
 /// The case with `STRATA_CALIBRATE`, and the one with a pin that no library has.
 const FITTED: &str = "collectives fit themselves alike";
+const FITTED_LATE: &str = "collectives fit themselves while messages are under way";
 const PINNED: &str = "a pin that suits no collective is named";
 
 const CASES: &[Case] = &[
@@ -82,15 +83,16 @@ const CASES: &[Case] = &[
         fails_with: &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
     },
     Case { name: FITTED, least: 1, check: "0", run: fits, fails_with: &[] },
+    Case { name: FITTED_LATE, least: 2, check: "0", run: fits_while_others_send, fails_with: &[] },
     Case {
         name: PINNED,
         least: 2,
         check: "0",
         run: |node| {
-            node.reduce_add(1u64);
+            node.reduce_add(&mut [1u64; 500]);
             Ok(())
         },
-        fails_with: &["reduce add of 1 u64 at ", "nothing"],
+        fails_with: &["reduce add of 500 u64 at ", "nothing"],
     },
     Case { name: "unchecked operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
     Case {
@@ -466,6 +468,19 @@ fn fits(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
+/// The first node enters while the others still send to it, and wait for room.
+fn fits_while_others_send(node: &mut Node) -> Result<(), Error> {
+    let mut handlers = node.handlers();
+    let count = handlers.request(|_, _: u64| ());
+    node.install(handlers);
+    if node.rank() > 0 {
+        (0..3000).for_each(|i| node.send(0, count, i));
+    }
+    node.calibrate::<strata_runtime::trees::Scans>(Duration::from_millis(20));
+    node.uninstall();
+    agrees(node)
+}
+
 /// Around the ring, in both directions and of several lengths, several times; the memory of the
 /// pieces moves between.
 fn repeats(node: &mut Node) -> Result<(), Error> {
@@ -647,7 +662,9 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
     let mut variables =
         vec![("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE), ("STRATA_TUNE", tune.as_str())];
     match case.name {
-        FITTED => variables.extend([("STRATA_CALIBRATE", "100ms"), ("XDG_CACHE_HOME", &*cache)]),
+        FITTED | FITTED_LATE => {
+            variables.extend([("STRATA_CALIBRATE", "100ms"), ("XDG_CACHE_HOME", &*cache)])
+        }
         PINNED => variables.push(("STRATA_PIN", "reductions=nothing")),
         name if name.starts_with(BY_LIBRARY) => variables.push(("STRATA_PIN", PIN)),
         _ => {}

@@ -89,8 +89,8 @@ impl<const N: usize> Kept<N> {
     }
 
     /// Keeps the candidate that was chosen for a class, by its index and parameters. Not all can be
-    /// kept: only of classes below 2^28, only the first 15 of a library, and parameters from 0 to 2^29 - 1 if there
-    /// is one; to 16,383 each of two, to 511 of three and to 127 of four.
+    /// kept: only of classes below 2^28, only the first 15 of a library, and parameters from 0 to
+    /// 2^29 - 1 if there is one; to 16,383 each of two, to 511 of three and to 127 of four.
     pub fn keep(&self, class: u32, candidate: usize, parameters: &[i64]) {
         let count = parameters.len();
         let bits = Self::bits(count);

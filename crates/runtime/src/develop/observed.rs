@@ -323,8 +323,8 @@ impl Endpoint for Observed {
         self.inner.simulated()
     }
 
-    fn has_library(&self) -> bool {
-        self.inner.has_library()
+    fn library_above(&self) -> Option<usize> {
+        self.inner.library_above()
     }
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {

@@ -357,7 +357,7 @@ impl Node {
 
     /// Runs a barrier if other nodes may still wait for messages, as in `receiving`: on a machine
     /// whose networks also carry blocks, blocks would delay the messages.
-    fn come_together(&mut self, call: &Call) {
+    pub(super) fn come_together(&mut self, call: &Call) {
         if self.receives() || self.ended_receiving {
             self.combine_started(*call, Operation::Barrier, &mut []);
             self.ended_receiving = false;

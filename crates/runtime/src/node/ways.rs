@@ -1,9 +1,10 @@
 //! Whether the run-time does a collective, or the library below it: Open MPI's broadcast, or ours.
 //!
-//! Both give the same result to the last bit, or the library is not asked. The models of the
-//! libraries `broadcasts`, `reductions` and `scans` decide, once for each of them and each class of
-//! sizes, a quarter of a factor of two; a call then reads one byte of the node. Without models of
-//! this machine the run-time does all.
+//! Both give the same result to the last bit and compare the nodes' calls first, or the library is
+//! not asked: short values travel with the calls. The models of the libraries `broadcasts`,
+//! `reductions` and `scans` decide, once for each of them and each class of sizes, a quarter of a
+//! factor of two; a call then reads one byte of the node. Without models of this machine the
+//! run-time does all.
 //!
 //! All nodes decide alike: before the first decision they compare their models and pins, and later
 //! ones follow from these and the length of the call, which is equal on all nodes.
@@ -14,7 +15,10 @@ use crate::transport::{Call, Collective, Operation, Scan};
 use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
-use strata_select::{Library, Note};
+use strata_select::{Library, Note, Outcome};
+
+/// The gain for which the run-time's way is left: models of collectives err by a tenth.
+const GAIN: f64 = 0.1;
 
 /// Classes of sizes: four in each factor of two, up to 2³² words.
 const CLASSES: usize = 4 * 32;
@@ -38,8 +42,8 @@ enum Taken {
 
 /// A node's decisions.
 pub(super) struct Ways {
-    /// True if there is a library below the transport.
-    offered: bool,
+    /// The bytes above which a library below the transport is asked, if there is one.
+    above: Option<usize>,
     /// What is taken whatever the models say: while candidates are timed, or nodes agree.
     forced: Option<bool>,
     taken: [[Taken; CLASSES]; 3],
@@ -51,8 +55,8 @@ pub(super) struct Ways {
 type Agreed = Option<(Rc<Selector<Broadcasts>>, Rc<Selector<Reductions>>, Rc<Selector<Scans>>)>;
 
 impl Ways {
-    pub(super) fn new(offered: bool) -> Self {
-        Self { offered, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None }
+    pub(super) fn new(above: Option<usize>) -> Self {
+        Self { above, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None }
     }
 }
 
@@ -73,7 +77,7 @@ impl Node {
     /// True if the library does this operation on so many bytes; equal on all nodes.
     #[inline]
     pub(super) fn is_by_library(&mut self, call: &Call, operation: Operation, bytes: usize) -> bool {
-        self.ways.offered && self.takes_library(call, operation, bytes)
+        self.ways.above.is_some_and(|above| bytes > above) && self.takes_library(call, operation, bytes)
     }
 
     fn takes_library(&mut self, call: &Call, operation: Operation, bytes: usize) -> bool {
@@ -86,9 +90,6 @@ impl Node {
             // In rank order, or in segments.
             Operation::Reduce(..) | Operation::Scan(_) | Operation::Barrier => return false,
         };
-        if bytes == 0 {
-            return false;
-        }
         if let Some(forced) = self.ways.forced {
             return forced;
         }
@@ -133,8 +134,19 @@ impl Node {
         let whole = names.fold(0, |bits, (index, _)| bits | 1 << index);
         let applies = if selector.is_pinned() { ALL } else { whole };
         let chosen = self.choose_by(selector, words, applies, None)?;
-        let known = chosen.choice.pinned || matches!(chosen.choice.note, None | Some(Note::Nearest));
-        Ok(known && chosen.choice.name == "mpi")
+        let choice = &chosen.choice;
+        if choice.pinned || choice.name != "mpi" {
+            return Ok(choice.name == "mpi");
+        }
+        let own_way = choice.outcomes().find_map(|(name, outcome)| match outcome {
+            Outcome::Slower(seconds, _) if name == "transport" => Some(seconds.get()),
+            _ => None,
+        });
+        let gains = match (own_way, choice.expected) {
+            (Some(own_way), Some(library)) => library.get() < (1.0 - GAIN) * own_way,
+            _ => true,
+        };
+        Ok(gains && matches!(choice.note, None | Some(Note::Nearest)))
     }
 
     /// The models by which nodes choose ways, compared at the first call, and fitted before if
@@ -182,11 +194,13 @@ impl Node {
 
     /// Lets the collectives fit themselves now if they are to, as long as nothing else is timed.
     pub(crate) fn settle_ways(&mut self, call: &Call) {
-        if self.ways.offered
-            && self.calibrates()
-            && self.ways.forced.is_none()
-            && let Err(error) = self.agreed_ways(call)
-        {
+        let settled = self.ways.agreed.is_some() || self.ways.forced.is_some();
+        if self.ways.above.is_none() || !self.calibrates() || settled {
+            return;
+        }
+        // Others may still wait for this node to receive; what follows waits in MPI.
+        self.come_together(call);
+        if let Err(error) = self.agreed_ways(call) {
             self.misuse(call, &error.to_string());
         }
     }
@@ -207,7 +221,7 @@ impl Node {
 
     /// True if there is a library below the transport.
     pub(crate) fn has_library(&self) -> bool {
-        self.ways.offered
+        self.ways.above.is_some()
     }
 
     /// True if waiting nodes receive messages.

@@ -203,7 +203,9 @@ impl<L: Library> Selector<L> {
             (Some(pin), _) => Some(pin.clone()),
             (None, Some(text)) => {
                 let pins = Pins::parse(text).map_err(|error| SelectError::Pin(error.to_string()))?;
-                pins.meant_for(table.library).map(|pin| pin.to_string())
+                // What the run-time asks for itself may have a name like a library of the program's.
+                let pin = if options.inner { pins.get(table.library) } else { pins.meant_for(table.library) };
+                pin.map(|pin| pin.to_string())
             }
             (None, None) => None,
         };

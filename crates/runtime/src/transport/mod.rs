@@ -152,8 +152,10 @@ pub(crate) trait Endpoint {
     /// The simulated machine to which this node belongs, if any.
     fn simulated(&mut self) -> Option<&mut dyn Simulated>;
 
-    /// True if there is a library below with collectives of its own, [`Endpoint::by_library`].
-    fn has_library(&self) -> bool;
+    /// If there is a library below with collectives of its own, [`Endpoint::by_library`]: the most
+    /// bytes of values that travel with the nodes' calls when these are compared, and so cost
+    /// nothing here.
+    fn library_above(&self) -> Option<usize>;
     /// As [`Endpoint::collective`] in place, by that library: a broadcast, or a reduction or forward
     /// scan in one segment of integers, of at least a byte. The result is the same to the last bit,
     /// and calls that differ are detected as well. The operation must be done so on all nodes.

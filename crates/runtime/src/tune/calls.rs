@@ -463,8 +463,8 @@ impl Endpoint for Calls {
     }
 
     /// The tuner alone chooses the ways of calls.
-    fn has_library(&self) -> bool {
-        false
+    fn library_above(&self) -> Option<usize> {
+        None
     }
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {

@@ -39,7 +39,7 @@ pub(super) fn learn<T: Item>(class: u32, features: Features, candidate: LocalSor
 /// The class of runs, or of numbers of different keys, that equal the number of keys.
 const ALL: u32 = 31;
 
-/// The number of the class of these features, below 2^29, and the features at its middle. Class
+/// The number of the class of these features, of [`Kept::BITS`], and the features at its middle. Class
 /// boundaries: sizes at quarters of powers of two, runs at powers of two, numbers of different keys
 /// at powers of four, widths at 32 and every eighth bit above.
 fn class<T: Item>(features: Features) -> (u32, Features) {
@@ -52,7 +52,11 @@ fn class<T: Item>(features: Features) -> (u32, Features) {
     let octave = keys.ilog2();
     let quarter = keys >> (octave - 2) & 3;
     let middle = (1 << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
-    let width = if features.width <= 32 { features.width } else { features.width.next_multiple_of(8) };
+    // Widths to 32, and up to each eighth bit above.
+    let (width_class, width) = match features.width {
+        width @ 0..=32 => (width, width),
+        width => (32 + (width - 32).div_ceil(8), width.next_multiple_of(8)),
+    };
     let power = |value: usize, by: u32| match value < features.keys {
         true => (value.max(1).ilog2() / by).min(ALL - 1),
         false => ALL,
@@ -62,7 +66,7 @@ fn class<T: Item>(features: Features) -> (u32, Features) {
     let class = [
         (octave, 6),
         (quarter as u32, 2),
-        (width, 7),
+        (width_class.min(63), 6),
         (run, 5),
         (distinct, 5),
         (skewed.into(), 1),
@@ -79,6 +83,12 @@ fn class<T: Item>(features: Features) -> (u32, Features) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Pair;
+
+    fn is_kept<T: Item>(features: Features) {
+        let (class, candidate) = choice::<T>(features);
+        assert_eq!(KEPT.get(class), Some(candidate), "{features:?}");
+    }
 
     #[test]
     fn what_lies_together_is_one_class_and_choices_are_kept() {
@@ -104,9 +114,12 @@ mod tests {
         assert_ne!(number(a), class::<f64>(a).0);
         assert_ne!(number(a), number(Features { ordered: true, ..a }));
         for keys in [0, 1, 5, 100, 1 << 20, usize::MAX] {
-            let (class, middle) = class::<u64>(features(keys, 64, keys, keys));
-            assert!(class < 1 << 29, "{keys}");
+            let (_, middle) = class::<u64>(features(keys, 64, keys, keys));
             assert!(middle.run <= middle.keys && middle.distinct <= middle.keys, "{middle:?}");
+            let most = Features { ordered: true, skewed: true, ..features(keys, 64, keys, keys) };
+            is_kept::<u64>(most);
+            is_kept::<f64>(most);
+            is_kept::<Pair<u64, u32>>(most);
         }
         assert_eq!(choice::<u64>(a), choice::<u64>(a));
         assert_eq!(choice::<u64>(a).1, choose::<u64>(class::<u64>(a).1).0);

@@ -133,7 +133,7 @@ impl Collectives {
     }
 
     /// True if the nodes do not compare their calls.
-    pub(super) fn is_bare(call: &Call, operation: Operation, checks: bool) -> bool {
+    fn is_bare(call: &Call, operation: Operation, checks: bool) -> bool {
         !checks
             && !is_segmented(operation)
             && match operation {

@@ -451,17 +451,15 @@ impl Endpoint for Mpi {
         None
     }
 
-    fn has_library(&self) -> bool {
-        true
+    fn library_above(&self) -> Option<usize> {
+        Some(SHORT)
     }
 
     /// The library's collectives tell nothing about calls that differ, so the nodes exchange their
     /// calls first, but for a single number without `STRATA_CHECK`, as usual.
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         self.enter(&call);
-        if !Collectives::is_bare(&call, operation, self.checks) {
-            self.meet(&[]);
-        }
+        self.meet(&[]);
         if let Operation::Broadcast(root) = operation {
             return self.world.library_broadcast(&call, root, values);
         }

@@ -8,8 +8,12 @@ use bytemuck::cast_slice;
 use std::panic::Location;
 
 pub(super) const CASES: &[Case] = &[
-    good("scans in all directions and segments agree", 1, |node| everything(node, false)),
-    good("started collectives agree", 1, |node| everything(node, true)),
+    good("scans in all directions and segments agree", 1, |node| everything(node, By::Whole)),
+    good("started collectives agree", 1, |node| everything(node, By::Started)),
+    good("what a library below does agrees", 1, |node| {
+        everything(node, By::Library);
+        agree(node, By::Library, NumberType::U32, 131_071, 4);
+    }),
     good("long started collectives agree", 1, long),
     bad(
         "a started reduce that meets a started scan is named",
@@ -98,15 +102,33 @@ fn scanned(scan: Scan, boundaries: &[Boundary], values: &[RawBlock]) -> Vec<RawB
     results
 }
 
-/// Does one collective, whole or started.
+/// How a collective is done: what a library does not offer is whole.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    Whole,
+    Started,
+    Library,
+}
+
+/// True if a library is asked for such a collective.
+fn is_offered(operation: Operation) -> bool {
+    match operation {
+        Operation::Broadcast(_) => true,
+        Operation::Reduce(kind, _) => !kind.is_float(),
+        Operation::Scan(scan) => !scan.kind.is_float() && !scan.backward && scan.boundary.is_none(),
+        Operation::Barrier => false,
+    }
+}
+
+/// Does one collective.
 fn perform(
     node: &mut dyn Endpoint,
-    split: bool,
+    by: By,
     call: Call,
     operation: Operation,
     mut block: RawBlock,
 ) -> RawBlock {
-    if split {
+    if by == By::Started {
         let address = block.words.as_ptr();
         node.start(call, operation, block);
         complete(node);
@@ -115,12 +137,16 @@ fn perform(
         assert_eq!(block.words.as_ptr(), address, "the memory given is not the memory got back");
         return block;
     }
-    node.collective(call, Collective::InPlace(operation, block.as_bytes_mut()));
+    if by == By::Library && is_offered(operation) && !block.as_bytes().is_empty() {
+        node.by_library(call, operation, block.as_bytes_mut());
+    } else {
+        node.collective(call, Collective::InPlace(operation, block.as_bytes_mut()));
+    }
     block
 }
 
 /// Every operation on `length` numbers of a kind.
-fn agree(node: &mut dyn Endpoint, split: bool, kind: NumberType, length: usize, seed: usize) {
+fn agree(node: &mut dyn Endpoint, by: By, kind: NumberType, length: usize, seed: usize) {
     let (rank, size) = (node.rank(), node.size());
     let place = Location::caller();
     let values: Vec<RawBlock> = (0..size).map(|node| input(kind, node, length, seed)).collect();
@@ -128,7 +154,7 @@ fn agree(node: &mut dyn Endpoint, split: bool, kind: NumberType, length: usize, 
         let mut all = values[0].clone();
         values[1..].iter().for_each(|other| number::fold(kind, op, all.as_bytes_mut(), other.as_bytes()));
         let reduce = Call::combine(Action::Reduce, kind, op, length, place);
-        let found = perform(node, split, reduce, Operation::Reduce(kind, op), values[rank].clone());
+        let found = perform(node, by, reduce, Operation::Reduce(kind, op), values[rank].clone());
         assert_eq!(found.as_bytes(), all.as_bytes(), "{reduce}");
         for (backward, segmented, action) in [
             (false, false, Action::Scan),
@@ -146,36 +172,36 @@ fn agree(node: &mut dyn Endpoint, split: bool, kind: NumberType, length: usize, 
                 .collect();
             let scan = Scan { kind, op, backward, boundary: segmented.then_some(boundaries[rank]) };
             let call = Call::combine(action, kind, op, length, place);
-            let found = perform(node, split, call, Operation::Scan(scan), values[rank].clone());
+            let found = perform(node, by, call, Operation::Scan(scan), values[rank].clone());
             let wanted = &scanned(scan, &boundaries, &values)[rank];
             assert_eq!(found.as_bytes(), wanted.as_bytes(), "{call} with {boundaries:?}");
         }
     }
     let root = seed % size;
     let call = Call::moving(Action::Broadcast, KINDS[kind as usize].1, root, length, place);
-    let found = perform(node, split, call, Operation::Broadcast(root), values[rank].clone());
+    let found = perform(node, by, call, Operation::Broadcast(root), values[rank].clone());
     assert_eq!(found.as_bytes(), values[root].as_bytes());
-    perform(node, split, Call::plain(Action::Barrier, place), Operation::Barrier, RawBlock::default());
+    perform(node, by, Call::plain(Action::Barrier, place), Operation::Barrier, RawBlock::default());
 }
 
-fn everything(node: &mut dyn Endpoint, split: bool) {
+fn everything(node: &mut dyn Endpoint, by: By) {
     for (seed, length) in [0, 1, 2, 7, 23, 24, 46, 47, 100].into_iter().enumerate() {
         for (kind, _) in KINDS {
-            agree(node, split, kind, length, seed);
+            agree(node, by, kind, length, seed);
         }
     }
-    manual(node, split);
+    manual(node, by);
 }
 
 fn long(node: &mut dyn Endpoint) {
-    agree(node, true, NumberType::F32, 5001, 1);
-    agree(node, true, NumberType::I64, 4096, 2);
-    agree(node, false, NumberType::F64, 20_001, 3);
-    agree(node, true, NumberType::U32, 131_071, 4);
+    agree(node, By::Started, NumberType::F32, 5001, 1);
+    agree(node, By::Started, NumberType::I64, 4096, 2);
+    agree(node, By::Whole, NumberType::F64, 20_001, 3);
+    agree(node, By::Started, NumberType::U32, 131_071, 4);
 }
 
 /// The manual's two worked cases, on as many of its 16 nodes as there are.
-fn manual(node: &mut dyn Endpoint, split: bool) {
+fn manual(node: &mut dyn Endpoint, by: By) {
     let rank = node.rank();
     let place = Location::caller();
     for (kind, wanted) in [
@@ -187,7 +213,7 @@ fn manual(node: &mut dyn Endpoint, split: bool) {
         let mut block = RawBlock::zeroed(4);
         block.as_bytes_mut().copy_from_slice(&(rank as u32 / 4 + 1).to_ne_bytes());
         let call = Call::combine(Action::SegmentedScan, NumberType::U32, Op::Add, 1, place);
-        let found = perform(node, split, call, Operation::Scan(scan), block);
+        let found = perform(node, by, call, Operation::Scan(scan), block);
         assert_eq!(cast_slice::<u64, u32>(&found.words)[0], wanted[rank]);
     }
 }

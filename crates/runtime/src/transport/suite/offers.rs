@@ -19,7 +19,7 @@ fn offers(node: &mut dyn Endpoint) -> Vec<&'static str> {
         ("simulated", node.simulated().is_some()),
         ("shared_words", node.shared_words(8).is_some_and(|all| all.len() == size)),
         ("exposed_words", node.exposed_words(8).is_some()),
-        ("library", node.has_library()),
+        ("library", node.library_above().is_some()),
         ("prepared", node.prepared(&end(next), &end(previous)).is_some()),
         ("prepared_pieces", node.prepared_pieces(&pieces(next, 0), &pieces(previous, 8)).is_some()),
     ];

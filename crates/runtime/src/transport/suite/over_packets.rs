@@ -470,8 +470,8 @@ impl<T: Transport> Endpoint for OverPackets<T> {
         None
     }
 
-    fn has_library(&self) -> bool {
-        false
+    fn library_above(&self) -> Option<usize> {
+        None
     }
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {

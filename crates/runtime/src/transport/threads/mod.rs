@@ -554,8 +554,8 @@ impl Endpoint for Threads {
         None
     }
 
-    fn has_library(&self) -> bool {
-        false
+    fn library_above(&self) -> Option<usize> {
+        None
     }
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
