@@ -397,6 +397,9 @@ mod tests {
         assert_eq!(Plan::leading(1 << 20, 64), Plan { passes: 3, bits: 8, low: 40 });
         assert_eq!(Plan::leading(1 << 20, 16), Plan { passes: 2, bits: 8, low: 0 });
         assert_eq!(Plan::leading(1 << 20, 8), Plan { passes: 1, bits: 8, low: 0 });
+        // Whole digits of 10 bits, instead of repairs, from 4,096 keys on.
+        assert_eq!(Plan::leading(1 << 12, 20), Plan { passes: 2, bits: 10, low: 0 });
+        assert_eq!(Plan::leading((1 << 12) - 1, 20), Plan { passes: 2, bits: 8, low: 4 });
         assert_eq!(Plan::all(32, 15), Plan { passes: 3, bits: 11, low: 0 });
         assert_eq!(Plan::all(0, 8), Plan { passes: 0, bits: 0, low: 0 });
     }

@@ -61,7 +61,8 @@ pub struct Features {
     pub width: u32,
     /// The estimated length of sorted runs; 1 for a random order.
     pub run: usize,
-    /// True if the runs follow each other: all elements are sorted, or descend, but for some.
+    /// True if the runs follow each other: all elements are sorted, or descend, but for some, by 16
+    /// elements far apart. Two or three runs may count as such, few different keys do not.
     pub ordered: bool,
     /// The estimated number of different keys; `keys` if they are not few.
     pub distinct: usize,
