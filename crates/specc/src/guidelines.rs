@@ -16,6 +16,7 @@ use strata_model::Samples;
 use strata_model::samples::{ModelSamples, Sample};
 
 use crate::compare::median;
+use crate::rules::LEAST_GAIN;
 
 /// The probability that noise alone breaks any of the guidelines.
 const LEVEL: f64 = 0.05;
@@ -26,14 +27,27 @@ const GREATER: usize = 3;
 /// The variance of a median over that of a mean, of normal noise.
 const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
+/// Which of the times of all processes is the slowest's, where an input says so.
+const OF_SLOWEST: f64 = 2.0;
+
 /// The half width of a 95 % interval, in standard deviations.
 const NORMAL: f64 = 1.96;
 
-/// The expected range of two and of three normal values, and the distance between their quartiles,
-/// in standard deviations.
-const RANGE_OF_TWO: f64 = 1.128;
-const RANGE_OF_THREE: f64 = 1.693;
+/// From so many times on the distance between their quartiles tells how much they scatter.
+const MANY_TIMES: usize = 20;
+
+/// The distance between the quartiles of normal values, in standard deviations.
 const MIDDLE_HALF: f64 = 1.349;
+
+/// The share of normal values from which the usual standard deviation is as well known as from the
+/// quartiles of all.
+const EFFICIENCY: f64 = 0.37;
+
+/// So many free timings that an interval is that of normal noise, as the samples' own are.
+const NORMAL_FREEDOM: usize = 1000;
+
+/// The most launches that are advised.
+const MOST_LAUNCHES: usize = 20;
 
 /// What a part of a replacement passes, where the call passes n bytes a process.
 #[derive(Clone, Copy)]
@@ -63,8 +77,9 @@ const REPLACEMENTS: [(&str, &[(&str, Share)]); 9] = [
 ];
 
 /// The collectives, as models are named: without case, `_`, `Library`
-/// or `OSU` before and `Auto` behind.
-const COLLECTIVES: [(&str, &str); 11] = [
+/// or `OSU` before and `Auto` behind. Elsewhere than in our specs `Reduce_scatter` has the size of
+/// all blocks, so that it is a collective with `Auto` alone.
+const COLLECTIVES: [(&str, &str); 10] = [
     ("allgather", "allgather"),
     ("allreduce", "allreduce"),
     ("alltoall", "alltoall"),
@@ -72,8 +87,7 @@ const COLLECTIVES: [(&str, &str); 11] = [
     ("broadcast", "bcast"),
     ("gather", "gather"),
     ("reduce", "reduce"),
-    ("reducescatter", "reduce_scatter_block"),
-    ("reducescatterblock", "reduce_scatter_block"),
+    ("reducescatterauto", "reduce_scatter_block"),
     ("scan", "scan"),
     ("scatter", "scatter"),
 ];
@@ -100,7 +114,8 @@ pub struct Broken {
     pub cheaper: Vec<Part>,
     /// The time over that of `cheaper`.
     pub ratio: f64,
-    /// The interval of `ratio`, above 1. All intervals hold together with 95 %.
+    /// The interval of `ratio`, above 1. All intervals hold together with 95 %: where there are several
+    /// launches, of any launch; of one launch, within it.
     pub interval: (f64, f64),
 }
 
@@ -113,6 +128,9 @@ pub struct Found {
     pub comparisons: usize,
     /// The launches that the least comparison has.
     pub launches: usize,
+    /// How many more launches would make another guideline surely broken if the times scatter as they
+    /// do; `None` with one launch, where this is not known, or if it would take too many.
+    pub more: Option<usize>,
     /// What is broken, by processes, collective, whether by padding, and size.
     pub broken: Vec<Broken>,
 }
@@ -126,40 +144,51 @@ struct Point {
 }
 
 impl Point {
-    fn add(&mut self, samples: &Samples, row: &Sample) {
+    /// Adds a sample of a file whose first launch has this number.
+    fn add(&mut self, samples: &Samples, first: usize, row: &Sample) {
         let timings = row.notes.timings.iter().filter(|timing| timing.seconds > 0.0);
         let mut any = false;
         for timing in timings {
             any = true;
-            let launch = samples.launch_of(timing.moment);
+            let launch = first + samples.launch_of(timing.moment);
             self.launches.entry(launch).or_default().push(timing.seconds.ln());
         }
         if !any {
-            self.launches.entry(0).or_default().push(row.seconds.ln());
+            self.launches.entry(first).or_default().push(row.seconds.ln());
             self.spread = self.spread.max(row.notes.spread);
         }
     }
 
-    /// How much single times of a launch scatter, and how many are free.
-    fn scatters(&self) -> impl Iterator<Item = (f64, usize)> {
-        self.launches
-            .values()
-            .filter(|times| times.len() > 1)
-            .map(|times| (deviation(times), times.len() - 1))
+    /// How much single times of a launch scatter.
+    fn scatters(&self) -> impl Iterator<Item = f64> {
+        self.launches.values().filter(|times| times.len() > 1).map(|times| deviation(times).0)
+    }
+
+    /// The variance of a launch's median by the launch's own times, at least that of times that scatter
+    /// by `noise`, and its degrees of freedom, of which a single time has none.
+    fn within(&self, launch: usize, noise: f64) -> (f64, usize) {
+        let times = self.launches.get(&launch).map_or(&[][..], |times| times);
+        let (own, freedom) = if times.len() > 1 { deviation(times) } else { (0.0, 0) };
+        let variance = OF_MEDIAN * own.max(noise).powi(2) / times.len().max(1) as f64;
+        let freedom = if self.spread > 0.0 { NORMAL_FREEDOM } else { freedom };
+        (variance.max((self.spread / NORMAL).powi(2)), freedom)
     }
 }
 
-/// The standard deviation of at least two times without regard to outliers: from their range, or of
-/// four and more from the half in the middle.
-fn deviation(times: &[f64]) -> f64 {
+/// The standard deviation of at least two times, and its degrees of freedom. That of many does not
+/// regard outliers.
+fn deviation(times: &[f64]) -> (f64, usize) {
+    let count = times.len();
+    if count < MANY_TIMES {
+        let mean = times.iter().sum::<f64>() / count as f64;
+        let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+        return ((squares / (count - 1) as f64).sqrt(), count - 1);
+    }
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
-    let last = times.len() - 1;
-    match last {
-        1 => (times[1] - times[0]) / RANGE_OF_TWO,
-        2 => (times[2] - times[0]) / RANGE_OF_THREE,
-        _ => (times[last - last / 4] - times[last / 4]) / MIDDLE_HALF,
-    }
+    let last = count - 1;
+    let freedom = (EFFICIENCY * last as f64) as usize;
+    ((times[last - last / 4] - times[last / 4]) / MIDDLE_HALF, freedom)
 }
 
 /// The measured sizes of a collective.
@@ -169,45 +198,47 @@ type Sizes = BTreeMap<u64, Point>;
 /// inputs but the size.
 type Group<'a> = (usize, Vec<(&'a str, u64)>);
 
-/// How much single times scatter over all sizes.
-#[derive(Clone, Copy)]
-struct Noise {
-    deviation: f64,
-    freedom: usize,
-}
-
 /// A comparison before it is judged.
 struct Comparison {
     bytes: u64,
     parts: Vec<Part>,
     /// The mean logarithm of the ratio.
     log: f64,
-    /// Its variance by these times alone, and the number of free ones.
+    /// Its variance by these times alone, and the degrees of freedom.
     variance: f64,
     freedom: usize,
     launches: usize,
 }
 
-/// Compares the times of the library's own choices in samples of its collectives. A model is one of
-/// a collective if it has its name, as `AllreduceAuto`, `Allreduce` or `LibraryAllReduce`, and the
-/// input `bytes`. Replacements by several calls take the number of processes, from the platform or an
-/// input `ranks`, and times of the slowest process: of models with an input `of`, those where it
-/// is 2.
+/// Compares the times of the library's own choices in samples of its collectives; each file has its
+/// own launches. A model is one of a collective if it has its name, as `AllreduceAuto`, `Allreduce`
+/// or `LibraryAllReduce`, the input `bytes`, and times. Of models with an input `of` it takes the
+/// times of the slowest process, where it is 2. Replacements by several calls take the number of
+/// processes, from the platform or an input `ranks`.
 ///
 /// # Errors
-/// A message: no model is of a collective, or nothing tells how much times scatter.
-pub fn check(samples: &Samples) -> Result<Found, String> {
+/// A message: no model is of a collective, nothing tells how much times scatter, or there are no two
+/// calls to compare.
+pub fn check(files: &[Samples]) -> Result<Found, String> {
     let mut groups: BTreeMap<Group<'_>, BTreeMap<&'static str, Sizes>> = BTreeMap::new();
     let mut found = Found::default();
-    for model in &samples.models {
-        let Some(collective) = named(&model.name) else { continue };
-        let Some(bytes) = model.columns.iter().position(|column| column.text == "bytes") else { continue };
-        found.collectives.insert(collective);
-        for row in model.rows.iter().filter(|row| row.seconds.is_finite() && row.seconds > 0.0) {
-            let Some(size) = row.values.get(bytes).filter(|size| **size > 0.0) else { continue };
-            let sizes = groups.entry(group(model, row)).or_default().entry(collective).or_default();
-            sizes.entry(*size as u64).or_default().add(samples, row);
+    let mut first = 0;
+    for samples in files {
+        for model in samples.models.iter().filter(|model| model.unit.is_seconds()) {
+            let Some(collective) = named(&model.name) else { continue };
+            let place = |text: &str| model.columns.iter().position(|column| column.text == text);
+            let (Some(bytes), of) = (place("bytes"), place("of")) else { continue };
+            found.collectives.insert(collective);
+            for row in model.rows.iter().filter(|row| row.seconds.is_finite() && row.seconds > 0.0) {
+                if of.is_some_and(|of| row.values.get(of) != Some(&OF_SLOWEST)) {
+                    continue;
+                }
+                let Some(size) = row.values.get(bytes).filter(|size| **size > 0.0) else { continue };
+                let sizes = groups.entry(group(model, row)).or_default().entry(collective).or_default();
+                sizes.entry(*size as u64).or_default().add(samples, first, row);
+            }
         }
+        first += samples.launches.len() + 1;
     }
     if groups.is_empty() {
         return Err(
@@ -217,7 +248,7 @@ pub fn check(samples: &Samples) -> Result<Found, String> {
         );
     }
     let points = || groups.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values);
-    let scatters: Vec<(f64, usize)> = points().flat_map(Point::scatters).collect();
+    let scatters: Vec<f64> = points().flat_map(Point::scatters).collect();
     let is_told = points().any(|point| point.spread > 0.0 || point.launches.len() > 1);
     if scatters.is_empty() && !is_told {
         return Err(
@@ -226,10 +257,7 @@ pub fn check(samples: &Samples) -> Result<Found, String> {
                 .to_owned(),
         );
     }
-    let noise = Noise {
-        deviation: if scatters.is_empty() { 0.0 } else { median(scatters.iter().map(|one| one.0).collect()) },
-        freedom: scatters.iter().map(|one| one.1).sum(),
-    };
+    let noise = if scatters.is_empty() { 0.0 } else { median(scatters) };
     let mut all: Vec<(&Group<'_>, &'static str, Vec<Comparison>)> = Vec::new();
     for (group, collectives) in &groups {
         for (collective, sizes) in collectives {
@@ -237,9 +265,19 @@ pub fn check(samples: &Samples) -> Result<Found, String> {
         }
     }
     found.comparisons = all.iter().map(|(.., list)| list.len()).sum();
+    if found.comparisons == 0 {
+        let collectives: Vec<&str> = found.collectives.iter().copied().collect();
+        return Err(format!(
+            "no two calls of {} can be compared, so that nothing is known: measure several sizes of a collective, \
+             each several times, or in several launches whose files are named together",
+            collectives.join(", ")
+        ));
+    }
     found.launches = all.iter().flat_map(|(.., list)| list).map(|one| one.launches).min().unwrap_or(0);
     for (group, collective, list) in &all {
-        found.broken.extend(broken(group.0, collective, list, found.comparisons));
+        let (broken, more) = broken(group.0, collective, list, found.comparisons);
+        found.broken.extend(broken);
+        found.more = [found.more, more].into_iter().flatten().min();
     }
     Ok(found)
 }
@@ -249,8 +287,8 @@ fn named(model: &str) -> Option<&'static str> {
     let plain: String = model.chars().filter(|letter| *letter != '_').collect();
     let plain = plain.to_ascii_lowercase();
     let plain = ["library", "osu"].iter().find_map(|head| plain.strip_prefix(head)).unwrap_or(&plain);
-    let plain = plain.strip_suffix("auto").unwrap_or(plain);
-    COLLECTIVES.iter().find(|(name, _)| *name == plain).map(|(_, collective)| *collective)
+    let (whole, plain) = (plain, plain.strip_suffix("auto").unwrap_or(plain));
+    COLLECTIVES.iter().find(|(name, _)| *name == plain || *name == whole).map(|(_, collective)| *collective)
 }
 
 fn group<'a>(model: &'a ModelSamples, row: &Sample) -> Group<'a> {
@@ -268,7 +306,7 @@ fn comparisons(
     collective: &'static str,
     sizes: &Sizes,
     all: &BTreeMap<&'static str, Sizes>,
-    noise: Noise,
+    noise: f64,
 ) -> Vec<Comparison> {
     let mut list = Vec::new();
     for (bytes, point) in sizes {
@@ -276,9 +314,8 @@ fn comparisons(
             let part = Part { collective, bytes: *greater };
             list.extend(comparison(*bytes, point, vec![(part, padded)], noise));
         }
-        let is_slowest = |(name, value): &(&str, u64)| *name != "of" || *value == 2.0_f64.to_bits();
         let processes = group.0 as u64;
-        if processes < 2 || !group.1.iter().all(is_slowest) {
+        if processes < 2 {
             continue;
         }
         for (_, parts) in REPLACEMENTS.iter().filter(|(whole, _)| *whole == collective) {
@@ -298,68 +335,79 @@ fn comparisons(
     list
 }
 
-/// The ratio of a call's time to that of its replacement: of launches that have measured both, or
-/// within the only one.
-fn comparison(bytes: u64, whole: &Point, parts: Vec<(Part, &Point)>, noise: Noise) -> Option<Comparison> {
-    let is_common = |launch: &&usize| parts.iter().all(|(_, point)| point.launches.contains_key(launch));
-    let launches: Vec<usize> = whole.launches.keys().filter(is_common).copied().collect();
+/// The ratio of a call's time to that of its replacement, in each launch that has measured both.
+/// Ratios of several launches are judged by how they scatter, whatever differs between launches and
+/// sizes; that of the only launch by its times. `None` without a launch of both, or of single times
+/// in the only one.
+fn comparison(bytes: u64, whole: &Point, parts: Vec<(Part, &Point)>, noise: f64) -> Option<Comparison> {
     let mid = |point: &Point, launch: usize| point.launches.get(&launch).cloned().map(median);
-    let ratio = |launch: usize| {
-        let other: Option<f64> = parts.iter().map(|(_, point)| Some(mid(point, launch)?.exp())).sum();
-        Some(mid(whole, launch)? - other?.ln())
-    };
-    let logs: Vec<f64> = launches.iter().filter_map(|launch| ratio(*launch)).collect();
-    let count = logs.len();
-    let log = logs.iter().sum::<f64>() / count as f64;
-    let (variance, freedom) = match launches.as_slice() {
-        [] => return None,
-        [launch] => {
-            let total: f64 = parts.iter().filter_map(|(_, point)| mid(point, *launch)).map(f64::exp).sum();
-            let of = |point: &Point, weight: f64| {
-                let times = point.launches.get(launch).map_or(&[][..], |times| times);
-                let own = if times.len() > 1 { deviation(times) } else { 0.0 };
-                // Few times tell little of their scatter: it is at least that of all sizes.
-                let variance = OF_MEDIAN * own.max(noise.deviation).powi(2) / times.len().max(1) as f64;
-                weight.powi(2) * variance.max((point.spread / NORMAL).powi(2))
-            };
-            let others =
-                parts.iter().map(|(_, point)| of(point, mid(point, *launch).map_or(0.0, f64::exp) / total));
-            (of(whole, 1.0) + others.sum::<f64>(), if noise.freedom == 0 { MANY } else { noise.freedom })
+    let mut logs: Vec<f64> = Vec::new();
+    let (mut within, mut least_freedom) = (0.0, usize::MAX);
+    for launch in whole.launches.keys() {
+        let times: Option<Vec<f64>> =
+            parts.iter().map(|(_, point)| Some(mid(point, *launch)?.exp())).collect();
+        let (Some(own), Some(times)) = (mid(whole, *launch), times) else { continue };
+        let total: f64 = times.iter().sum();
+        logs.push(own - total.ln());
+        let others = parts.iter().zip(times).map(|((_, point), time)| (*point, time / total));
+        for (point, weight) in others.chain([(whole, 1.0)]) {
+            let (variance, freedom) = point.within(*launch, noise);
+            within += weight.powi(2) * variance;
+            least_freedom = least_freedom.min(freedom);
         }
+    }
+    let launches = logs.len();
+    let count = launches as f64;
+    let log = logs.iter().sum::<f64>() / count;
+    let within = within / (count * count);
+    let (variance, freedom) = match launches {
+        0 => return None,
+        1 if least_freedom == 0 => return None,
+        1 => (within, least_freedom),
         _ => {
             let squares: f64 = logs.iter().map(|one| (one - log).powi(2)).sum();
-            (squares / (count - 1) as f64 / count as f64, count - 1)
+            (within.max(squares / (count - 1.0) / count), launches - 1)
         }
     };
     let parts = parts.into_iter().map(|(part, _)| part).collect();
-    Some(Comparison { bytes, parts, log, variance, freedom, launches: count })
+    Some(Comparison { bytes, parts, log, variance, freedom, launches })
 }
 
 /// The comparisons of a collective that are surely broken, of each size the greatest by padding and
-/// the greatest by other calls. `all` is the number of all comparisons, which hold together.
-fn broken(processes: usize, collective: &'static str, list: &[Comparison], all: usize) -> Vec<Broken> {
-    // Few launches tell little of the spread at one size: it is at least that of all sizes. Of
+/// the greatest by other calls; and how many more launches would make one sure that is not. `all` is
+/// the number of all comparisons, which hold together.
+fn broken(
+    processes: usize,
+    collective: &'static str,
+    list: &[Comparison],
+    all: usize,
+) -> (Vec<Broken>, Option<usize>) {
+    // By chance a few launches agree: the spread at one size is at least that of all sizes. Of
     // variances from few launches most are too small, and so is their median.
-    let several = || list.iter().filter(|one| one.launches > 1);
-    let spreads = several().map(|one| {
+    let spreads = list.iter().filter(|one| one.launches > 1).map(|one| {
         let free = one.freedom as f64;
         one.variance * one.launches as f64 / (1.0 - 2.0 / (9.0 * free)).powi(3)
     });
     let spreads: Vec<f64> = spreads.collect();
     let pooled = if spreads.is_empty() { 0.0 } else { median(spreads) };
-    // Comparisons share sizes: only one of each is independent.
-    let sizes: BTreeSet<u64> = several().map(|one| one.bytes).collect();
+    let half = |of_one: f64, launches: usize, freedom: usize| {
+        let quantile = t_quantile(1.0 - LEVEL / all.max(1) as f64, freedom)?;
+        Some(quantile * (of_one / launches as f64).sqrt())
+    };
     let mut found: BTreeMap<(bool, u64), Broken> = BTreeMap::new();
-    for one in list {
-        let (variance, freedom) = match one.launches {
-            1 => (one.variance, one.freedom),
-            launches => (one.variance.max(pooled / launches as f64), one.freedom * sizes.len().max(1)),
-        };
-        let Some(quantile) = t_quantile(1.0 - LEVEL / all.max(1) as f64, freedom) else { continue };
-        let half = quantile * variance.sqrt();
-        if one.log - half <= 0.0 {
+    let mut more: Option<usize> = None;
+    for one in list.iter().filter(|one| one.log >= LEAST_GAIN.ln()) {
+        let several = one.launches > 1;
+        let of_one = (one.variance * one.launches as f64).max(if several { pooled } else { 0.0 });
+        let Some(half) = half(of_one, one.launches, one.freedom).filter(|half| *half < one.log) else {
+            let most = more.unwrap_or(MOST_LAUNCHES);
+            let enough = |more: &usize| {
+                let launches = one.launches + more;
+                half(of_one, launches, launches - 1).is_some_and(|half| half < one.log)
+            };
+            more = if several { (1..most).find(enough).or(more) } else { more };
             continue;
-        }
+        };
         let by_padding = matches!(one.parts.as_slice(), [part] if part.collective == collective);
         let new = Broken {
             collective,
@@ -374,8 +422,5 @@ fn broken(processes: usize, collective: &'static str, list: &[Comparison], all: 
             _ => _ = found.insert((by_padding, one.bytes), new),
         }
     }
-    found.into_values().collect()
+    (found.into_values().collect(), more)
 }
-
-/// So many free timings that an interval is that of normal noise, as the samples' own are.
-const MANY: usize = 1000;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use strata_model::did_you_mean;
-use strata_model::mpich::{Algorithm, COLLECTIVES, Collective, Needs, RELEASE};
+use strata_model::mpich::{ALGORITHMS, Algorithm, COLLECTIVES, Collective, Needs, RELEASE};
 
 use super::{Chosen, Range};
 use crate::place::{Problems, byte_of, offset, utf8};
@@ -22,8 +22,12 @@ use strata_model::samples::SamplesErrors;
 /// The greatest number that the library keeps.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// Nested deeper than any tree is.
-const DEEPEST: usize = 64;
+/// So many objects inside each other the library reads (`json_tokener_parse`).
+const DEEPEST: usize = 32;
+
+/// The library maps the file and takes it for a string, which ends only where the last page has
+/// bytes to spare.
+const PAGE: usize = 4096;
 
 /// A question or an algorithm, with what follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +94,9 @@ enum Asks<'k> {
 
 /// `None` if the library does not know the key; an error if its number is none.
 fn asks(key: &str) -> Option<Result<Asks<'_>, String>> {
-    if key == "any" || key.ends_with("=any") {
+    // Behind `<` the library reads a number, whatever stands there.
+    let is_any = |name: &str| !name.ends_with('<') && name != "collective";
+    if key == "any" || key.strip_suffix("=any").is_some_and(is_any) {
         return Some(Ok(Asks::Any));
     }
     if matches!(key, "count<pow2" | "comm_size=pow2" | "comm_size=node_comm_size") {
@@ -214,6 +220,9 @@ impl Tree {
         let mut text = String::new();
         write(&tree.collectives, 0, &mut text);
         text.push('\n');
+        if text.len().is_multiple_of(PAGE) {
+            text.push('\n');
+        }
         Ok(text)
     }
 }
@@ -230,7 +239,7 @@ fn branches(text: &str, members: Members<'_>, depth: usize, problems: &mut Probl
             problems.push(at, format!("`{key}` stands here twice: the library keeps one of them"));
         }
         let then = match serde_json::from_str::<Members<'_>>(value.get()) {
-            Ok(inner) if depth < DEEPEST => branches(text, inner, depth + 1, problems),
+            Ok(inner) if depth + 1 < DEEPEST => branches(text, inner, depth + 1, problems),
             Ok(_) => {
                 problems.push(at, format!("objects are nested deeper than {DEEPEST}"));
                 Vec::new()
@@ -281,14 +290,74 @@ fn check(collectives: &[Branch], problems: &mut Problems<'_>) {
     }
 }
 
-/// Reductions that first share the elements out.
-const SCATTERED_FIRST: [&str; 2] = ["_intra_reduce_scatter_allgather", "_intra_reduce_scatter_gather"];
+/// What an algorithm needs. Those that are not measured need nothing that is known, but for a
+/// reduction that first shares the elements out.
+fn needs(of: &Collective, algorithm: &str) -> Needs {
+    let row = ALGORITHMS.iter().find(|row| row.collective == of.name && row.algorithm == algorithm);
+    match row {
+        Some(row) => row.needs,
+        None if (of.name, algorithm) == ("reduce", "intra_reduce_scatter_gather") => Needs::Elements,
+        None => Needs::Nothing,
+    }
+}
 
-/// What has been asked before.
-#[derive(Clone, Copy, Default)]
+/// What the questions before have told of a call; `None` is not known.
+#[derive(Clone, Copy)]
 struct Guards {
-    is_built_in: bool,
+    is_built_in: Option<bool>,
+    is_in_place: Option<bool>,
+    /// Of one group of processes, not between two.
+    is_intra: Option<bool>,
+    /// At least as many elements as the greatest power of two up to the number of processes.
     has_elements: bool,
+    is_power_of_two: bool,
+    /// The least and the greatest number of processes.
+    processes: (u64, u64),
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self {
+            is_built_in: None,
+            is_in_place: None,
+            is_intra: None,
+            has_elements: false,
+            is_power_of_two: false,
+            processes: (1, LARGEST),
+        }
+    }
+}
+
+impl Guards {
+    /// What is known where a question is answered by yes, and where by no.
+    fn ask(self, asked: Asks<'_>) -> (Self, Self) {
+        let (mut yes, mut no) = (self, self);
+        match asked {
+            Asks::Answer("is_op_built_in", value) => {
+                (yes.is_built_in, no.is_built_in) = (Some(value == "yes"), Some(value != "yes"));
+            }
+            Asks::Answer("is_sendbuf_inplace", value) => {
+                (yes.is_in_place, no.is_in_place) = (Some(value == "yes"), Some(value != "yes"));
+            }
+            Asks::Answer("comm_type", value) => {
+                (yes.is_intra, no.is_intra) = (Some(value == "intra"), Some(value != "intra"));
+            }
+            Asks::Partly("count<pow2") => no.has_elements = true,
+            Asks::Partly("comm_size=pow2") => yes.is_power_of_two = true,
+            Asks::Below("comm_size", number) => {
+                yes.processes.1 = self.processes.1.min(number.saturating_sub(1));
+                no.processes.0 = self.processes.0.max(number);
+            }
+            _ => {}
+        }
+        (yes, no)
+    }
+
+    fn is_power_of_two(self) -> bool {
+        let (least, most) = self.processes;
+        // Two powers of two follow each other only in 1 and 2.
+        self.is_power_of_two || most == 2 || least == most && least.is_power_of_two()
+    }
 }
 
 /// What follows a branch.
@@ -305,6 +374,7 @@ fn check_branches(parent: &Branch, of: &Collective, guards: Guards, problems: &m
         return check_algorithm(&parent.then[place], of, guards, problems);
     }
     let before = problems.is_empty();
+    let mut rest = guards;
     let mut known: Vec<Asks<'_>> = Vec::new();
     for branch in &parent.then {
         let Branch { key, at, .. } = branch;
@@ -346,11 +416,8 @@ fn check_branches(parent: &Branch, of: &Collective, guards: Guards, problems: &m
         if is_dead {
             problems.push(*at, format!("`{key}` is never reached: what stands before it covers it"));
         }
-        let inside = Guards {
-            is_built_in: guards.is_built_in || key == "is_op_built_in=yes",
-            has_elements: guards.has_elements
-                || asked == Asks::Any && known.contains(&Asks::Partly("count<pow2")),
-        };
+        let inside;
+        (inside, rest) = rest.ask(asked);
         known.push(asked);
         check_branches(branch, of, inside, problems);
     }
@@ -380,14 +447,9 @@ fn check_branches(parent: &Branch, of: &Collective, guards: Guards, problems: &m
 
 fn check_algorithm(branch: &Branch, of: &Collective, guards: Guards, problems: &mut Problems<'_>) {
     let name = branch.algorithm().unwrap_or_default();
-    if of.algorithms.iter().any(|own| of.full(own) == name) {
-        let needs = SCATTERED_FIRST.iter().any(|end| name.ends_with(end));
-        if needs && !(guards.is_built_in && guards.has_elements) {
-            let message = format!(
-                "`{name}` ends the job where there are fewer elements than processes, and takes MPI's own operations \
-                 alone: it must stand behind `is_op_built_in=yes` and, after `count<pow2`, `count=any`"
-            );
-            problems.push(branch.at, message);
+    if let Some(own) = of.algorithms.iter().find(|own| of.full(own) == name) {
+        if let Some(why) = misplaced(of, own, guards) {
+            problems.push(branch.at, format!("`{name}` {why}"));
         }
         return;
     }
@@ -404,6 +466,37 @@ fn check_algorithm(branch: &Branch, of: &Collective, guards: Guards, problems: &
         }
     };
     problems.push(branch.at, format!("{why}; it has {}", all.join(", ")));
+}
+
+/// Why an algorithm cannot stand where this is known of a call.
+fn misplaced(of: &Collective, algorithm: &str, guards: Guards) -> Option<&'static str> {
+    let has_inter = of.algorithms.iter().any(|own| own.starts_with("inter_"));
+    if algorithm.starts_with("inter_") && guards.is_intra != Some(false) {
+        return Some(
+            "is for calls between two groups of processes and ends the job elsewhere: it must stand behind \
+             `comm_type=inter`",
+        );
+    }
+    // Some collectives are not called between groups, though the library's own tree says what then.
+    if algorithm.starts_with("intra_") && has_inter && guards.is_intra == Some(false) {
+        return Some(
+            "is for calls in one group of processes and ends the job here: it must stand behind `comm_type=intra`",
+        );
+    }
+    match needs(of, algorithm) {
+        Needs::Elements if guards.is_built_in != Some(true) || !guards.has_elements => Some(
+            "ends the job where there are fewer elements than processes, and takes MPI's own operations alone: it \
+             must stand behind `is_op_built_in=yes` and, after `count<pow2`, `count=any`",
+        ),
+        Needs::PowerOfTwo if !guards.is_power_of_two() => Some(
+            "takes a power of two of processes alone: it must stand behind `comm_size=pow2`, or sizes between \
+             which is only such a number",
+        ),
+        Needs::TwoBuffers if guards.is_in_place != Some(false) => {
+            Some("cannot work in place: it must stand behind `is_sendbuf_inplace=no`")
+        }
+        _ => None,
+    }
 }
 
 /// The branches of one number of processes, by size.

@@ -5,14 +5,19 @@ use std::fmt::Write as _;
 use strata_interchange::rules::{Chosen, Range, Tree};
 use strata_model::mpich::{ALGORITHMS, COLLECTIVES};
 
-/// A whole tree: each collective by its first algorithm, but those of which something is said.
+/// A whole tree: each collective by its first algorithm for calls in one group and between two, but
+/// those of which something is said.
 fn tree(other: &[(&str, &str)]) -> String {
     let mut text = String::from("{\n");
     for (number, of) in COLLECTIVES.iter().enumerate() {
-        let leaf = format!("{{\"algorithm={}\": {{}}}}", of.full(of.algorithms[0]));
+        let leaf = |not: &str| {
+            let own = of.algorithms.iter().find(|own| !own.starts_with(not)).unwrap_or(&of.algorithms[0]);
+            format!("{{\"algorithm={}\": {{}}}}", of.full(own))
+        };
+        let (intra, inter) = (leaf("inter_"), leaf("intra_"));
         let inside = other.iter().find(|(name, _)| *name == of.name).map(|(_, inside)| (*inside).to_owned());
-        let inside =
-            inside.unwrap_or_else(|| format!("{{\"comm_type=intra\": {leaf}, \"comm_type=inter\": {leaf}}}"));
+        let inside = inside
+            .unwrap_or_else(|| format!("{{\"comm_type=intra\": {intra}, \"comm_type=inter\": {inter}}}"));
         let comma = if number > 0 { ",\n" } else { "" };
         write!(text, "{comma}\"collective={}\": {inside}", of.name).unwrap();
     }
@@ -128,6 +133,32 @@ fn what_ends_a_job_is_found() {
         (allreduce("{\"any\": {}}"), "nothing follows `any`"),
         (allreduce("{\"any\": 7}"), "is no object"),
         (allreduce(&leaf("Allreduce_intra_reduce_scatter_allgather")), "fewer elements than processes"),
+        (allreduce(&leaf("Allreduce_inter_reduce_exchange_bcast")), "behind `comm_type=inter`"),
+        (
+            allreduce(&format!(
+                "{{\"comm_type=intra\": {}, \"any\": {nb}}}",
+                leaf("Allreduce_inter_reduce_exchange_bcast")
+            )),
+            "behind `comm_type=inter`",
+        ),
+        (
+            allreduce(&format!("{{\"comm_type=intra\": {nb}, \"any\": {doubling}}}")),
+            "behind `comm_type=intra`",
+        ),
+        (tree(&[("allgather", &leaf("Allgather_intra_recursive_doubling"))]), "behind `comm_size=pow2`"),
+        (
+            tree(&[(
+                "allgather",
+                &format!(
+                    "{{\"comm_size<4\": {0}, \"any\": {0}}}",
+                    leaf("Allgather_intra_recursive_doubling")
+                ),
+            )]),
+            "behind `comm_size=pow2`",
+        ),
+        (tree(&[("alltoall", &leaf("Alltoall_intra_brucks"))]), "behind `is_sendbuf_inplace=no`"),
+        (allreduce(&format!("{{\"avg_msg_size<=any\": {nb}}}")), "`any` is no number"),
+        (allreduce(&format!("{{\"collective=any\": {nb}}}")), "does not know `collective=any`"),
         (tree(&[("allgather", "{\"avg_msg_size<8\": {}, \"any\": {}}")]), "allgather has no `avg_msg_size`"),
         (tree(&[("barrier", "{\"is_commutative=yes\": {}}")]), "barrier has no `is_commutative`"),
         (tree(&[]).replace("collective=bcast", "collective=brodcast"), "no collective `brodcast`"),
@@ -144,14 +175,36 @@ fn what_ends_a_job_is_found() {
     let why =
         read(&allreduce(&format!("{{\n \"avg_msg_size<8\": {nb},\n \"any\": {}}}", leaf("Allreduce_x"))))
             .unwrap_err();
-    // The place of the name, and the algorithms that there are.
-    assert!(why.contains(":9:") || why.contains("tree:"), "{why}");
+    // The line of the name: three of the tree stand before `any`, and the collectives before.
+    let line = 2 + COLLECTIVES.iter().position(|of| of.name == "allreduce").unwrap() + 2;
+    assert!(why.contains(&format!("tree:{line}:")), "line {line}: {why}");
     assert!(why.contains("MPIR_Allreduce_intra_smp"), "{why}");
-    let deep = "{\"any\": ".repeat(100) + "{}" + &"}".repeat(100);
-    assert!(read(&allreduce(&deep)).unwrap_err().contains("nested deeper"));
+    // The tree, the collective and so many more, the last of which names the algorithm and is empty.
+    let deep = |more: usize| allreduce(&("{\"any\": ".repeat(more) + &nb + &"}".repeat(more)));
+    read(&deep(32 - 3)).unwrap();
+    assert!(read(&deep(32 - 2)).unwrap_err().contains("nested deeper than 32"));
     let guarded = format!(
         "{{\"is_op_built_in=no\": {nb}, \"is_op_built_in=yes\": {{\"count<pow2\": {nb}, \"count=any\": {}}}}}",
         leaf("Allreduce_intra_reduce_scatter_allgather")
     );
     read(&allreduce(&guarded)).unwrap();
+    let (doubling, ring) = (leaf("Allgather_intra_recursive_doubling"), leaf("Allgather_intra_ring"));
+    for before in ["comm_size=pow2", "comm_size<3"] {
+        let guarded = format!("{{\"{before}\": {doubling}, \"comm_size=any\": {ring}}}");
+        read(&tree(&[("allgather", &guarded)])).unwrap();
+    }
+}
+
+/// MPICH maps the file and reads a string, so that a whole number of pages would have no end.
+#[test]
+fn a_file_is_not_a_whole_number_of_pages() {
+    let nb = "{\"algorithm=MPIR_Bcast_allcomm_nb\": {}}";
+    let text = |zeros: usize| {
+        let inside = format!("{{\"avg_msg_size<{}8\": {nb}, \"any\": {nb}}}", "0".repeat(zeros));
+        read(&tree(&[("bcast", &inside)])).unwrap().with_rules(&[]).unwrap()
+    };
+    let lacks = 4096 - text(0).len() % 4096;
+    let (before, whole, after) = (text(lacks - 1), text(lacks), text(lacks + 1));
+    assert_eq!([&before, &whole, &after].map(|text| text.len() % 4096), [4095, 1, 1]);
+    assert!(whole.ends_with("}\n\n") && !after.ends_with("\n\n"));
 }

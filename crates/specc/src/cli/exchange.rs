@@ -50,7 +50,10 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     let is_thresholds = matches!(args.to, Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson);
     let is_rules = matches!(args.to, Form::OpenmpiRules | Form::MpichJson);
     if !is_rules && (args.release.is_some() || args.lose.is_some()) {
-        return Err(Failure::Usage("`--release` and `--lose` are for `--to openmpi-rules`".into()));
+        return Err(Failure::Usage(
+            "`--release` is for `--to openmpi-rules`, and `--lose` for `openmpi-rules` and `mpich-json`"
+                .into(),
+        ));
     }
     if args.to == Form::MpichJson && args.release.is_some() {
         return Err(Failure::Usage(
@@ -62,7 +65,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     }
     if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
         return Err(Failure::Usage(
-            "`--library` and `--at` are for `--to thresholds` and `openmpi-rules`".into(),
+            "`--library` and `--at` are for `--to thresholds`, `openmpi-rules` and `mpich-json`".into(),
         ));
     }
     let is_priced = match args.to {

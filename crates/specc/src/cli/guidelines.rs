@@ -11,20 +11,23 @@ use crate::guidelines::{self, Broken, Part};
 
 /// Looks at samples of these files together.
 pub(super) fn check(paths: &[PathBuf]) -> Result<(), Failure> {
+    let mut files: Vec<Samples> = Vec::new();
     let mut all: Option<Samples> = None;
     for path in paths {
-        let imported = exchange::samples(path, &Reading::default(), &mut Sha256::default())?;
+        let samples = exchange::samples(path, &Reading::default(), &mut Sha256::default())?.samples;
+        // Files that are of one machine can be joined. They are looked at apart, since each is another
+        // launch, also where it has no single timings that say so.
         match &mut all {
-            None => all = Some(imported.samples),
+            None => all = Some(samples.clone()),
             Some(all) => all
-                .join(imported.samples)
+                .join(samples.clone())
                 .map_err(|why| Failure::Fault(format!("{}: {why}", path.display())))?,
         }
+        files.push(samples);
     }
-    let samples = all.unwrap_or_default();
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let names = names.join(", ");
-    let found = guidelines::check(&samples).map_err(|why| Failure::Fault(format!("{names}: {why}")))?;
+    let found = guidelines::check(&files).map_err(|why| Failure::Fault(format!("{names}: {why}")))?;
     for line in found.broken.chunk_by(is_alike).filter_map(line) {
         print(wrapped(&line, width(), "    "))?;
     }
@@ -40,8 +43,20 @@ pub(super) fn check(paths: &[PathBuf]) -> Result<(), Failure> {
             "note: between launches times may differ by more than the intervals: `calibrate --resume` adds one"
         );
     }
+    if let Some(more) = found.more {
+        tell!(
+            "note: a call may take longer than its replacement, of which {} too few to be sure: {} may be enough \
+             (`calibrate --resume`)",
+            if found.launches == 1 {
+                "one launch is".to_owned()
+            } else {
+                format!("{} launches are", found.launches)
+            },
+            count(more, "more launch", "more launches")
+        );
+    }
     if found.broken.is_empty() {
-        return print(wrapped(&format!("{compared}: no guideline is broken"), width(), "    "));
+        return print(wrapped(&format!("{compared}: no guideline is surely broken"), width(), "    "));
     }
     Err(Failure::Fault(format!(
         "{names}: guidelines are broken at {} ({compared})",

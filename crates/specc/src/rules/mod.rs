@@ -19,7 +19,7 @@ const POINTS: usize = 128;
 const NORMAL: f64 = 1.96;
 
 /// The least gain worth a rule.
-const LEAST_GAIN: f64 = 1.02;
+pub(crate) const LEAST_GAIN: f64 = 1.02;
 
 /// The gain over the library's own choice: the logarithm of the ratio of times, and its standard
 /// deviation.

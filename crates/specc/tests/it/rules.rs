@@ -127,8 +127,12 @@ fn what_does_not_fit_is_refused() {
     };
     refused(&["export", "4.toml", "--to", "openmpi-rules"], 2, "--release");
     refused(&["export", "4.toml", "--to", "openmpi-rules", "--release", "3.1"], 2, "no release of Open MPI");
-    refused(&["export", "4.toml", "--to", "rust", "--release", "4.1"], 2, "are for `--to openmpi-rules`");
-    refused(&["export", "4.toml", "--to", "thresholds", "--lose", "3%"], 2, "are for `--to openmpi-rules`");
+    refused(&["export", "4.toml", "--to", "rust", "--release", "4.1"], 2, "is for `--to openmpi-rules`");
+    refused(
+        &["export", "4.toml", "--to", "thresholds", "--lose", "3%"],
+        2,
+        "`openmpi-rules` and `mpich-json`",
+    );
     refused(
         &["export", "4.toml", "4.toml", "--to", "openmpi-rules", "--release", "4.1"],
         2,
@@ -147,11 +151,15 @@ fn what_does_not_fit_is_refused() {
     refused(&["check", "bad.conf", "--nodes", "4"], 2, "--rules");
 }
 
-/// A tree of MPICH in which each collective has one algorithm.
+/// A tree of MPICH in which each collective has an algorithm for calls in one group and between two.
 fn mpich_tree() -> String {
     let of = |of: &strata_model::mpich::Collective| {
-        let leaf = format!("{{ \"algorithm={}\": {{}} }}", of.full(of.algorithms[0]));
-        let inside = format!("{{ \"comm_type=intra\": {leaf}, \"comm_type=inter\": {leaf} }}");
+        let leaf = |not: &str| {
+            let own = of.algorithms.iter().find(|own| !own.starts_with(not)).unwrap_or(&of.algorithms[0]);
+            format!("{{ \"algorithm={}\": {{}} }}", of.full(own))
+        };
+        let (intra, inter) = (leaf("inter_"), leaf("intra_"));
+        let inside = format!("{{ \"comm_type=intra\": {intra}, \"comm_type=inter\": {inter} }}");
         format!("\"collective={}\": {inside}", of.name)
     };
     let all: Vec<String> = strata_model::mpich::COLLECTIVES.iter().map(of).collect();
