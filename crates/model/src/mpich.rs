@@ -114,6 +114,9 @@ impl Algorithm {
     }
 }
 
+/// Of gathers and scatters of blocks that differ, and of exchanges with neighbours, which do not block.
+const LINEAR: &[&str] = &["allcomm_sched_linear", "allcomm_tsp_linear"];
+
 /// All collectives, by name.
 pub static COLLECTIVES: [Collective; 44] = [
     Collective {
@@ -311,32 +314,12 @@ pub static COLLECTIVES: [Collective; 44] = [
         tests: &["total_msg_size"],
         algorithms: &["inter_sched_long", "inter_sched_short", "intra_sched_binomial", "intra_tsp_tree"],
     },
-    Collective { name: "igatherv", tests: &[], algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"] },
-    Collective {
-        name: "ineighbor_allgather",
-        tests: &[],
-        algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"],
-    },
-    Collective {
-        name: "ineighbor_allgatherv",
-        tests: &[],
-        algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"],
-    },
-    Collective {
-        name: "ineighbor_alltoall",
-        tests: &[],
-        algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"],
-    },
-    Collective {
-        name: "ineighbor_alltoallv",
-        tests: &[],
-        algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"],
-    },
-    Collective {
-        name: "ineighbor_alltoallw",
-        tests: &[],
-        algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"],
-    },
+    Collective { name: "igatherv", tests: &[], algorithms: LINEAR },
+    Collective { name: "ineighbor_allgather", tests: &[], algorithms: LINEAR },
+    Collective { name: "ineighbor_allgatherv", tests: &[], algorithms: LINEAR },
+    Collective { name: "ineighbor_alltoall", tests: &[], algorithms: LINEAR },
+    Collective { name: "ineighbor_alltoallv", tests: &[], algorithms: LINEAR },
+    Collective { name: "ineighbor_alltoallw", tests: &[], algorithms: LINEAR },
     Collective {
         name: "ireduce",
         tests: &["avg_msg_size", "total_msg_size", "count", "is_commutative", "is_op_built_in"],
@@ -388,7 +371,7 @@ pub static COLLECTIVES: [Collective; 44] = [
             "intra_tsp_tree",
         ],
     },
-    Collective { name: "iscatterv", tests: &[], algorithms: &["allcomm_sched_linear", "allcomm_tsp_linear"] },
+    Collective { name: "iscatterv", tests: &[], algorithms: LINEAR },
     Collective { name: "neighbor_allgather", tests: &[], algorithms: &["allcomm_nb"] },
     Collective { name: "neighbor_allgatherv", tests: &[], algorithms: &["allcomm_nb"] },
     Collective { name: "neighbor_alltoall", tests: &[], algorithms: &["allcomm_nb"] },

@@ -17,10 +17,11 @@
 //!
 //! The inputs of a choice are found in at most one pass: the number of keys and the bits in which
 //! they differ. Up to a thousand sampled elements give the length of ascending and descending runs,
-//! whether these follow each other, and the number of different keys. Elements that are sorted, descending, or in up to four sorted
-//! runs are detected before the choice, and fewer than a hundred elements are left to the standard
-//! library. Choices are cached for classes of problems, so that later ones take a few ns. The
-//! models were measured with keys of 8 bytes; for other elements they rank the candidates.
+//! whether these follow each other, and the number of different keys. Elements that are sorted,
+//! descending, or in up to four sorted runs are detected before the choice, and fewer than a hundred
+//! elements are left to the standard library. Choices are cached for classes of problems, so that
+//! later ones take a few ns. The models were measured with keys of 8 bytes; for other elements they
+//! rank the candidates.
 //!
 //! `STRATA_PIN=local_sort=radsort` uses that candidate for all elements that it can sort.
 //! `STRATA_EXPLAIN=1` prints the first choice for each class. The models are those found for this

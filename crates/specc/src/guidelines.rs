@@ -76,9 +76,9 @@ const REPLACEMENTS: [(&str, &[(&str, Share)]); 9] = [
     ("reduce_scatter_block", &[("reduce", Times), ("scatter", Same)]),
 ];
 
-/// The collectives, as models are named: without case, `_`, `Library`
-/// or `OSU` before and `Auto` behind. Elsewhere than in our specs `Reduce_scatter` has the size of
-/// all blocks, so that it is a collective with `Auto` alone.
+/// The collectives, as models are named: without case, `_`, `Library` or `OSU` before and `Auto`
+/// behind. Elsewhere than in our specs the size of `Reduce_scatter` is that of all blocks, so that its
+/// name counts with `Auto` alone.
 const COLLECTIVES: [(&str, &str); 10] = [
     ("allgather", "allgather"),
     ("allreduce", "allreduce"),

@@ -4,9 +4,9 @@
 //! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
 //! [`competition`], [`crossings`], [`map`] and [`curves`] compute the fastest candidates from the
 //! models; [`crossovers`] and [`thresholds`] turn them into constants for programs. [`decisions`]
-//! measures what the choices lose, [`compare`] compares two runs, [`guidelines`] the calls of one, [`advise`] names the most useful
-//! further samples, and [`refine`] samples adaptively. [`cli`] is the command line over all of
-//! them.
+//! measures what the choices lose, [`compare`] compares two runs, [`guidelines`] the calls of one,
+//! [`advise`] names the most useful further samples, and [`refine`] samples adaptively. [`cli`] is
+//! the command line over all of them.
 
 #![forbid(unsafe_code)]
 

@@ -95,7 +95,8 @@ pub fn overlapped(_node: &mut Node, _call: Call, _bytes: usize, _part: usize) ->
 /// Seconds of one of the library's collectives, with messages of `bytes`, by one of Open MPI's
 /// algorithms, such as `recursive_doubling`, with segments of `segment` bytes (0: not cut), or by one
 /// of MPICH's or of SMPI's, such as `rdb`, where its segments are its own. `auto` is the library's own
-/// choice. On each rank it is the median of some calls, and of all ranks the greatest. NaN on other transports.
+/// choice. On each rank it is the median of some calls, and of all ranks the greatest. NaN on other
+/// transports.
 ///
 /// # Participation
 /// Collective, on at least two nodes. Wrong data end the job, and so does a name or a library that
