@@ -5,9 +5,10 @@
 //!
 //! Keys of 64 bits lie distributed over the nodes, as they do in a parallel program. Contestants:
 //! `strata_sort::sort`; its rivals, which gather everything on node 0, call `sort_unstable`,
-//! rayon's `par_sort_unstable` or `radsort` there, and hand back; and each candidate by itself,
-//! with several values of its parameters. Rivals pay for moving the keys, as they would in such a
-//! program.
+//! rayon's `par_sort_unstable`, `radsort`, or `rdst` or `voracious` on as many threads as nodes
+//! there, and hand back; and each candidate by itself, with several values of its parameters. Rivals
+//! pay for moving the keys, as they would in such a program. With `--whole` they do not: they find
+//! all keys in one slice and leave them there, as in a program of threads that share an array.
 //!
 //! Each round sorts other keys, all contestants the same, since a processor learns the branches of
 //! keys that it has sorted before. The fastest rival and the best candidate are determined by the
@@ -23,19 +24,27 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use rayon::slice::ParallelSliceMut as _;
+use rdst::RadixSort as _;
 use serde_json::json;
 use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile::{self, Distribution};
 use strata_sort::{Choice, Options, Sort};
+use voracious_radix_sort::RadixSort as _;
 
-const RIVALS: [&str; 3] = ["sort_unstable", "rayon", "radsort"];
+const RIVALS: [&str; 5] = ["sort_unstable", "rayon", "radsort", "rdst", "voracious"];
+
+/// The first of our candidates among the contestants: before them are the choice and the rivals.
+const CANDIDATES: usize = 1 + RIVALS.len();
 
 /// Values of the parameters of our candidates.
 const VALUES: [i64; 6] = [4, 6, 8, 11, 16, 64];
 
 /// After the first rounds, contestants above this many times the least time are measured no more.
 const HOPELESS: f64 = 2.0;
+
+/// The same after the first round alone, whose times one interruption can double.
+const HOPELESS_AT_ONCE: f64 = 5.0;
 
 /// Fewer rounds tell little of a cell.
 const LEAST_ROUNDS: usize = 8;
@@ -55,6 +64,9 @@ struct Arguments {
     /// Distributions of keys by name, as in the table; all by default
     #[arg(long, value_delimiter = ',', value_parser = distribution)]
     only: Vec<Distribution>,
+    /// Rivals find all keys in one slice and leave them there
+    #[arg(long)]
+    whole: bool,
     /// Seconds that a cell may take
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
@@ -143,36 +155,39 @@ fn race(node: &mut Node, pool: &rayon::ThreadPool, arguments: &Arguments) -> Res
     for &exponent in &arguments.exponents {
         for distribution in Distribution::ALL {
             if arguments.only.is_empty() || arguments.only.contains(&distribution) {
-                cells.push(cell(node, pool, distribution, 1 << exponent, arguments.seconds)?);
+                cells.push(cell(node, pool, distribution, 1 << exponent, arguments)?);
             }
         }
     }
     Ok(cells)
 }
 
-/// Gathers, sorts on node 0 and hands back: on every node its share is left.
-fn gather_and_sort(node: &mut Node, rival: usize, pool: &rayon::ThreadPool, items: &mut Vec<u64>) {
+/// All keys on node 0; nothing on the others.
+fn gathered(node: &mut Node, items: &[u64]) -> Vec<u64> {
     let mut to_first: Vec<Block<u64>> = (0..node.size()).map(|_| Block::zeroed(0)).collect();
     to_first[0] = Block::zeroed(items.len());
     to_first[0].copy_from_slice(items);
-    let parts = node.all_to_all_v(to_first);
-    let mut shares: Vec<Block<u64>> = (0..node.size()).map(|_| Block::zeroed(0)).collect();
-    if node.rank() == 0 {
-        let mut all: Vec<u64> = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
-        parts.iter().for_each(|part| all.extend_from_slice(part));
-        match rival {
-            0 => all.sort_unstable(),
-            1 => pool.install(|| all.par_sort_unstable()),
-            _ => radsort::sort(&mut all),
-        }
-        for (share, part) in shares.iter_mut().zip(all.chunks(all.len().div_ceil(node.size()).max(1))) {
-            *share = Block::zeroed(part.len());
-            share.copy_from_slice(part);
-        }
+    node.all_to_all_v(to_first).iter().flat_map(|part| part.iter().copied()).collect()
+}
+
+fn sorted_by(rival: usize, pool: &rayon::ThreadPool, all: &mut [u64]) {
+    match RIVALS[rival] {
+        "sort_unstable" => all.sort_unstable(),
+        "rayon" => pool.install(|| all.par_sort_unstable()),
+        "rdst" => pool.install(|| all.radix_sort_unstable()),
+        "voracious" => all.voracious_mt_sort(pool.current_num_threads()),
+        _ => radsort::sort(all),
     }
-    let mine = node.all_to_all_v(shares);
-    items.clear();
-    items.extend_from_slice(&mine[0]);
+}
+
+/// What node 0 has, in equal shares.
+fn handed_back(node: &mut Node, all: &[u64]) -> Vec<u64> {
+    let mut shares: Vec<Block<u64>> = (0..node.size()).map(|_| Block::zeroed(0)).collect();
+    for (share, part) in shares.iter_mut().zip(all.chunks(all.len().div_ceil(node.size()).max(1))) {
+        *share = Block::zeroed(part.len());
+        share.copy_from_slice(part);
+    }
+    node.all_to_all_v(shares)[0].to_vec()
 }
 
 fn cell(
@@ -180,7 +195,7 @@ fn cell(
     pool: &rayon::ThreadPool,
     distribution: Distribution,
     keys: usize,
-    seconds: f64,
+    &Arguments { whole, seconds, .. }: &Arguments,
 ) -> Result<Cell, Error> {
     // Contestant 0 is the choice, then come the rivals, then the candidates, the chosen one among
     // them.
@@ -189,14 +204,14 @@ fn cell(
     let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
     let chosen = name(&choice);
     let alone = match fixed.iter().position(|(of, _)| *of == chosen) {
-        Some(at) => 4 + at,
+        Some(at) => CANDIDATES + at,
         None => {
             let sort = strata_benches::sorts::named(choice.name, &choice.parameters);
             fixed.push((chosen.clone(), sort.ok_or_else(|| Error::program(format!("no `{chosen}`")))?));
-            3 + fixed.len()
+            CANDIDATES + fixed.len() - 1
         }
     };
-    let mut timings = vec![Vec::new(); 1 + RIVALS.len() + fixed.len()];
+    let mut timings = vec![Vec::new(); CANDIDATES + fixed.len()];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let (mut spent, mut round) = (0.0, 0);
     while round < LEAST_ROUNDS || (spent < seconds && round < 400) {
@@ -205,27 +220,38 @@ fn cell(
         for turn in turns(round, racing.len()) {
             let who = racing[turn];
             let mut mine = data.clone();
+            let is_rival = (1..CANDIDATES).contains(&who);
+            let mut all = if whole && is_rival { gathered(node, &mine) } else { Vec::new() };
             node.barrier();
             let start = node.now().get();
             match who {
                 0 => strata_sort::sort(node, &mut mine)?,
-                1..=3 => gather_and_sort(node, who - 1, pool, &mut mine),
-                _ => fixed[who - 4].1.run(node, &mut mine),
+                _ if !is_rival => fixed[who - CANDIDATES].1.run(node, &mut mine),
+                _ if whole => sorted_by(who - 1, pool, &mut all),
+                _ => {
+                    all = gathered(node, &mine);
+                    sorted_by(who - 1, pool, &mut all);
+                    mine = handed_back(node, &all);
+                }
             }
             let taken = node.reduce_max(node.now().get() - start);
+            if whole && is_rival {
+                mine = handed_back(node, &all);
+            }
             timings[who].push(taken);
             spent += taken;
             let expected = answer.get_or_insert_with(|| mine.clone());
             assert!(*expected == mine, "contestant {who} sorts {keys} `{}` otherwise", distribution.name());
         }
-        if round == 3 {
+        if round == 0 || round == 3 {
+            let hopeless = if round == 0 { HOPELESS_AT_ONCE } else { HOPELESS };
             let least = timings.iter().map(|all| median(all)).fold(f64::INFINITY, f64::min);
             // Each group keeps one; all nodes the same, as times are those of the slowest.
             let best = |group: std::ops::Range<usize>| {
                 group.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
             };
-            let kept = [0, best(1..4), best(4..timings.len()), alone];
-            racing.retain(|who| kept.contains(who) || median(&timings[*who]) <= HOPELESS * least);
+            let kept = [0, best(1..CANDIDATES), best(CANDIDATES..timings.len()), alone];
+            racing.retain(|who| kept.contains(who) || median(&timings[*who]) <= hopeless * least);
         }
         round += 1;
     }
@@ -239,8 +265,8 @@ fn cell(
         let best = in_group.min_by(|a, b| odd(*a).total_cmp(&odd(*b))).unwrap_or(0);
         (best, even(best, 0))
     };
-    let (rival, to_rival) = fastest(1..4);
-    let (candidate, to_candidate) = fastest(4..timings.len());
+    let (rival, to_rival) = fastest(1..CANDIDATES);
+    let (candidate, to_candidate) = fastest(CANDIDATES..timings.len());
     Ok(Cell {
         keys,
         distribution,
@@ -249,7 +275,7 @@ fn cell(
         to_alone: even(candidate, alone),
         ours: timings[0].iter().copied().collect(),
         rival: (RIVALS[rival - 1].to_owned(), to_rival),
-        candidate: (fixed[candidate - 4].0.clone(), to_candidate),
+        candidate: (fixed[candidate - CANDIDATES].0.clone(), to_candidate),
     })
 }
 

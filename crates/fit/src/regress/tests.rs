@@ -294,7 +294,7 @@ fn of_many_terms_seldom_any_stays_by_chance() {
     // Forty irrelevant terms: any stays in one fit of ten (9 of 100 other seeds). One fit in five
     // is beyond chance.
     let (mut any, mut lost) = (0, 0);
-    for seed in 1..=40 {
+    for seed in 1..=20 {
         let mut noise = noise(seed);
         let wild: Vec<f64> = (0..120 * 40).map(|_| noise()).collect();
         let f = DMatrix::from_fn(120, 42, |i, j| match j {
@@ -307,5 +307,5 @@ fn of_many_terms_seldom_any_stays_by_chance() {
         any += usize::from(r.relevant[2..].iter().any(|r| *r));
         lost += r.relevant[..2].iter().filter(|r| !**r).count();
     }
-    assert!(any <= 8 && lost == 0, "{any} of 40 kept one, {lost} lost");
+    assert!(any <= 4 && lost == 0, "{any} of 20 kept one, {lost} lost");
 }

@@ -45,12 +45,12 @@ fn simulated() -> Result<(), Error> {
 
 #[test]
 fn counters_on_threads() -> Result<(), Error> {
-    on_threads(counters::check, 0..1000)
+    on_threads(counters::check, 0..300)
 }
 
 #[test]
 fn counters_simulated() -> Result<(), Error> {
-    on_simulated_machines(counters::check, 0..1000)
+    on_simulated_machines(counters::check, 0..300)
 }
 
 #[test]

@@ -72,6 +72,12 @@ impl Player {
             self.here.push(folder);
             return;
         }
+        // Versions as the workspace has them: what other tests have built serves here too, and what
+        // the registry has published since is not needed.
+        let lock = self.here.join("Cargo.lock");
+        if self.here.join("Cargo.toml").is_file() && !lock.exists() {
+            fs::copy(self.workspace.join("Cargo.lock"), lock).expect("Cargo.lock");
+        }
         // The clone that lies beside the reader's folder.
         let line = command.replace("../strata", &self.workspace.to_string_lossy());
         let programs = Path::new(env!("CARGO_BIN_EXE_specc")).parent().expect("it lies in a folder");
@@ -81,7 +87,7 @@ impl Player {
             .args(["-c", &format!("{line} 2>&1")])
             .current_dir(&self.here)
             .env("PATH", format!("{}:{path}", programs.display()))
-            // In the workspace's folder and profile: what other tests have built serves here too.
+            // In the workspace's folder and profile, for the same reason.
             .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(".."))
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "4")
             .env("CARGO_NET_OFFLINE", self.offline)

@@ -231,7 +231,7 @@ fn equal(launches: usize, repeats: usize, random: &mut ChaCha8Rng) -> Samples {
 fn noise_alone_breaks_no_guideline() {
     let random = &mut ChaCha8Rng::seed_from_u64(11);
     for (launches, repeats) in [(1, 5), (1, 24), (2, 5), (3, 5), (6, 3)] {
-        let all = 300;
+        let all = 150;
         let is_broken = |_: &usize| {
             let found = guidelines::check(&[equal(launches, repeats, random)]).unwrap();
             assert!(found.comparisons > 100 && found.launches == launches, "{found:?}");

@@ -32,7 +32,7 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
     }
     comet::poll(node);
     comet::fixed_work(node, 10, 1);
-    comet::fixed_time(node, 10, 2);
+    comet::fixed_time(node, 1, 2);
     if size > 1 {
         for bytes in [1, 5000] {
             for pairs in [1, size / 2] {

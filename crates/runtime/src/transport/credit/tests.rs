@@ -306,7 +306,7 @@ fn happens(pair: &mut Pair, node: usize, event: Event) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Lanes delay and overtake each other, nodes lose turns, counts wrap and replies find no room.
     #[test]
