@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use strata_select::{Learner, Library, Outcome, Predicted};
+use strata_select::{Decided, Learner, Library, Outcome, Predicted};
 
 use super::{Chosen, Selector};
 use crate::Node;
@@ -17,11 +17,9 @@ use crate::Node;
 /// The bits of a class in a word; below them are the candidates and the interval.
 const CLASS_BITS: u32 = 40;
 
-/// The most candidates of a library that learns: a word has four bits for one, or for none.
-const MOST_CANDIDATES: usize = 15;
-
-/// The most classes that are learned about.
-const MOST_CLASSES: usize = 4096;
+/// A word has four bits for a candidate, or for none.
+const CANDIDATE: usize = 15;
+const _: () = assert!(Learner::MOST_CANDIDATES <= CANDIDATE);
 
 /// What node 0 said last about a class, and the calls since then.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +45,7 @@ struct Ended {
 }
 
 /// A node's part in what its team learns about a library.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Team {
     classes: BTreeMap<u64, Class>,
     ended: Option<Ended>,
@@ -55,19 +53,11 @@ struct Team {
     learner: Learner,
     /// On node 0: its word for the next exchange.
     verdict: u64,
-    /// On node 0: what timing a call and learning from it costs, in seconds.
-    cost: f64,
-}
-
-impl Default for Team {
-    fn default() -> Self {
-        Self { classes: BTreeMap::new(), ended: None, learner: Learner::new(), verdict: 0, cost: 5e-7 }
-    }
 }
 
 /// Node 0's word about a class: the candidates plus one, and the interval.
-fn encode(class: u64, best: usize, next: usize, interval: u32) -> u64 {
-    let small = |candidate: usize| (candidate as u64 + 1) & (MOST_CANDIDATES as u64);
+fn encode(class: u64, Decided { best, next, interval }: Decided) -> u64 {
+    let small = |candidate: usize| (candidate as u64 + 1) & (CANDIDATE as u64);
     class << (64 - CLASS_BITS) | small(best) << 20 | small(next) << 16 | u64::from(interval.clamp(1, 0xFFFF))
 }
 
@@ -86,7 +76,7 @@ impl Team {
         let mut words = words;
         let verdict = words.next().unwrap_or(0);
         if verdict != 0 {
-            let candidate = |shift: u32| ((verdict >> shift) as usize & MOST_CANDIDATES).checked_sub(1);
+            let candidate = |shift: u32| ((verdict >> shift) as usize & CANDIDATE).checked_sub(1);
             let (best, next) = (candidate(20), candidate(16));
             if let Some(class) = self.classes.get_mut(&(verdict >> (64 - CLASS_BITS))) {
                 class.next = next.filter(|_| next != best);
@@ -95,30 +85,17 @@ impl Team {
         }
         self.verdict = 0;
         let Some(ended) = self.ended.take().filter(|_| rank == 0) else { return };
-        let start = now();
         let others = words.map(f64::from_bits).filter(|seconds| seconds.is_finite());
         let seconds = others.fold(ended.seconds, f64::max);
         let Ended { class, candidate, calls, predicted, .. } = ended;
-        let is_new = self.learner.best(class).is_none();
-        if self.learner.decide(class, || predicted).is_none() {
-            return;
-        }
-        self.learner.took(class, candidate, seconds, calls);
-        let interval = self.learner.interval(class, self.cost);
-        let decided = (self.learner.best(class), self.learner.decide(class, Vec::new));
-        if let (Some(best), Some(next)) = decided {
-            self.verdict = encode(class, best, next, interval);
-        }
-        // A new class asks the models, which is not what a timing costs.
-        if !is_new {
-            self.cost += 0.05 * ((now() - start).clamp(0.0, 1e-4) + 1e-7 - self.cost);
-        }
+        let decided = self.learner.learn(class, candidate, (seconds, calls), || predicted, now);
+        self.verdict = decided.map_or(0, |decided| encode(class, decided));
     }
 
     /// The candidate for a call of a class, of those that can be used, instead of that of the
     /// models; and, if the call is timed, how many calls there were since the last timed one.
     fn begin(&mut self, class: u64, models: usize, usable: impl Fn(usize) -> bool) -> (usize, Option<u32>) {
-        let full = self.classes.len() >= MOST_CLASSES;
+        let full = self.classes.len() >= Learner::MOST_CLASSES;
         let new = Class { best: None, next: None, interval: 1, since: 0 };
         let known = match self.classes.get_mut(&class) {
             Some(known) => known,
@@ -188,7 +165,7 @@ impl Node {
         run: impl FnOnce(&mut Self, L) -> R,
     ) -> R {
         // A word has room for so many candidates.
-        let fits = L::TABLE.entries.len() <= MOST_CANDIDATES;
+        let fits = L::TABLE.entries.len() <= Learner::MOST_CANDIDATES;
         if !self.learns() || chosen.choice.pinned || !fits {
             return run(self, chosen.candidate);
         }
@@ -306,7 +283,7 @@ mod tests {
         let mut team = Team::default();
         let class = (1 << CLASS_BITS) - 1;
         let _ = team.begin(class, 0, |_| true);
-        team.heard(1, [encode(class, 14, 3, 70_000)].into_iter(), &|| 0.0);
+        team.heard(1, [encode(class, Decided { best: 14, next: 3, interval: 70_000 })].into_iter(), &|| 0.0);
         let known = team.classes[&class];
         assert_eq!((known.best, known.next, known.interval), (Some(14), Some(3), 0xFFFF));
         assert_eq!(team.begin(class, 0, |one| one != 3).0, 0, "what cannot be used is that of the models");
