@@ -96,8 +96,8 @@ fn a_clock_that_steps_back_tells_no_time() {
     }
     let report = program.tuner.report();
     let [interval] = &report.intervals[..] else { panic!("{report:?}") };
-    // One execution in a hundred takes ten times as long.
-    assert!((0.9e-4..1.5e-4).contains(&interval.stops[0].seconds), "{report:?}");
+    // One execution in a hundred takes ten times as long, and none takes no time.
+    assert!(interval.stops[0].seconds > 0.9e-4, "{report:?}");
     let tried = interval.knobs[0].options.iter().map(|option| option.tried);
     assert!(tried.filter(|tried| tried.evaluations > 0).all(|tried| tried.least > 0.8), "{report:?}");
 }
