@@ -100,7 +100,9 @@ const CASES: &[Case] = &[
         least: 2,
         check: "0",
         run: |node| {
-            (0..50).for_each(|_| drop(node.reduce_add(&mut [1i64; 500])));
+            for _ in 0..50 {
+                node.reduce_add(&mut [1i64; 500]);
+            }
             node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
             Ok(())
         },
