@@ -24,6 +24,7 @@
 
 pub mod codegen;
 pub mod expr;
+pub mod intel;
 pub mod mpich;
 pub mod openmpi;
 pub mod plan;

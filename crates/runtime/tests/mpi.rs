@@ -193,6 +193,13 @@ const CASES: &[Case] = &[
         fails_with: &["words of `expose_words` are held while the process exits"],
     },
     Case {
+        name: "exposed words of any number are those of their node",
+        least: 1,
+        check: "0",
+        run: exposes,
+        fails_with: &[],
+    },
+    Case {
         name: "unequal numbers of exposed words are named",
         least: 2,
         check: "0",
@@ -463,6 +470,30 @@ fn outlived(words: Option<SharedWords>) -> Result<(), Error> {
             }
         }
     });
+    Ok(())
+}
+
+/// Each node reads and writes the words of the next, of odd numbers as well.
+fn exposes(node: &mut Node) -> Result<(), Error> {
+    let (rank, size) = (node.rank(), node.size());
+    let next = (rank + 1) % size;
+    let value = |of: usize, at: usize| (1000 * of + at) as u64;
+    for words in 1..=9 {
+        let exposed = node.expose_words(words).ok_or("there are no one-sided transfers")?;
+        for (at, word) in exposed.own().iter().enumerate() {
+            word.store(value(rank, at), Ordering::Relaxed);
+        }
+        node.barrier();
+        let mut bytes = vec![0; 8 * words];
+        exposed.get(next, 0, &mut bytes);
+        let of_next: Vec<u8> = (0..words).flat_map(|at| value(next, at).to_ne_bytes()).collect();
+        assert_eq!(bytes, of_next, "{words} words");
+        node.barrier();
+        exposed.put(next, 8 * (words - 1), &value(rank, 99).to_ne_bytes());
+        node.barrier();
+        let last = exposed.own()[words - 1].load(Ordering::Relaxed);
+        assert_eq!(last, value((rank + size - 1) % size, 99), "{words} words");
+    }
     Ok(())
 }
 

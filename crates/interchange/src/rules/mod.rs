@@ -5,20 +5,23 @@
 //! written names only what was chosen ([`Chosen`]): everywhere else the library decides as it would
 //! without the file.
 //!
-//! Source: Open MPI 4.1.4, 5.0.x and 6.0.x, `ompi/mca/coll/tuned`; of MPICH see [`Tree`].
+//! Source: Open MPI 4.1.4, 5.0.x and 6.0.x, `ompi/mca/coll/tuned`; of MPICH see [`Tree`]
+//! and of Intel MPI [`intel`].
 
 mod classic;
+mod intel;
 mod json;
 mod mpich;
 mod write;
 
 use std::str::FromStr;
 
-use strata_model::mpich as of_mpich;
 use strata_model::samples::SamplesErrors;
+use strata_model::{intel as of_intel, mpich as of_mpich};
 
 use crate::place::{Problems, utf8};
 
+pub use intel::{intel, read_intel};
 pub use mpich::Tree;
 pub use strata_model::openmpi::{COLLECTIVES, Collective, Release, Size};
 pub use write::openmpi;
@@ -33,19 +36,23 @@ pub enum Kind {
     OpenMpi(Release),
     /// MPICH's, for 4.0.
     Mpich,
+    /// Intel MPI's, for 2021.18.
+    Intel,
 }
 
 impl FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("mpich-") {
-            None => text.parse().map(Self::OpenMpi),
-            Some(of_mpich::RELEASE) => Ok(Self::Mpich),
-            Some(other) => Err(format!(
-                "`{other}` is no release of MPICH whose rules are known; there is {}",
-                of_mpich::RELEASE
-            )),
+        let unknown = |other: &str, of: &str, known: &str| {
+            Err(format!("`{other}` is no release of {of} whose rules are known; there is {known}"))
+        };
+        match text.split_once('-') {
+            Some(("mpich", of_mpich::RELEASE)) => Ok(Self::Mpich),
+            Some(("mpich", other)) => unknown(other, "MPICH", of_mpich::RELEASE),
+            Some(("intel", of_intel::RELEASE)) => Ok(Self::Intel),
+            Some(("intel", other)) => unknown(other, "Intel MPI", of_intel::RELEASE),
+            _ => text.parse().map(Self::OpenMpi),
         }
     }
 }

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use super::{AUTO, Chosen, Collective, Range, Release, Size};
 
+/// The branches of `chain`, as long as `coll_tuned_bcast_algorithm_chain_fanout` is unset.
+const CHAINS: u64 = 4;
+
 /// The rules of a communicator size: from, algorithm's number, fan-out, segment, remark.
 struct Line<'a> {
     from: u64,
@@ -77,6 +80,11 @@ fn line<'a>(
             }
         };
         *to = u64::try_from(*value).map_err(|_| format!("`{name}` is {value}, below zero"))?;
+    }
+    // Where a parameter forces a chain, it has four branches; where a rule does, as many as that says,
+    // and one for 0.
+    if line.name == "chain" && line.fanout == 0 {
+        line.fanout = CHAINS;
     }
     if collective.size == Size::None {
         (line.from, line.to) = (0, u64::MAX);

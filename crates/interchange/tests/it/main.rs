@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod emitted_plain;
+mod intel;
 mod interchange;
 mod mpich;
 mod prices;

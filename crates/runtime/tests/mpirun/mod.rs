@@ -100,6 +100,8 @@ pub(crate) fn run(
             ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
             ("OMPI_MCA_mpi_yield_when_idle", "1"),
             ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+            ("PRTE_MCA_hwloc_default_binding_policy", "none"),
             ("OMPI_MCA_osc", "sm"),
             ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
         ])

@@ -43,9 +43,10 @@ pub(super) enum Command {
         /// Print a summary as JSON.
         #[arg(long)]
         json: bool,
-        /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`) or of MPICH
-        /// (`mpich-4.0`), as `export --to openmpi-rules` and `mpich-json` write them: check that the
-        /// library would neither ignore them nor abort.
+        /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`), of MPICH
+        /// (`mpich-4.0`) or of Intel MPI (`intel-2021.18`), as `export --to openmpi-rules`,
+        /// `mpich-json` and `intel-adjust` write them: check that the library would neither ignore
+        /// them nor abort.
         #[arg(long, value_name = "RELEASE", conflicts_with = "json")]
         rules: Option<Kind>,
         /// The files are samples of an MPI library's collectives, of `specs/comet/mpi` or in any form
@@ -764,7 +765,8 @@ pub(super) struct Export {
     /// `openmpi-rules` is a file by which Open MPI chooses the algorithms of collectives. A library
     /// of the models is a collective (`allreduce`), a candidate an algorithm, and the candidate
     /// `auto` the library's own choice, which stays where nothing is surely faster. `mpich-json` is
-    /// the same for MPICH, written into the tree of its own choices (`--base`).
+    /// the same for MPICH, written into the tree of its own choices (`--base`), and `intel-adjust`
+    /// for Intel MPI, as variables for a shell.
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
     /// With `--to openmpi-rules`: for which release, `4.1`, `5.0` or `6.0`.
@@ -774,7 +776,7 @@ pub(super) struct Export {
     /// of its sources, which the file replaces.
     #[arg(long, value_name = "FILE", required_if_eq("to", "mpich-json"))]
     pub(super) base: Option<PathBuf>,
-    /// With `--to openmpi-rules` and `mpich-json`: what fewer, longer ranges may lose; 2 % where it is left out.
+    /// With `--to openmpi-rules`, `mpich-json` and `intel-adjust`: what fewer, longer ranges may lose; 2 % where it is left out.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) lose: Option<f64>,
     /// With `--to thresholds` and rules: inputs that are held fixed, `width=32`; with one left over
@@ -840,6 +842,8 @@ pub(super) enum Form {
     OpenmpiRules,
     /// A tree of choices of MPICH.
     MpichJson,
+    /// Variables `I_MPI_ADJUST_…` of Intel MPI.
+    IntelAdjust,
     /// Equations for `amsmath`.
     Latex,
     /// A row a term.

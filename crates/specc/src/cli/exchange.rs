@@ -48,16 +48,19 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         ));
     }
     let is_thresholds = matches!(args.to, Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson);
-    let is_rules = matches!(args.to, Form::OpenmpiRules | Form::MpichJson);
+    let is_rules = matches!(args.to, Form::OpenmpiRules | Form::MpichJson | Form::IntelAdjust);
     if !is_rules && (args.release.is_some() || args.lose.is_some()) {
         return Err(Failure::Usage(
-            "`--release` is for `--to openmpi-rules`, and `--lose` for `openmpi-rules` and `mpich-json`"
+            "`--release` is for `--to openmpi-rules`, and `--lose` for `openmpi-rules`, `mpich-json` and \
+             `intel-adjust`"
                 .into(),
         ));
     }
-    if args.to == Form::MpichJson && args.release.is_some() {
+    if args.to != Form::OpenmpiRules && args.release.is_some() {
         return Err(Failure::Usage(
-            "`--release` is for `--to openmpi-rules`; the release of MPICH is that of `--base`".into(),
+            "`--release` is for `--to openmpi-rules`; the release of MPICH is that of `--base`, and of Intel MPI \
+             there is one"
+                .into(),
         ));
     }
     if args.to != Form::MpichJson && args.base.is_some() {
@@ -65,7 +68,8 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     }
     if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
         return Err(Failure::Usage(
-            "`--library` and `--at` are for `--to thresholds`, `openmpi-rules` and `mpich-json`".into(),
+            "`--library` and `--at` are for `--to thresholds`, `openmpi-rules`, `mpich-json` and `intel-adjust`"
+                .into(),
         ));
     }
     let is_priced = match args.to {
@@ -91,7 +95,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         _ => {
             return Err(Failure::Usage(
                 "several model sets are exported together only to models, rust, rust-no-std, thresholds, \
-                 thresholds-json, openmpi-rules or mpich-json"
+                 thresholds-json, openmpi-rules, mpich-json or intel-adjust"
                     .into(),
             ));
         }
@@ -123,6 +127,10 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         Form::MpichJson => {
             only_whole(args)?;
             rules::mpich(args)?
+        }
+        Form::IntelAdjust => {
+            only_whole(args)?;
+            rules::intel(args)?
         }
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,

@@ -28,6 +28,12 @@ pub(super) fn mpich(args: &Export) -> Result<String, Failure> {
     tree.with_rules(&all).map_err(Failure::Usage)
 }
 
+/// The rules of the sets' libraries as variables of Intel MPI.
+pub(super) fn intel(args: &Export) -> Result<String, Failure> {
+    let (all, header) = chosen(args)?;
+    rules::intel(&all, &header).map_err(Failure::Usage)
+}
+
 /// What is chosen in the sets' libraries, and lines that say what of.
 fn chosen(args: &Export) -> Result<(Vec<Chosen>, Vec<String>), Failure> {
     let lose = args.lose.unwrap_or(LOSE);
@@ -98,11 +104,20 @@ fn read_tree(path: &Path) -> Result<Tree, Failure> {
 pub(super) fn check(paths: &[PathBuf], kind: Kind, nodes: &[u32]) -> Result<(), Failure> {
     match kind {
         Kind::OpenMpi(release) => check_openmpi(paths, release, nodes),
-        Kind::Mpich if !nodes.is_empty() => Err(Failure::Usage(
-            "MPICH does not count messages, by which Open MPI shows whether it obeys: without `--nodes` its rules \
-             are read only"
+        Kind::Mpich | Kind::Intel if !nodes.is_empty() => Err(Failure::Usage(
+            "neither MPICH nor Intel MPI counts messages, by which Open MPI shows whether it obeys: without `--nodes` \
+             their rules are read only"
                 .into(),
         )),
+        Kind::Intel => paths.iter().try_for_each(|path| {
+            let bytes = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+            let all = rules::read_intel(&bytes, &path.display().to_string())
+                .map_err(|errors| Failure::Fault(errors.to_string()))?;
+            let (count, names): (usize, Vec<&str>) =
+                (all.iter().map(|(_, entries)| entries).sum(), all.iter().map(|(name, _)| *name).collect());
+            let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            print(wrapped(&format!("{}: {count} entries for {names}", path.display()), width(), "    "))
+        }),
         Kind::Mpich => paths.iter().try_for_each(|path| {
             let tree = read_tree(path)?;
             let (name, leaves, count) = (path.display(), tree.leaves(), tree.collectives().count());

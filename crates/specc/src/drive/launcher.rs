@@ -30,10 +30,14 @@ const OPEN_MPI: [(&str, &str); 3] = [
     ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
 ];
 
-/// What Open MPI needs besides on fewer cores than processes. A template says itself how processes
-/// are placed.
-const SHARED: [(&str, &str); 2] =
-    [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_hwloc_base_binding_policy", "none")];
+/// What Open MPI needs besides on fewer cores than processes, 4.1 and, by its launcher's own names,
+/// 5.0. A template says itself how processes are placed.
+const SHARED: [(&str, &str); 4] = [
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+    ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+];
 
 /// One-sided transfers of Open MPI 4.1 on one host; those of its usual component end with a fault.
 /// There are none between hosts.

@@ -131,7 +131,7 @@ fn what_does_not_fit_is_refused() {
     refused(
         &["export", "4.toml", "--to", "thresholds", "--lose", "3%"],
         2,
-        "`openmpi-rules` and `mpich-json`",
+        "`openmpi-rules`, `mpich-json` and `intel-adjust`",
     );
     refused(
         &["export", "4.toml", "4.toml", "--to", "openmpi-rules", "--release", "4.1"],
@@ -206,13 +206,50 @@ fn rules_of_mpich_stand_in_its_tree() {
     );
     refused(&["export", "4.toml", "--to", "rust", "--base", "tree.json"], 2, "`--base` is for");
     refused(&["check", "rules.json", "--rules", "mpich-4.3"], 2, "no release of MPICH");
-    refused(&["check", "rules.json", "--rules", "mpich-4.0", "--nodes", "2"], 2, "does not count messages");
+    refused(&["check", "rules.json", "--rules", "mpich-4.0", "--nodes", "2"], 2, "counts messages");
     fs::write(path("few.json"), "{\"collective=bcast\": {\"algorithm=MPIR_Bcast_allcomm_nb\": {}}}").unwrap();
     refused(
         &["check", "few.json", "--rules", "mpich-4.0"],
         1,
         "the file replaces all that the library knows",
     );
+}
+
+#[test]
+fn rules_of_intel_are_variables() {
+    let folder = folder(0.02);
+    let path = |name: &str| folder.path().join(name);
+    let set = fs::read_to_string(path("4.toml")).unwrap();
+    let presets = [("\"recursive_doubling\"", "\"preset9\""), ("\"ring\"", "\"preset13\"")];
+    let set = presets.iter().fold(set, |set, (name, preset)| set.replace(name, preset));
+    fs::write(path("intel.toml"), set.replace("\"basic_linear\"", "\"preset3\"")).unwrap();
+    let run = |arguments: &[&str]| {
+        let (status, out, err) = specc(folder.path(), arguments);
+        (status, out, err.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (status, text, err) = run(&["export", "intel.toml", "--to", "intel-adjust"]);
+    assert_eq!(status, Some(0), "{err}");
+    let line = text.lines().find(|line| line.starts_with("export")).unwrap_or_default();
+    assert!(line.starts_with("export I_MPI_ADJUST_ALLREDUCE='0:0-3;9:4-"), "{text}");
+    assert!(line.contains(";13:") && line.ends_with(";0:1048577-2147483647'"), "{text}");
+    fs::write(path("adjust.sh"), &text).unwrap();
+    let (status, out, err) = run(&["check", "adjust.sh", "--rules", "intel-2021.18"]);
+    assert!(status == Some(0) && out.contains("entries for allreduce"), "{out}{err}");
+
+    let refused = |arguments: &[&str], status: i32, told: &str| {
+        let (ended, out, err) = run(arguments);
+        assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
+    };
+    refused(&["export", "4.toml", "--to", "intel-adjust"], 2, "`preset1` to `preset32`");
+    refused(
+        &["export", "intel.toml", "--to", "intel-adjust", "--release", "4.1"],
+        2,
+        "of Intel MPI there is one",
+    );
+    refused(&["check", "adjust.sh", "--rules", "intel-2019"], 2, "no release of Intel MPI");
+    refused(&["check", "adjust.sh", "--rules", "intel-2021.18", "--nodes", "2"], 2, "counts messages");
+    refused(&["check", "intel.toml", "--rules", "intel-2021.18"], 1, "intel.toml:1:1");
+    refused(&["check", "missing.sh", "--rules", "intel-2021.18"], 3, "missing.sh");
 }
 
 /// The release of Open MPI that is installed with its compiler; `None` without, with a message.

@@ -42,6 +42,7 @@ use connections::{Backoff, Connections};
 use ffi::World;
 pub(crate) use ffi::adopt::Adopted;
 pub(crate) use ffi::control::set as set_variable;
+use ffi::library::order_as_signed;
 use ffi::requests::Requests;
 pub(crate) use ffi::simulated_clock;
 use leaving::Leaving;
@@ -470,9 +471,15 @@ impl Endpoint for Mpi {
         let mine = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.mine)[..values.len()];
         mine.copy_from_slice(values);
         match operation {
-            Operation::Reduce(kind, op) => self.world.library_reduce(&call, (kind, op), mine, values),
+            Operation::Reduce(kind, op) => {
+                order_as_signed(kind, op, mine);
+                self.world.library_reduce(&call, (kind, op), mine, values);
+                order_as_signed(kind, op, values);
+            }
             Operation::Scan(Scan { kind, op, .. }) => {
+                order_as_signed(kind, op, mine);
                 self.world.library_scan(&call, (kind, op), mine, values);
+                order_as_signed(kind, op, values);
                 if self.world.rank() == 0 {
                     number::fill_identity(kind, op, values);
                 }

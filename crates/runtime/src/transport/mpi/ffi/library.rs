@@ -6,16 +6,17 @@ use crate::number::{NumberType, Op};
 use crate::transport::Call;
 use mpi::ffi;
 
-/// MPI's type of integers, and its operation on them. Sums and products of signed ones are those of
-/// unsigned ones, which wrap in C too. `None` for floating-point numbers.
+/// MPI's type of integers, and its operation on them: signed where their order counts (see
+/// [`order_as_signed`]), otherwise unsigned, whose sums and products wrap in C too. `None` for
+/// floating-point numbers.
 fn combining(kind: NumberType, op: Op) -> Option<(ffi::MPI_Datatype, ffi::MPI_Op)> {
-    let wraps = matches!(op, Op::Add | Op::Multiply);
+    let is_order = matches!(op, Op::Min | Op::Max);
     // SAFETY: constants that the shim initialises when it is loaded.
     let kind = unsafe {
         match kind {
             NumberType::F32 | NumberType::F64 => return None,
-            NumberType::I32 if !wraps => ffi::RSMPI_INT32_T,
-            NumberType::I64 if !wraps => ffi::RSMPI_INT64_T,
+            NumberType::I32 | NumberType::U32 if is_order => ffi::RSMPI_INT32_T,
+            NumberType::I64 | NumberType::U64 if is_order => ffi::RSMPI_INT64_T,
             NumberType::I32 | NumberType::U32 => ffi::RSMPI_UINT32_T,
             NumberType::I64 | NumberType::U64 => ffi::RSMPI_UINT64_T,
         }
@@ -33,6 +34,17 @@ fn combining(kind: NumberType, op: Op) -> Option<(ffi::MPI_Datatype, ffi::MPI_Op
         }
     };
     Some((kind, op))
+}
+
+/// Flips the highest bit of unsigned integers whose least or greatest are taken, so that signed ones
+/// have their order; a second time it gives them back. MPICH 4.0 compares unsigned integers as
+/// signed ones.
+pub(in super::super) fn order_as_signed(kind: NumberType, op: Op, values: &mut [u8]) {
+    if matches!(op, Op::Min | Op::Max) && matches!(kind, NumberType::U32 | NumberType::U64) {
+        let size = size_of_number(kind);
+        let highest = if cfg!(target_endian = "little") { size - 1 } else { 0 };
+        values.chunks_exact_mut(size).for_each(|number| number[highest] ^= 0x80);
+    }
 }
 
 /// The bytes of a number.
@@ -53,7 +65,8 @@ impl World {
         }
     }
 
-    /// Reduction of integers from `mine` to `all`, which are equally long; MPI 3.1, §5.9.6.
+    /// Reduction of integers from `mine` to `all`, which are equally long and
+    /// [ordered as signed ones](order_as_signed); MPI 3.1, §5.9.6.
     pub(in super::super) fn library_reduce(
         &self,
         call: &Call,
@@ -73,8 +86,8 @@ impl World {
         }
     }
 
-    /// Exclusive scan of integers from `mine` to `before`, which are equally long; MPI 3.1, §5.11.2.
-    /// What node 0 gets is undefined.
+    /// Exclusive scan of integers from `mine` to `before`, which are equally long and
+    /// [ordered as signed ones](order_as_signed); MPI 3.1, §5.11.2. What node 0 gets is undefined.
     pub(in super::super) fn library_scan(
         &self,
         call: &Call,

@@ -43,7 +43,11 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// Bytes of the window in which a node publishes its state: its turn, the header of its last
 /// collective, its bit of the asynchronous or, whether it waits for messages and the header of that
 /// call.
-const WINDOW: usize = 8 + HEADER + 8 + 8 + HEADER;
+const WINDOW: usize = (8 + HEADER + 8 + 8 + HEADER).next_multiple_of(LINE);
+
+/// Windows are multiples of so many bytes, those of a line of the cache. Where a window of MPICH
+/// 4.0.2 is no multiple of 16 bytes, other processes of the host access it at a wrong place.
+const LINE: usize = 64;
 
 /// The index of the window's word with the node's bit of the asynchronous or.
 const BIT: usize = 1 + HEADER / 8;
@@ -166,7 +170,7 @@ macro_rules! sure {
 pub(super) mod adopt;
 pub(super) mod control;
 mod host;
-mod library;
+pub(super) mod library;
 pub(super) mod post;
 mod prepared;
 pub(super) mod region;

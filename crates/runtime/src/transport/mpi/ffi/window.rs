@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code, reason = "the MPI library allocates the memory, and tells where it lies")]
 
-use super::{PIECE, WORLD, World, bytes, count, error_of, host, peer, simulated_clock};
+use super::{LINE, PIECE, WORLD, World, bytes, count, error_of, host, peer, simulated_clock};
 use crate::block::byte_length;
 use crate::transport::{Action, Call, ExposedWords, OneSided, SharedWords};
 use mpi::ffi;
@@ -117,7 +117,8 @@ impl World {
     }
 
     fn expose(&'static self, words: usize) -> Result<(SharedWords, Transfers), String> {
-        let length = ffi::MPI_Aint::try_from(byte_length::<u64>(words)).map_err(|error| error.to_string())?;
+        let length = byte_length::<u64>(words).checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
+        let length = ffi::MPI_Aint::try_from(length).map_err(|error| error.to_string())?;
         // SAFETY: constants that the shim initialises when it is loaded.
         let (no_info, mut window) = unsafe { (ffi::RSMPI_INFO_NULL, ffi::RSMPI_WIN_NULL) };
         let mut base: *mut c_void = std::ptr::null_mut();
