@@ -14,9 +14,9 @@ use clap::Parser;
 use specc::cross::{Costs, predict};
 use strata_benches::{drawn, head, row};
 use strata_fit::{FitOptions, Structure, fit_model};
-use strata_model::Program;
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_model::{ModelSet, Prediction};
 
 use machine::{LIBRARIES, Library};
 
@@ -46,13 +46,23 @@ fn main() -> ExitCode {
 
 /// All of a library on one machine: by way and problem the modelled and the true time, s.
 struct Measured {
-    modelled: Vec<Vec<f64>>,
+    modelled: Vec<Vec<Prediction>>,
     truth: Vec<Vec<f64>>,
     costs: Costs,
 }
 
+impl Measured {
+    fn truth_at(&self, problem: usize) -> Vec<f64> {
+        self.truth.iter().map(|way| way[problem]).collect()
+    }
+
+    fn modelled_at(&self, problem: usize) -> Vec<f64> {
+        self.modelled.iter().map(|way| way[problem].seconds.get()).collect()
+    }
+}
+
 /// A model of times by sizes, as calibration fits it; what it predicts at other sizes.
-fn model(library: &Library, times: &[(usize, f64)], at: &[usize]) -> Result<Vec<f64>, String> {
+fn model(library: &Library, times: &[(usize, f64)], at: &[usize]) -> Result<Vec<Prediction>, String> {
     let rows = times.iter().enumerate().map(|(place, (size, seconds))| Sample {
         values: vec![*size as f64],
         seconds: *seconds,
@@ -70,15 +80,11 @@ fn model(library: &Library, times: &[(usize, f64)], at: &[usize]) -> Result<Vec<
     let terms = terms.map_err(|error| format!("{error:?}"))?;
     let structure = Structure { inputs: vec!["n".to_owned()], terms, ..Structure::default() };
     let options = FitOptions { nonnegative: true, ..FitOptions::default() };
-    let fitted =
-        fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
-    let mut sums = vec![0.0; at.len()];
-    for term in fitted.terms.iter().filter(|term| term.relevant) {
-        let text = parse(&term.term).map_err(|error| format!("{error:?}"))?;
-        let program = Program::compile(&text, &["n"]).map_err(|error| format!("{error:?}"))?;
-        sums.iter_mut().zip(at).for_each(|(sum, n)| *sum += term.coefficient * program.eval(&[*n as f64]));
-    }
-    Ok(sums)
+    let fitted = fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?;
+    let set = ModelSet { models: vec![fitted.model], ..ModelSet::default() };
+    let models = set.resolve().map_err(|error| error.to_string())?;
+    let predict = |n: &usize| models.predict(library.name, library.nodes, &[*n as f64]);
+    at.iter().map(|n| predict(n).ok_or_else(|| format!("no time of {n}"))).collect()
 }
 
 fn measured(library: &Library, seed: u64) -> Result<Measured, String> {
@@ -174,12 +180,11 @@ fn run(&Arguments { machines }: &Arguments) -> Result<(), String> {
                 let near =
                     others.iter().min_by(|a, b| near(a).total_cmp(&near(b))).ok_or("no other machine")?;
                 for problem in 0..problems {
-                    let of = |from: &[Vec<f64>]| from.iter().map(|way| way[problem]).collect::<Vec<f64>>();
-                    let truth = of(&here.truth);
-                    nearest.problem(&of(&near.modelled), &truth);
+                    let truth = here.truth_at(problem);
+                    nearest.problem(&near.modelled_at(problem), &truth);
                     let mut predicted = Vec::with_capacity(ways);
                     for (way, there) in truth.iter().enumerate() {
-                        let times: Vec<f64> =
+                        let times: Vec<Prediction> =
                             others.iter().map(|other| other.modelled[way][problem]).collect();
                         let time = predict(&costs, &times, &here.costs).ok_or("nothing is predicted")?;
                         cross.within += usize::from((time.seconds / there).ln().abs() <= time.within.ln());
@@ -195,8 +200,7 @@ fn run(&Arguments { machines }: &Arguments) -> Result<(), String> {
         let mut own = Tally::default();
         for here in &all {
             for problem in 0..problems {
-                let of = |from: &[Vec<f64>]| from.iter().map(|way| way[problem]).collect::<Vec<f64>>();
-                own.problem(&of(&here.modelled), &of(&here.truth));
+                own.problem(&here.modelled_at(problem), &here.truth_at(problem));
             }
         }
         told(0, "calibrated there", &own);

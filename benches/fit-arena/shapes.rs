@@ -257,6 +257,5 @@ pub(crate) fn whole(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
 
 /// A number of the standard normal distribution: Box and Muller (1958).
 pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    let (u, v): (f64, f64) = (1.0 - rng.random_range(0.0..1.0), rng.random_range(0.0..1.0));
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    strata_select::normal::draw(rng.random_range(0.0..1.0), rng.random_range(0.0..1.0))
 }

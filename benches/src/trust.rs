@@ -15,7 +15,9 @@ use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
 use strata_model::{ModelSet, Program};
-use strata_select::{Domain, Parameter, Prediction, Question, Row, Source, Verdict, choose_among, odds};
+use strata_select::{
+    Domain, Parameter, Prediction, Question, Row, Source, Verdict, choose_among, normal, odds,
+};
 
 /// The kinds of noise.
 pub const KINDS: [&str; 5] = ["Gaussian", "log-normal", "two speeds", "outliers", "quantised clock"];
@@ -47,9 +49,7 @@ struct Machine {
 
 impl Machine {
     fn normal(&mut self) -> f64 {
-        // Box and Muller (1958).
-        let (u, v): (f64, f64) = (1.0 - self.rng.random_range(0.0..1.0), self.rng.random_range(0.0..1.0));
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+        normal::draw(self.rng.random_range(0.0..1.0), self.rng.random_range(0.0..1.0))
     }
 
     /// One timing of a cost.

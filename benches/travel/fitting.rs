@@ -8,7 +8,7 @@ use strata_benches::fitted::entry;
 use strata_model::Program;
 use strata_model::expr::parse;
 use strata_model::samples::Sample;
-use strata_select::{Domain, Entry, Parameter, Parameters, Table};
+use strata_select::{Domain, Entry, Parameter, Parameters, Table, normal};
 
 use super::machine::{LIBRARIES, Library, Machine};
 
@@ -74,8 +74,7 @@ impl Clock {
     }
 
     pub(super) fn time(&mut self, seconds: f64) -> f64 {
-        let (u, v): (f64, f64) = (1.0 - self.0.random::<f64>(), self.0.random());
-        let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+        let normal = normal::draw(self.0.random(), self.0.random());
         let slow = if self.0.random::<f64>() < 0.03 { 1.0 + 2.0 * self.0.random::<f64>() } else { 1.0 };
         seconds * slow * (0.04 * normal).exp()
     }

@@ -4,6 +4,7 @@
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
+use strata_model::normal::HALF_WIDTH;
 
 /// A measured time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -306,7 +307,7 @@ fn copies(points: &[Weighed], fitted: &[f64], cuts: &[usize]) -> Vec<Vec<(f64, f
         let squares: f64 = of.clone().map(|at| residual(at).powi(2)).sum();
         let errors: f64 = of.clone().map(|at| (points[at].error / points[at].seconds).powi(2)).sum();
         let beyond = (squares / free - errors / of.len() as f64).max(0.0);
-        std::iter::repeat_n(beyond.sqrt() * student(free) / NORMAL, of.len())
+        std::iter::repeat_n(beyond.sqrt() * student(free) / HALF_WIDTH, of.len())
     };
     let scatters: Vec<f64> = cuts.windows(2).flat_map(scatter).collect();
     (0..COPIES)
@@ -320,13 +321,10 @@ fn copies(points: &[Weighed], fitted: &[f64], cuts: &[usize]) -> Vec<Vec<(f64, f
         .collect()
 }
 
-/// The quantile of 97.5 % of the normal distribution.
-const NORMAL: f64 = 1.96;
-
 /// The quantile of 97.5 % of Student's distribution with this many degrees of freedom, within 2 %
 /// from 2 on (a fit to the table).
 fn student(free: f64) -> f64 {
-    NORMAL + 2.37 / free + 2.83 / (free * free) + 2.55 / free.powi(3) + 3.0 / free.powi(5)
+    HALF_WIDTH + 2.37 / free + 2.83 / (free * free) + 2.55 / free.powi(3) + 3.0 / free.powi(5)
 }
 
 #[cfg(test)]

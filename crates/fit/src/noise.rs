@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use strata_model::samples::{Notes, Sample, Timing};
+use strata_select::normal::HALF_WIDTH;
 
 use crate::points;
 use crate::stats::t_quantile;
@@ -19,8 +20,6 @@ use crate::stats::t_quantile;
 const BLOCKS: usize = 8;
 /// The least number of pairs of repeated points for which their scatter is used.
 const LEAST_REPEATED: usize = 5;
-/// The harness notes the half width of a 95 % interval: so many standard deviations.
-const HALF_WIDTH: f64 = 1.96;
 /// Few timings may agree by chance, or by a coarse clock.
 const LEAST_NOISE: f64 = 0.01;
 /// Samples of one point are taken at different times; a simulated machine repeats them exactly.

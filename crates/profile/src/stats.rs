@@ -4,6 +4,8 @@
 //! §3.4.1), so an order statistic represents them. The uncertainty is derived from order statistics
 //! too, which needs no assumption about the shape of that long tail.
 
+use strata_select::normal::HALF_WIDTH;
+
 /// The median; the mean of the middle two for an even number of timings. NaN without timings.
 ///
 /// NaN counts as the longest timing.
@@ -52,7 +54,7 @@ pub fn relative_half_width(timings: &[f64]) -> f64 {
     }
     let sorted = sorted(timings);
     let count = sorted.len();
-    let reach = 1.96 * (count as f64).sqrt();
+    let reach = HALF_WIDTH * (count as f64).sqrt();
     let low = ((count as f64 - reach) / 2.0).floor().max(1.0) as usize;
     let high = ((1.0 + (count as f64 + reach) / 2.0).ceil() as usize).min(count);
     let width = sorted[high - 1] - sorted[low - 1];

@@ -3,6 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
+use strata_select::fnv;
 
 /// Words of each scratch buffer: 1 MiB.
 const SCRATCH_WORDS: usize = 1 << 17;
@@ -67,11 +68,8 @@ impl Random {
     /// The stream number `stream` of a model under `seed`.
     #[must_use]
     pub fn new(seed: u64, model: &str, stream: u64) -> Self {
-        // FNV-1a, so that models do not share their points.
-        let name = model.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let mut generator = ChaCha8Rng::seed_from_u64(seed ^ name);
+        // So that models do not share their points.
+        let mut generator = ChaCha8Rng::seed_from_u64(seed ^ fnv(model.bytes()));
         generator.set_stream(stream);
         Self { generator, drawn: false, repeated: None }
     }

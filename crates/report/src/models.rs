@@ -11,9 +11,8 @@ use crate::told;
 use strata_fit::stats::confidence;
 use strata_fit::{Fitted, Residual};
 use strata_model::{count, percent};
+use strata_select::normal::HALF_WIDTH;
 
-/// Standard deviations on both sides that contain 95 % of the values.
-const TWO_SIDED: f64 = 1.96;
 /// Samples with the greatest errors that are listed.
 const GREATEST: usize = 10;
 
@@ -213,7 +212,7 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     let name = &model.name;
     let points = |x: &dyn Fn(&Residual) -> f64, y: &dyn Fn(&Residual, f64) -> f64| -> Vec<Point> {
         let point = |(sample, r): (usize, &Residual)| {
-            let noise = [-1.0, 1.0].map(|sign| y(r, r.observed * (1.0 + sign * TWO_SIDED * r.noise)));
+            let noise = [-1.0, 1.0].map(|sign| y(r, r.observed * (1.0 + sign * HALF_WIDTH * r.noise)));
             let noise = (noise[0].min(noise[1]), noise[0].max(noise[1]));
             let (verify, error) = (r.verify, r.relative_error());
             Point { verify, sample, x: x(r), y: y(r, r.observed), noise, error }

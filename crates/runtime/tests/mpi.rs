@@ -40,6 +40,8 @@ const PIN: &str = "broadcasts=mpi,reductions=mpi,scans=mpi";
 /// The case with `STRATA_CALIBRATE`, and the one with a pin that no library has.
 const FITTED: &str = "collectives fit themselves alike";
 const FITTED_LATE: &str = "collectives fit themselves while messages are under way";
+/// What the cases with `STRATA_LEARN` begin with.
+const LEARNED: &str = "learned collectives";
 const PINNED: &str = "a pin that suits no collective is named";
 
 const CASES: &[Case] = &[
@@ -84,6 +86,28 @@ const CASES: &[Case] = &[
     },
     Case { name: FITTED, least: 1, check: "0", run: fits, fails_with: &[] },
     Case { name: FITTED_LATE, least: 2, check: "0", run: fits_while_others_send, fails_with: &[] },
+    Case { name: "learned collectives agree", least: 1, check: "0", run: learns, fails_with: &[] },
+    Case { name: "learned collectives agree, checked", least: 1, check: "1", run: learns, fails_with: &[] },
+    Case {
+        name: "learned collectives: random programs end",
+        least: 1,
+        check: "0",
+        run: random_programs,
+        fails_with: &[],
+    },
+    Case {
+        name: "learned collectives: lengths that differ are named",
+        least: 2,
+        check: "0",
+        run: |node| {
+            for _ in 0..50 {
+                node.reduce_add(&mut [1i64; 500]);
+            }
+            node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
+            Ok(())
+        },
+        fails_with: &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
+    },
     Case {
         name: PINNED,
         least: 2,
@@ -601,6 +625,40 @@ fn random_programs(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
+/// Collectives of several sizes, between which the ways change.
+fn learns(node: &mut Node) -> Result<(), Error> {
+    assert!(node.learns());
+    let (rank, size) = (node.rank() as u64, node.size() as u64);
+    for call in 0..400_u64 {
+        let words = [24, 100, 700][(call / 4 % 3) as usize];
+        let of = |rank: u64| (0..words).map(move |word| word * call + rank).collect::<Vec<u64>>();
+        let sum = |ranks: u64| {
+            (0..words).map(move |word| ranks * word * call + ranks * ranks.saturating_sub(1) / 2)
+        };
+        let mut values = of(rank);
+        let expected = match call % 4 {
+            0 => {
+                node.broadcast((call % size) as usize, &mut values);
+                of(call % size)
+            }
+            1 => {
+                node.reduce_add(&mut values);
+                sum(size).collect()
+            }
+            2 => {
+                node.scan_add(&mut values);
+                sum(rank).collect()
+            }
+            _ => {
+                node.reduce_max(&mut values);
+                of(size - 1)
+            }
+        };
+        assert_eq!(values, expected, "call {call}");
+    }
+    Ok(())
+}
+
 fn settings(node: &mut Node) -> Result<(), Error> {
     assert_eq!(node.setting(CASE), Some("settings are node 0's"));
     assert_eq!(node.setting("PATH"), None);
@@ -696,6 +754,7 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
         FITTED | FITTED_LATE => {
             variables.extend([("STRATA_CALIBRATE", "100ms"), ("XDG_CACHE_HOME", &*cache)])
         }
+        name if name.starts_with(LEARNED) => variables.push(("STRATA_LEARN", "1")),
         PINNED => variables.push(("STRATA_PIN", "reductions=nothing")),
         name if name.starts_with(BY_LIBRARY) => variables.push(("STRATA_PIN", PIN)),
         _ => {}

@@ -15,8 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use std::vec::Vec;
 
-use crate::odds::erfc;
-use crate::{Choice, Outcome, Row, Source};
+use crate::{Choice, Outcome, Row, Source, normal};
 
 /// The share of a program's time that timing its calls, and trying others, may cost.
 const SHARE: f64 = 0.005;
@@ -56,12 +55,6 @@ const CHANGE: f64 = 4.0;
 
 /// How much of the room that a change needs is the candidate's own; the rest is the machine's.
 const OWN_PART: f64 = 0.5;
-
-/// The most classes that are learned about; further ones are chosen by the models alone.
-const MOST_CLASSES: usize = 4096;
-
-/// The most candidates of a library that are learned about.
-const MOST_CANDIDATES: usize = 15;
 
 /// A candidate's prediction: the logarithm of its seconds, and its deviation; `None`: it does not
 /// apply.
@@ -107,19 +100,44 @@ struct Class {
 /// }
 /// assert_eq!(taken, 1);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Learner {
     classes: BTreeMap<u64, Class>,
+    /// What timing a call and learning from it costs, in seconds.
+    cost: f64,
+}
+
+/// What follows from a timed call for the next ones of its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The candidate that is expected to be the fastest.
+    pub best: usize,
+    /// The candidate for the next call: another one if it is tried.
+    pub next: usize,
+    /// After how many calls the next one is to be timed: 1 is the next one.
+    pub interval: u32,
+}
+
+impl Default for Learner {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Learner {
     /// The prediction of a candidate about which nothing is known: as those of all others.
     pub const UNKNOWN: Predicted = Some((0.0, 2.0));
 
+    /// The most candidates of a library that are learned about.
+    pub const MOST_CANDIDATES: usize = 15;
+
+    /// The most classes that are learned about; further ones are chosen by the models alone.
+    pub const MOST_CLASSES: usize = 4096;
+
     /// Knows nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { classes: BTreeMap::new() }
+        Self { classes: BTreeMap::new(), cost: 5e-7 }
     }
 
     /// The candidate for the next call of a class. `predicted` gives the predictions for its
@@ -129,7 +147,7 @@ impl Learner {
         if let Some(known) = self.classes.get(&class) {
             return Some(known.next);
         }
-        if self.classes.len() >= MOST_CLASSES {
+        if self.classes.len() >= Self::MOST_CLASSES {
             return None;
         }
         let made = Class::new(predicted())?;
@@ -153,22 +171,44 @@ impl Learner {
         }
     }
 
-    /// After how many calls of a class the next one is to be timed, where a timing costs so many
-    /// seconds: 1 is the next one.
-    #[must_use]
-    pub fn interval(&self, class: u64, cost: f64) -> u32 {
+    /// [`Decides`](Self::decide) if the class is new, and learns from the [time](Self::took) of a
+    /// call; `now` is a clock in seconds, which tells what learning costs. `None` where the models
+    /// decide.
+    pub fn learn(
+        &mut self,
+        class: u64,
+        candidate: usize,
+        (seconds, calls): (f64, u32),
+        predicted: impl FnOnce() -> Vec<Predicted>,
+        now: impl Fn() -> f64,
+    ) -> Option<Decided> {
+        let start = now();
+        let is_new = !self.classes.contains_key(&class);
+        self.decide(class, predicted)?;
+        self.took(class, candidate, seconds, calls);
+        let known = self.classes.get(&class)?;
+        let decided = Decided { best: known.best, next: known.next, interval: self.interval(class) };
+        // A new class asks the models, which is not what a timing costs.
+        if !is_new {
+            self.cost += 0.05 * ((now() - start).clamp(0.0, 1e-4) + 1e-7 - self.cost);
+        }
+        Some(decided)
+    }
+
+    /// After how many calls of a class the next one is to be timed: 1 is the next one.
+    fn interval(&self, class: u64) -> u32 {
         let Some(known) = self.classes.get(&class) else { return u32::MAX };
         if known.next != known.best || known.outliers != 0.0 && known.credit > 0.0 {
             return 1;
         }
         let seconds = known.expected(known.best).exp();
-        (cost / (TIMING * seconds)).ceil().clamp(1.0, 1e6) as u32
+        (self.cost / (TIMING * seconds)).ceil().clamp(1.0, 1e6) as u32
     }
 }
 
 impl Class {
     fn new(mut predicted: Vec<Predicted>) -> Option<Self> {
-        predicted.truncate(MOST_CANDIDATES);
+        predicted.truncate(Learner::MOST_CANDIDATES);
         let usable = |(log, deviation): &(f64, f64)| log.is_finite() && deviation.is_finite();
         predicted.iter_mut().for_each(|one| *one = one.filter(usable));
         let size = predicted.len() + 1;
@@ -309,9 +349,7 @@ impl Class {
             if moved < 1e-6 {
                 continue;
             }
-            let z = apart / moved;
-            let density = (-0.5 * z * z).exp() / (std::f64::consts::TAU).sqrt();
-            let gain = moved * density - apart * 0.5 * erfc(z / std::f64::consts::SQRT_2);
+            let gain = normal::gain(apart, moved);
             // A wide prediction means that nothing is known, not that it may take for ever.
             let loses = ((apart + 0.5 * square.min(1.0)).min(3.0).exp() - 1.0).max(0.0);
             let net = gain * remaining - loses;
@@ -386,7 +424,7 @@ pub fn learns() -> bool {
 #[derive(Debug)]
 pub struct Learning<const N: usize> {
     waits: [AtomicU32; N],
-    learner: Mutex<(Learner, f64)>,
+    learner: Mutex<Learner>,
 }
 
 /// A call that is timed.
@@ -401,7 +439,7 @@ impl<const N: usize> Learning<N> {
     #[must_use]
     pub const fn new() -> Self {
         assert!(N.is_power_of_two(), "the number of places must be a power of two");
-        Self { waits: [const { AtomicU32::new(0) }; N], learner: Mutex::new((Learner::new(), 5e-7)) }
+        Self { waits: [const { AtomicU32::new(0) }; N], learner: Mutex::new(Learner::new()) }
     }
 
     /// Begins a call of a class; `None` if it is not timed, and always unless choices [learn](learns).
@@ -438,19 +476,10 @@ impl<const N: usize> Learning<N> {
         let ended = Instant::now();
         let seconds = ended.saturating_duration_since(at).as_secs_f64();
         let mut learner = self.learner.lock().unwrap_or_else(PoisonError::into_inner);
-        let (learner, cost) = &mut *learner;
-        let key = u64::from(class);
-        let is_new = learner.best(key).is_none();
-        learner.decide(key, predicted)?;
-        learner.took(key, candidate, seconds, calls);
-        let interval = learner.interval(key, *cost);
-        self.place(class).store((interval - 1).min(0xFFFF), Relaxed);
-        let next = learner.decide(key, Vec::new);
-        // A new class asks the models, which is not what a timing costs.
-        if !is_new {
-            *cost += 0.05 * (ended.elapsed().as_secs_f64().min(1e-4) + 1e-7 - *cost);
-        }
-        next
+        let now = || ended.elapsed().as_secs_f64();
+        let decided = learner.learn(u64::from(class), candidate, (seconds, calls), predicted, now)?;
+        self.place(class).store((decided.interval - 1).min(0xFFFF), Relaxed);
+        Some(decided.next)
     }
 
     fn place(&self, class: u32) -> &AtomicU32 {
@@ -577,8 +606,8 @@ mod tests {
         learner.took(1, 99, 1.0, 1);
         learner.took(2, 1, 1.0, 1);
         assert_eq!((learner.best(1), learner.best(2)), (Some(1), None));
-        assert_eq!(learner.interval(2, 1e-6), u32::MAX);
-        assert!(learner.interval(1, 1e-6) >= 1);
+        assert_eq!(learner.interval(2), u32::MAX);
+        assert!(learner.interval(1) >= 1);
     }
 
     proptest! {
@@ -597,7 +626,7 @@ mod tests {
                     learner.took(1, candidate, log.exp(), calls);
                 }
                 prop_assert_eq!(one.decide(1, Vec::new), other.decide(1, Vec::new));
-                prop_assert_eq!(one.interval(1, 1e-6), other.interval(1, 1e-6));
+                prop_assert_eq!(one.interval(1), other.interval(1));
             }
         }
     }

@@ -70,6 +70,7 @@ mod math;
 mod model;
 #[cfg(feature = "std")]
 mod nearest;
+pub mod normal;
 #[cfg(feature = "std")]
 mod observe;
 #[cfg(any(feature = "std", feature = "libm"))]
@@ -102,7 +103,7 @@ pub use gain::{Situation, better_than};
 #[cfg(target_has_atomic = "64")]
 pub use kept::Kept;
 #[cfg(feature = "std")]
-pub use learn::{Learner, Learning, Predicted, Started, learns};
+pub use learn::{Decided, Learner, Learning, Predicted, Started, learns};
 #[cfg(not(feature = "std"))]
 pub use library::choose;
 pub use library::{ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_among};
@@ -129,8 +130,8 @@ pub use sources::SOURCES;
 pub use table::{Domain, Entry, Incumbent, Source, Table};
 #[cfg(feature = "std")]
 pub use travel::{
-    Calibrated, Calibration, Point, Scaled, Timed, all_kept, cache_folder, calibrate_as_set, keep_timings,
-    kept_among, kept_timings, origin, scaled_by, team, timed, timings_of, timings_text,
+    Calibrated, Calibration, Point, Scaled, Timed, all_kept, cache_folder, calibrate_as_set, fnv,
+    keep_timings, kept_among, kept_timings, origin, scaled_by, team, timed, timings_of, timings_text,
 };
 pub use verdict::Verdict;
 

@@ -6,10 +6,7 @@ use core::fmt;
 use crate::Math as _;
 #[cfg(feature = "std")]
 use crate::{Choice, MAX_INPUTS, Outcome, Row, Source, values::Values};
-use crate::{Prediction, Seconds};
-
-/// √(2π).
-const ROOT_TAU: f64 = 2.506_628_274_631_000_5;
+use crate::{Prediction, Seconds, normal};
 
 /// Steps of the integrals over time; their error is far below the effect of the deviations.
 const STEPS: usize = 2000;
@@ -176,43 +173,20 @@ impl LogNormal {
     }
 
     fn density(&self, t: f64) -> f64 {
-        let z = (t - self.mean) / self.deviation;
-        (-0.5 * z * z).exp() / (self.deviation * ROOT_TAU)
+        normal::density((t - self.mean) / self.deviation) / self.deviation
     }
 
     /// The probability of a time above the one whose logarithm is `t`; one half for an exact, equal
     /// time.
     fn chance_after(&self, t: f64) -> f64 {
         if self.deviation > 0.0 {
-            0.5 * erfc((t - self.mean) / (self.deviation * core::f64::consts::SQRT_2))
+            normal::above((t - self.mean) / self.deviation)
         } else if t == self.mean {
             0.5
         } else {
             f64::from(u8::from(t < self.mean))
         }
     }
-}
-
-/// The complementary error function, with a relative error below 1.2e-7.
-///
-/// # Source
-/// Press et al., *Numerical Recipes in C*, 2nd ed., section 6.2 (`erfcc`).
-pub(crate) fn erfc(x: f64) -> f64 {
-    const C: [f64; 10] = [
-        0.170_872_77,
-        -0.822_152_23,
-        1.488_515_87,
-        -1.135_203_98,
-        0.278_868_07,
-        -0.186_288_06,
-        0.096_784_18,
-        0.374_091_96,
-        1.000_023_68,
-        -1.265_512_23,
-    ];
-    let t = 1.0 / (1.0 + 0.5 * x.abs());
-    let tail = t * (C.iter().fold(0.0, |sum, c| sum * t + c) - x * x).exp();
-    if x < 0.0 { 2.0 - tail } else { tail }
 }
 
 /// Integrates by the midpoint rule.
@@ -240,7 +214,7 @@ mod tests {
         for relative in [0.01_f64, 0.1, 1.0] {
             let odds = odds(&predictions(&[(10.0, 10.0 * relative), (10.0, 10.0 * relative)]), 0).unwrap();
             let deviation = (relative * relative).ln_1p().sqrt();
-            let loss = 10.0 * (1.0 - erfc(deviation / 2.0));
+            let loss = 10.0 * (1.0 - normal::erfc(deviation / 2.0));
             assert!((odds.fastest - 0.5).abs() < 1e-6, "{odds:?}");
             assert!((odds.loss - loss).abs() < 1e-3 * loss, "{odds:?}, not {loss}");
         }
@@ -256,19 +230,6 @@ mod tests {
         assert!((second.loss - 1.0).abs() < 1e-3, "{second:?}");
         assert_eq!(odds(&all, 3), None);
         assert_eq!(odds(&[], 0), None);
-    }
-
-    #[test]
-    fn erfc_as_tables_have_it() {
-        // Abramowitz and Stegun, table 7.1.
-        for (x, value) in
-            [(0.0, 1.0), (0.5, 0.479_500_122_2), (1.0, 0.157_299_207_1), (2.0, 0.004_677_734_98)]
-        {
-            assert!(
-                (erfc(x) / value - 1.0).abs() < 1.2e-7 && (erfc(-x) - (2.0 - value)).abs() < 1.2e-7,
-                "{x}"
-            );
-        }
     }
 
     proptest! {

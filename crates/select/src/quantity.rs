@@ -1,5 +1,6 @@
 //! Types of times: predicted and measured.
 
+use crate::normal::HALF_WIDTH;
 use core::fmt;
 #[cfg(feature = "std")]
 use std::str::FromStr;
@@ -104,9 +105,6 @@ fn scale(seconds: f64) -> (f64, &'static str) {
     }
     if seconds == 0.0 { (0.0, "s") } else { (seconds / 1e-9, "ns") }
 }
-
-/// The half width of a 95 % interval of a normal distribution, in standard deviations.
-const HALF_WIDTH: f64 = 1.959_963_984_540_054;
 
 /// The predicted time of an operation: its mean, the uncertainty of the mean, and the 95 % interval
 /// of a new measurement, which includes the noise of measuring.

@@ -14,6 +14,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("library", include_str!("library.rs")),
     ("math", include_str!("math.rs")),
     ("model", include_str!("model.rs")),
+    ("normal", include_str!("normal.rs")),
     ("odds", include_str!("odds.rs")),
     ("optimise", include_str!("optimise.rs")),
     ("parameter", include_str!("parameter.rs")),

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use crate::{Contrast, MAX_INPUTS, Odds, Parameter, Parameters, Source, octaves};
+use crate::{Contrast, MAX_INPUTS, Odds, Parameter, Parameters, Source, normal, octaves};
 
 /// Values whose times differ by less than this share are shown as equally fast.
 const TIE: f64 = 0.01;
@@ -171,7 +171,7 @@ impl<S: Source + ?Sized> Values<'_, S> {
     }
 }
 
-/// A fixed sequence of normal numbers: Marsaglia (2003), and Box and Muller (1958).
+/// A fixed sequence of normal numbers: Marsaglia (2003).
 struct Normal(u64);
 
 impl Normal {
@@ -183,8 +183,7 @@ impl Normal {
     }
 
     fn next(&mut self) -> f64 {
-        let (radius, angle) = (self.uniform(), self.uniform());
-        (-2.0 * radius.ln()).sqrt() * (core::f64::consts::TAU * angle).cos()
+        normal::draw(1.0 - self.uniform(), self.uniform())
     }
 }
 

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strata_fit::stats::t_quantile;
 use strata_model::Samples;
 use strata_model::samples::{ModelSamples, Sample};
+use strata_select::normal::HALF_WIDTH;
 
 use crate::compare::median;
 use crate::rules::LEAST_GAIN;
@@ -29,9 +30,6 @@ const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
 /// Which of the times of all processes is the slowest's, where an input says so.
 const OF_SLOWEST: f64 = 2.0;
-
-/// The half width of a 95 % interval, in standard deviations.
-const NORMAL: f64 = 1.96;
 
 /// From so many times on the distance between their quartiles tells how much they scatter.
 const MANY_TIMES: usize = 20;
@@ -171,7 +169,7 @@ impl Point {
         let (own, freedom) = if times.len() > 1 { deviation(times) } else { (0.0, 0) };
         let variance = OF_MEDIAN * own.max(noise).powi(2) / times.len().max(1) as f64;
         let freedom = if self.spread > 0.0 { NORMAL_FREEDOM } else { freedom };
-        (variance.max((self.spread / NORMAL).powi(2)), freedom)
+        (variance.max((self.spread / HALF_WIDTH).powi(2)), freedom)
     }
 }
 

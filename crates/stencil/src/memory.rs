@@ -41,8 +41,7 @@ pub(crate) fn check(node: &mut Node, bytes: u64) -> Result<(), StencilError> {
 /// A number that is equal for all processes of a machine, and only for these.
 fn machine() -> u64 {
     let name = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    name.iter()
-        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3))
+    strata_select::fnv(name)
 }
 
 /// Bytes that programs can still allocate, if the system tells.

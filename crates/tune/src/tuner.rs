@@ -355,12 +355,10 @@ impl Tuner {
             // An edge that is newer than the intervals leads to no stop, so the execution is not
             // counted.
             if let Some(stop) = interval.stops.iter().position(|stop| *stop == node) {
-                // The clock is read only if a time is needed.
+                // The clock is read only if a time is needed. One that has stepped back tells none.
                 let clock = &self.clock;
-                let ticks = self
-                    .run
-                    .timed
-                    .then(|| time.get_or_insert_with(|| clock.raw()).saturating_sub(self.run.start));
+                let now = self.run.timed.then(|| *time.get_or_insert_with(|| clock.raw()));
+                let ticks = now.and_then(|now| now.checked_sub(self.run.start));
                 let experiment = &mut self.experiments[number];
                 if experiment.end(stop, ticks) >= self.span && ticks.is_some() && !self.team {
                     self.learn(number);

@@ -35,8 +35,7 @@ impl Random {
     }
 
     fn normal(&mut self) -> f64 {
-        let (a, b) = (1.0 - self.uniform(), self.uniform());
-        (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+        strata_select::normal::draw(self.uniform(), self.uniform())
     }
 
     /// A measured value over the true one.

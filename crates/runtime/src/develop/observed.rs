@@ -7,8 +7,8 @@ use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
-    Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, Shelf,
-    Simulated,
+    Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, SharedWords,
+    Shelf, Simulated,
 };
 #[cfg(feature = "tune")]
 use crate::transport::{Named, Tuned, Way};
@@ -331,6 +331,10 @@ impl Endpoint for Observed {
         self.enter(&call, false);
         self.inner.by_library(call, operation, values);
         self.leave_collective();
+    }
+
+    fn riding(&mut self) -> Option<&mut Riding> {
+        self.inner.riding()
     }
 
     #[cfg(feature = "tune")]

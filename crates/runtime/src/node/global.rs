@@ -325,8 +325,8 @@ impl Node {
         if self.is_started(&call, values.len()) {
             self.combine_started(call, operation, values);
         } else {
-            if self.is_by_library(&call, operation, values.len()) {
-                self.transport.by_library(call, operation, values);
+            if self.has_ways(values.len()) {
+                self.in_a_way(call, operation, values);
             } else {
                 self.transport.collective(call, Collective::InPlace(operation, values));
             }

@@ -92,7 +92,7 @@ impl Node {
         let computing = transport.simulated().map(|simulated| simulated.computing());
         let learns = settings.is_on("STRATA_LEARN");
         let calibrates = settings.is_on("STRATA_CALIBRATE");
-        let ways = Ways::new(transport.library_above().filter(|_| size > 1));
+        let ways = Ways::new(transport.library_above().filter(|_| size > 1), learns);
         Self {
             transport,
             rank,

@@ -8,14 +8,19 @@
 //!
 //! All nodes decide alike: before the first decision they compare their models and pins, and later
 //! ones follow from these and the length of the call, which is equal on all nodes.
+//!
+//! With `STRATA_LEARN` the ways learn. A timed call is timed from the moment when its calls had been
+//! compared, so that no node's time is that of waiting for another to come. What a node has to say
+//! travels with the calls of later ones.
 
 use super::Node;
-use crate::select::{ALL, Options, SelectError, Selector};
+use crate::select::{ALL, Options, Places, SelectError, Selector};
 use crate::transport::{Call, Collective, Operation, Scan};
 use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
-use strata_select::{Library, Note, Outcome};
+use std::time::Instant;
+use strata_select::{Learner, Library, Note, Outcome, Predicted};
 
 /// The gain for which the run-time's way is left: models of collectives err by a tenth.
 const GAIN: f64 = 0.1;
@@ -49,15 +54,23 @@ pub(super) struct Ways {
     taken: [[Taken; CLASSES]; 3],
     /// The models that the nodes have compared.
     agreed: Option<Agreed>,
+    /// What is learned about the ways, if choices learn: the run-time's is candidate 0.
+    learning: Option<Box<Places>>,
 }
 
 /// `None`: the nodes' models differ.
 type Agreed = Option<(Rc<Selector<Broadcasts>>, Rc<Selector<Reductions>>, Rc<Selector<Scans>>)>;
 
 impl Ways {
-    pub(super) fn new(above: Option<usize>) -> Self {
-        Self { above, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None }
+    pub(super) fn new(above: Option<usize>, learns: bool) -> Self {
+        let learning = (learns && above.is_some()).then(Box::default);
+        Self { above, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None, learning }
     }
+}
+
+/// The place of a class of an operation among all.
+fn place_of(which: Choosing, class: usize) -> usize {
+    which as usize * CLASSES + class
 }
 
 /// The class of a number of words.
@@ -74,13 +87,14 @@ fn least_of(class: usize) -> usize {
 }
 
 impl Node {
-    /// True if the library does this operation on so many bytes; equal on all nodes.
+    /// True if a collective in place of so many bytes may have several ways; equal on all nodes.
     #[inline]
-    pub(super) fn is_by_library(&mut self, call: &Call, operation: Operation, bytes: usize) -> bool {
-        self.ways.above.is_some_and(|above| bytes > above) && self.takes_library(call, operation, bytes)
+    pub(super) fn has_ways(&self, bytes: usize) -> bool {
+        self.ways.above.is_some_and(|above| bytes > above)
     }
 
-    fn takes_library(&mut self, call: &Call, operation: Operation, bytes: usize) -> bool {
+    /// A collective that [may have several ways](Self::has_ways), in that which is chosen.
+    pub(super) fn in_a_way(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         let which = match operation {
             Operation::Broadcast(_) => Choosing::Broadcasts,
             Operation::Reduce(kind, _) if !kind.is_float() => Choosing::Reductions,
@@ -88,16 +102,64 @@ impl Node {
                 Choosing::Scans
             }
             // In rank order, or in segments.
-            Operation::Reduce(..) | Operation::Scan(_) | Operation::Barrier => return false,
+            Operation::Reduce(..) | Operation::Scan(_) | Operation::Barrier => {
+                return self.in_this_way(false, call, operation, values);
+            }
         };
         if let Some(forced) = self.ways.forced {
-            return forced;
+            return self.in_this_way(forced, call, operation, values);
         }
-        let class = class_of(bytes.div_ceil(8));
-        match self.ways.taken[which as usize][class] {
-            Taken::Unknown => self.decide(call, which, class),
+        let class = class_of(values.len().div_ceil(8));
+        let library = match self.ways.taken[which as usize][class] {
+            Taken::Unknown => self.decide(&call, which, class),
             taken => taken == Taken::Library,
+        };
+        let passes = |learning: &mut Box<Places>| learning.passes(place_of(which, class));
+        if self.ways.learning.as_mut().is_none_or(passes) {
+            self.in_this_way(library, call, operation, values);
+        } else {
+            self.in_a_learned_way((which, class, library), call, operation, values);
         }
+    }
+
+    #[inline]
+    fn in_this_way(&mut self, library: bool, call: Call, operation: Operation, values: &mut [u8]) {
+        if library {
+            self.transport.by_library(call, operation, values);
+        } else {
+            self.transport.collective(call, Collective::InPlace(operation, values));
+        }
+    }
+
+    /// A call that is timed, tries another way, or has words of other calls travel with it.
+    #[cold]
+    #[inline(never)]
+    fn in_a_learned_way(
+        &mut self,
+        (which, class, library): (Choosing, usize, bool),
+        call: Call,
+        operation: Operation,
+        values: &mut [u8],
+    ) {
+        let Some(mut learning) = self.ways.learning.take() else { return };
+        let (rank, place) = (self.rank(), place_of(which, class));
+        let (candidate, timed) = learning.begin(place, usize::from(library));
+        let travels = timed.is_some() || learning.travels();
+        if let Some(riding) = self.transport.riding().filter(|_| travels) {
+            riding.word = Some(learning.word(rank));
+        }
+        self.in_this_way(candidate == 1, call, operation, values);
+        let ended = Instant::now();
+        if let Some(riding) = self.transport.riding().filter(|_| travels) {
+            let seconds = riding.met.map_or(0.0, |met| ended.saturating_duration_since(met).as_secs_f64());
+            learning.heard(rank, riding.words.drain(..), &|| ended.elapsed().as_secs_f64());
+            if let Some(calls) = timed {
+                learning.ended(place, candidate, calls, seconds);
+            }
+        }
+        let usual = learning.usual(place, usize::from(library)) == 1;
+        self.ways.taken[which as usize][class] = if usual { Taken::Library } else { Taken::OwnWay };
+        self.ways.learning = Some(learning);
     }
 
     #[cold]
@@ -105,11 +167,11 @@ impl Node {
     fn decide(&mut self, call: &Call, which: Choosing, class: usize) -> bool {
         let decided = self.agreed_ways(call).and_then(|agreed| {
             let Some((broadcasts, reductions, scans)) = agreed else { return Ok(false) };
-            let words = [least_of(class) as f64];
+            let place = place_of(which, class);
             match which {
-                Choosing::Broadcasts => self.prefers_library(&broadcasts, &words),
-                Choosing::Reductions => self.prefers_library(&reductions, &words),
-                Choosing::Scans => self.prefers_library(&scans, &words),
+                Choosing::Broadcasts => self.prefers_library(&broadcasts, class, place),
+                Choosing::Reductions => self.prefers_library(&reductions, class, place),
+                Choosing::Scans => self.prefers_library(&scans, class, place),
             }
         });
         match decided {
@@ -124,9 +186,13 @@ impl Node {
     fn prefers_library<L: Library>(
         &mut self,
         selector: &Selector<L>,
-        words: &[f64],
+        class: usize,
+        place: usize,
     ) -> Result<bool, SelectError> {
+        let words = &[least_of(class) as f64];
         if !selector.decides(true) {
+            // Models of another machine say nothing: both are as likely the faster one.
+            self.learns_from(place, || vec![Learner::UNKNOWN; 2]);
             return Ok(false);
         }
         // Trees need handlers, and are not for single calls; a pin of them is for streams.
@@ -135,7 +201,7 @@ impl Node {
         let applies = if selector.is_pinned() { ALL } else { whole };
         let chosen = self.choose_by(selector, words, applies, None)?;
         let choice = &chosen.choice;
-        if choice.pinned || choice.name != "mpi" {
+        if choice.pinned {
             return Ok(choice.name == "mpi");
         }
         let own_way = choice.outcomes().find_map(|(name, outcome)| match outcome {
@@ -146,7 +212,29 @@ impl Node {
             (Some(own_way), Some(library)) => library.get() < (1.0 - GAIN) * own_way,
             _ => true,
         };
-        Ok(gains && matches!(choice.note, None | Some(Note::Nearest)))
+        let library = gains && choice.name == "mpi" && matches!(choice.note, None | Some(Note::Nearest));
+        let (source, nodes) = (selector.models().source, self.size());
+        self.learns_from(place, || {
+            let predicted = choice.predicted(source, nodes, words);
+            let of = |name: &str| L::TABLE.entries.iter().position(|entry| entry.name == name);
+            let of = |name: &str| predicted.get(of(name)?).copied().flatten();
+            match (of("transport"), of("mpi")) {
+                // What is not left for a small gain begins as good as the other.
+                (Some(own_way), Some((log, deviation))) if !library => {
+                    vec![Some(own_way), Some((log.max(own_way.0), deviation))]
+                }
+                (own_way, other) => vec![own_way, other],
+            }
+        });
+        Ok(library)
+    }
+
+    /// On node 0: the predictions with which learning about a place begins.
+    fn learns_from(&mut self, place: usize, predicted: impl FnOnce() -> Vec<Predicted>) {
+        let rank = self.rank();
+        if let Some(learning) = self.ways.learning.as_mut().filter(|_| rank == 0) {
+            learning.expect(place, predicted());
+        }
     }
 
     /// The models by which nodes choose ways, compared at the first call, and fitted before if
@@ -209,6 +297,7 @@ impl Node {
     pub(crate) fn forget_ways(&mut self) {
         self.ways.taken = [[Taken::Unknown; CLASSES]; 3];
         self.ways.agreed = None;
+        self.ways.learning = self.ways.learning.take().map(|_| Box::default());
     }
 
     /// Runs `f`, with all collectives that the library can do done by it, or none. Collective.

@@ -54,6 +54,7 @@ use strata_select::{Choice, Entry, Library, Note, Parameters, Pin, Question, Sou
 use thiserror::Error;
 
 pub use self::calibrate::TimedOnNodes;
+pub(crate) use self::learn::Places;
 use self::recent::Query;
 pub(crate) use self::selector::Installed;
 pub use self::selector::Selector;

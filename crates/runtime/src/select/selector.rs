@@ -9,8 +9,8 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
 use strata_select::{
-    Library, Models, Note, Pin, Pins, Question, Scaled, Source, Table, kept_among, origin, say, scaled_by,
-    team,
+    Library, Models, Note, Pin, Pins, Question, Scaled, Source, Table, fnv, kept_among, origin, say,
+    scaled_by, team,
 };
 
 use super::recent::{Query, Recent};
@@ -39,11 +39,7 @@ fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static FileMo
 /// The first 64 bits of a hash in hexadecimal digits; other texts are hashed by FNV-1a.
 fn hash_of(text: &str) -> u64 {
     let start = text.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    start.unwrap_or_else(|| fnv(text))
-}
-
-fn fnv(text: &str) -> u64 {
-    text.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3))
+    start.unwrap_or_else(|| fnv(text.bytes()))
 }
 
 /// Compiled-in models that were scaled, and the text that names them.
@@ -58,7 +54,7 @@ struct Fitted {
 fn fitted(table: &'static Table, nodes: usize, text: &str) -> Option<Fitted> {
     type Key = (usize, usize, u64);
     static FITTED: Mutex<BTreeMap<Key, Option<Fitted>>> = Mutex::new(BTreeMap::new());
-    let key = (std::ptr::from_ref(table).addr(), nodes, fnv(text));
+    let key = (std::ptr::from_ref(table).addr(), nodes, fnv(text.bytes()));
     let mut all = FITTED.lock().unwrap_or_else(PoisonError::into_inner);
     *all.entry(key).or_insert_with(|| {
         let source: &'static Scaled = Box::leak(Box::new(scaled_by(table, nodes, text)?));

@@ -47,6 +47,7 @@ pub(crate) use call::{Action, Call};
 pub use exposed::ExposedWords;
 #[cfg(feature = "mpi")]
 pub(crate) use exposed::OneSided;
+pub(crate) use header::Riding;
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub use prepared::LONGEST_PREPARED;
@@ -160,6 +161,8 @@ pub(crate) trait Endpoint {
     /// scan in one segment of integers, of at least a byte. The result is the same to the last bit,
     /// and calls that differ are detected as well. The operation must be done so on all nodes.
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]);
+    /// If there is such a library, what travels with the calls of the next collective.
+    fn riding(&mut self) -> Option<&mut Riding>;
 
     // For tuning. All is separate from the usual operations, which stay what they are.
 

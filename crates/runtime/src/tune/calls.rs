@@ -14,8 +14,8 @@ use crate::patterns::Schedule;
 use crate::settings::Settings;
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Named,
-    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords,
-    Shelf, Simulated, Tuned, Way,
+    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding,
+    SharedWords, Shelf, Simulated, Tuned, Way,
 };
 use std::panic::Location;
 use std::path::{Path, PathBuf};
@@ -469,6 +469,10 @@ impl Endpoint for Calls {
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         self.collective(call, Collective::InPlace(operation, values));
+    }
+
+    fn riding(&mut self) -> Option<&mut Riding> {
+        None
     }
 
     fn ways(&self, action: Action) -> Vec<Named> {

@@ -42,8 +42,9 @@ pub fn cache_folder() -> Option<PathBuf> {
     Some(cache.join("strata"))
 }
 
-/// FNV-1a.
-pub(super) fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
+/// The FNV-1a hash of some bytes: equal in every build and on every machine.
+#[must_use]
+pub fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes
         .into_iter()
         .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3))

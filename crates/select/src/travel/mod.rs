@@ -27,7 +27,7 @@ use std::{fmt, format};
 
 use self::cache::is_kept;
 pub use self::cache::{
-    all_kept, cache_folder, keep_timings, kept_among, kept_timings, team, timings_of, timings_text,
+    all_kept, cache_folder, fnv, keep_timings, kept_among, kept_timings, team, timings_of, timings_text,
 };
 use self::pool::{Contest, Wanted, all, problems};
 pub use self::scaled::Scaled;

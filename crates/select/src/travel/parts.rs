@@ -1,6 +1,6 @@
 //! What a model is made of: the contributions of its coefficients.
 
-use crate::{MAX_INPUTS, Model, Variance};
+use crate::{MAX_INPUTS, Model, Variance, normal};
 
 impl Model {
     /// The model whose coefficients predict: behind computed inputs and corrections. `None`:
@@ -69,7 +69,7 @@ impl Model {
             Self::Computed { predict, .. } => {
                 let found = predict(nodes, x)?;
                 let share = |part: f64| some((part / found.seconds.get()).powi(2));
-                Some((share(found.deviation.get()), share(found.half_width.get() / 1.96)))
+                Some((share(found.deviation.get()), share(found.half_width.get() / normal::HALF_WIDTH)))
             }
             Self::Unknown => None,
         }

@@ -4,7 +4,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::scaled::{Local, Scaled};
-use crate::{Outcome, Parameters, Question, Row, Source, Table, choose_among};
+use crate::{Outcome, Parameters, Question, Row, Source, Table, choose_among, normal};
 
 /// How many problems stand for the domain.
 const PROBLEMS: usize = 96;
@@ -201,10 +201,9 @@ pub(super) fn gain_of_the_other(mean: f64, deviation: f64) -> f64 {
     if deviation < 1e-9 {
         return (1.0 - mean.exp()).max(0.0);
     }
-    let below = |z: f64| 0.5 * crate::odds::erfc(-z / std::f64::consts::SQRT_2);
-    let whole = below(-mean / deviation);
-    let part =
-        (mean + 0.5 * deviation * deviation).exp() * below(-(mean + deviation * deviation) / deviation);
+    let whole = normal::above(mean / deviation);
+    let part = (mean + 0.5 * deviation * deviation).exp()
+        * normal::above((mean + deviation * deviation) / deviation);
     (whole - part).max(0.0)
 }
 

@@ -13,7 +13,7 @@ use std::vec::Vec;
 use super::matrix::{Square, dot};
 use super::{Point, WIDER, WIDTHS, Widths};
 use crate::model::joined;
-use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict};
+use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict, normal};
 
 /// The relative deviation of a timing about its mean, at least.
 const LEAST_NOISE: f64 = 0.03;
@@ -442,7 +442,7 @@ impl Source for Scaled {
         let entry = self.table.entries.get(candidate)?;
         let (own, noise) = joined(inputs, parameters, |x| entry.model.variances(nodes, x, seconds))?;
         let mean = self.covariance(&local, &local).max(0.0) + own;
-        let half = 1.96 * (mean - own + noise.max(own)).sqrt();
+        let half = normal::HALF_WIDTH * (mean - own + noise.max(own)).sqrt();
         Prediction::new(seconds, seconds * half)?.with_deviation(seconds * mean.sqrt())
     }
 

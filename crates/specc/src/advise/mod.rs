@@ -18,7 +18,6 @@
 
 mod belief;
 mod greedy;
-mod loss;
 mod queries;
 
 pub use greedy::{Advice, Advised, Limits, TargetLoss, advise};

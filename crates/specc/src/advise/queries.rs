@@ -2,10 +2,10 @@
 
 use strata_model::ModelSet;
 use strata_model::set::{Model, Resolved, Sensitivity};
-use strata_select::Outcome;
+use strata_select::{Outcome, normal};
 
+use super::Target;
 use super::belief::Belief;
-use super::{Target, loss};
 use crate::competition::Competition;
 use crate::points::evenly;
 
@@ -52,7 +52,7 @@ impl Query {
     pub(super) fn loss_with(&self, narrowed: impl Fn(&Uncertain) -> f64) -> f64 {
         let of = |one: &Uncertain| {
             let variance = narrowed(one).max(0.0);
-            if self.choice { loss::expected(one.gap, variance) } else { variance.sqrt() }
+            if self.choice { normal::gain(one.gap, variance.sqrt()) } else { variance.sqrt() }
         };
         let group = |group: &Vec<Uncertain>| group.iter().map(of).fold(0.0, f64::max);
         self.weight * (self.excess + self.groups.iter().map(group).sum::<f64>())
@@ -108,7 +108,9 @@ pub(super) fn queries(
     for query in &mut queries {
         let (weight, choice) = (query.weight, query.choice);
         for group in &mut query.groups {
-            group.retain(|one| !choice || weight * loss::expected(one.gap, one.variance) > least);
+            group.retain(|one| {
+                !choice || weight * normal::gain(one.gap, one.variance.max(0.0).sqrt()) > least
+            });
         }
         query.groups.retain(|group| !group.is_empty());
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use strata_model::set::{Kind, Resolved};
-use strata_model::{ModelSet, Unit, count, number_text, percent};
+use strata_model::{ModelSet, Prediction, Unit, count, number_text, percent};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 use strata_select::Outcome;
 use strata_sim::platform::SimulatedMachine;
@@ -215,11 +215,15 @@ fn rows(known: &[Known], name: &str, nodes: usize, inputs: &[f64], here: &Costs)
     let costs: Vec<Costs> = known.iter().map(|one| one.costs).collect();
     let row = |way: Way| {
         let time = |one: &Known| match &one.competition {
-            Some(competition) => competition.expected(way.0, inputs, &way.1),
-            None => one.resolved.predict(name, nodes, inputs).map(|time| time.seconds.get()),
+            Some(competition) => {
+                let found = competition.prediction(way.0, inputs, &way.1)?;
+                found.times(competition.expected(way.0, inputs, &way.1)? / found.seconds.get())
+            }
+            None => one.resolved.predict(name, nodes, inputs),
         };
-        let times: Vec<f64> = known.iter().map(time).collect::<Option<_>>()?;
+        let times: Vec<Prediction> = known.iter().map(time).collect::<Option<_>>()?;
         let predicted = predict(&costs, &times, here)?;
+        let times = times.iter().map(|time| time.seconds.get()).collect();
         let label = known[0].competition.as_ref().map_or(name.to_owned(), |competition| {
             let declared = &competition.candidates()[way.0];
             let named =

@@ -3,14 +3,12 @@
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_fit::stats::t_quantile;
+use strata_select::normal::HALF_WIDTH;
 
 use crate::bootstrap::{interval_of_mean, mean};
 
 /// The fewest points for a verdict.
 pub(super) const LEAST: usize = 6;
-
-/// The half width of a 95 % interval of the normal distribution, in standard deviations.
-pub(super) const NORMAL: f64 = 1.96;
 
 /// Logarithms of ratios within this distance are equal.
 const EQUAL: f64 = 1e-9;
@@ -75,9 +73,9 @@ impl Change {
             return Self { ratio, interval: None, points, verdict: Verdict::Unknown };
         };
         // The quantiles of few values lie too close together.
-        let widened = usual / NORMAL * (count as f64 / (count - 1) as f64).sqrt();
+        let widened = usual / HALF_WIDTH * (count as f64 / (count - 1) as f64).sqrt();
         let (low, high) = interval_of_mean(logs);
-        let reach = |end: f64| ((end - middle).abs() * widened).hypot(NORMAL * off);
+        let reach = |end: f64| ((end - middle).abs() * widened).hypot(HALF_WIDTH * off);
         let (below, above) = (reach(low), reach(high));
         let verdict = if middle - below * strict / usual > EQUAL {
             Verdict::Slower

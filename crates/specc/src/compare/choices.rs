@@ -2,9 +2,9 @@
 
 use strata_interchange::emit::thresholds::FLAT;
 use strata_model::ModelSet;
+use strata_select::normal::HALF_WIDTH;
 
 use super::Run;
-use super::change::NORMAL;
 use crate::bootstrap::mean;
 use crate::competition::Competition;
 use crate::crossings::{self, Way};
@@ -152,12 +152,12 @@ fn is_moved(old: &Crossover, new: &Crossover) -> bool {
         return false;
     }
     let deviation = |one: &Crossover| match one.interval {
-        Some((Some(low), Some(high))) if low > 0.0 => (high / low).ln() / (2.0 * NORMAL),
+        Some((Some(low), Some(high))) if low > 0.0 => (high / low).ln() / (2.0 * HALF_WIDTH),
         Some(_) => f64::INFINITY,
         None => 0.0,
     };
     let apart = (new.at / old.at).ln().abs();
-    apart > NORMAL * deviation(old).hypot(deviation(new)).max(1e-3)
+    apart > HALF_WIDTH * deviation(old).hypot(deviation(new)).max(1e-3)
 }
 
 /// The loss of the earlier choices by the later models along a line: mean, greatest, and the place

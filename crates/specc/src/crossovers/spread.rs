@@ -8,12 +8,12 @@
 //! samples that noise does not explain.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::f64::consts::TAU;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_model::set::{Kind, Mode, Model, SetError};
 use strata_model::{ModelSet, Resolved};
+use strata_select::normal::{self, HALF_WIDTH};
 
 use super::Evidence;
 use super::measured::rows;
@@ -24,9 +24,6 @@ const DRAWS: usize = 1000;
 
 /// A deviation above this multiple of the median one is an outlier, which the fit has left out.
 const OUTLIER: f64 = 8.0;
-
-/// The half width of a 95 % interval of the normal distribution, in standard deviations.
-const NORMAL: f64 = 1.96;
 
 /// The origin of intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +190,10 @@ impl Scores {
             let score = scores.entry(point).or_insert_with(|| vec![0.0; count]);
             score.iter_mut().zip(&direction).for_each(|(sum, d)| *sum += d * deviation / (1.0 - leverage));
         }
-        Some(Self { points: scores.into_values().collect(), widened: (model.t_quantile / NORMAL).max(1.0) })
+        Some(Self {
+            points: scores.into_values().collect(),
+            widened: (model.t_quantile / HALF_WIDTH).max(1.0),
+        })
     }
 
     fn draw(&self, random: &mut ChaCha8Rng) -> Option<Vec<Vec<f64>>> {
@@ -219,7 +219,7 @@ fn by_covariance(model: &Model, random: &mut ChaCha8Rng) -> Option<Vec<Vec<f64>>
     let covariance: Vec<Vec<f64>> =
         kept.iter().map(|i| kept.iter().map(|j| model.covariance[*i][*j]).collect()).collect();
     let root = cholesky(&covariance);
-    let widened = (model.t_quantile / NORMAL).max(1.0);
+    let widened = (model.t_quantile / HALF_WIDTH).max(1.0);
     let one = |_| {
         let z: Vec<f64> = kept.iter().map(|_| widened * normal(random)).collect();
         root.iter().map(|row| dot(row, &z)).collect()
@@ -285,8 +285,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// A draw from the normal distribution (Box and Muller 1958).
 fn normal(random: &mut ChaCha8Rng) -> f64 {
-    let (u, v): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
+    normal::draw(random.random(), random.random())
 }
 
 #[cfg(test)]
@@ -302,14 +301,5 @@ mod tests {
         let product = |i: usize| rows.iter().map(|row| row[i] * dot(row, &solved)).sum::<f64>();
         assert!((product(0) - 3.0).abs() < 1e-9 && (product(1) - 4e6).abs() < 1e-3, "{solved:?}");
         assert!(Inverse::of(2, [[1.0, 2.0], [2.0, 4.0]].iter().map(|row| &row[..])).is_none());
-    }
-
-    #[test]
-    fn normal_numbers_are() {
-        let mut random = ChaCha8Rng::seed_from_u64(1);
-        let drawn: Vec<f64> = (0..10_000).map(|_| normal(&mut random)).collect();
-        let mean = drawn.iter().sum::<f64>() / 1e4;
-        let variance = drawn.iter().map(|value| value * value).sum::<f64>() / 1e4;
-        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
     }
 }

@@ -12,15 +12,13 @@ use strata_fit::stats::t_quantile;
 use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Model};
 use strata_model::{Samples, count, percent};
+use strata_select::normal::HALF_WIDTH;
 
 use super::Fitting;
 use crate::compare::median;
 
 /// The least number of points that a launch must have in common with others.
 const LEAST: usize = 3;
-
-/// Half the width of a 95 % interval in standard deviations.
-const HALF_WIDTH: f64 = 1.96;
 
 /// Rounds in which the effects of points and launches are fitted in turn.
 const ROUNDS: usize = 50;

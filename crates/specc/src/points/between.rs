@@ -9,6 +9,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
+use strata_select::fnv;
 
 use super::Site;
 use super::space::Space;
@@ -87,14 +88,8 @@ pub(super) fn aside(plan: &LoopPlan, value: i64, (first, last): (i64, i64)) -> f
 /// A number from 0 up to 1, evenly spread for neighbouring values: multiples of the golden ratio.
 fn scatter(name: &str, value: i64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    let begin = (fnv(name) >> 11) as f64 / (1_u64 << 53) as f64;
+    let begin = (fnv(name.bytes()) >> 11) as f64 / (1_u64 << 53) as f64;
     (begin + (value.rem_euclid(1 << 20)) as f64 * GOLDEN).fract()
-}
-
-/// The FNV-1a hash.
-fn fnv(name: &str) -> u64 {
-    name.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Draws verification points.
@@ -112,7 +107,7 @@ impl Draws {
     pub(crate) fn of(&self, space: &Space<'_>, number: u64) -> Option<Vec<f64>> {
         let mut drawn: Vec<f64> = Vec::new();
         for (plan, values) in space.plans().iter().zip(space.values()) {
-            let mut random = ChaCha8Rng::seed_from_u64(self.seed ^ fnv(&plan.name));
+            let mut random = ChaCha8Rng::seed_from_u64(self.seed ^ fnv(plan.name.bytes()));
             random.set_stream(number);
             let share: f64 = random.random();
             let outer: Vec<i64> = drawn.iter().map(|value| *value as i64).collect();

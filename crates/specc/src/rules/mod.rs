@@ -8,15 +8,13 @@
 pub mod obeyed;
 
 use strata_interchange::rules::{AUTO, Chosen, Range};
+use strata_select::normal::HALF_WIDTH;
 
 use crate::competition::Competition;
 use crate::crossings::{self, Scale};
 
 /// The number of sizes over the whole range at which a gain is looked at.
 const POINTS: usize = 128;
-
-/// The half width of a 95 % interval, in standard deviations.
-const NORMAL: f64 = 1.96;
 
 /// The least gain worth a rule.
 pub(crate) const LEAST_GAIN: f64 = 1.02;
@@ -43,12 +41,13 @@ impl Gain {
 
     /// Whether the gain lies outside the 95 % interval of no gain.
     fn is_sure(self) -> bool {
-        self.log >= LEAST_GAIN.ln().max(NORMAL * self.deviation)
+        self.log >= LEAST_GAIN.ln().max(HALF_WIDTH * self.deviation)
     }
 
     /// `: 1.31 times as fast (1.12 to 1.53)`.
     fn text(self) -> String {
-        let [mid, low, high] = [0.0, -NORMAL, NORMAL].map(|by| (self.log + by * self.deviation).exp());
+        let [mid, low, high] =
+            [0.0, -HALF_WIDTH, HALF_WIDTH].map(|by| (self.log + by * self.deviation).exp());
         format!(": {mid:.2} times as fast ({low:.2} to {high:.2})")
     }
 }

@@ -1,7 +1,6 @@
 //! Runs compared by samples and models that are made up, so that what must come out is known.
 //! Nothing is measured here.
 
-use std::f64::consts::TAU;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -10,7 +9,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::Value;
 use specc::compare::{self, ModelChange, Run, Verdict};
-use strata_model::{Samples, sha256_hex};
+use strata_model::{Samples, normal, sha256_hex};
 
 /// The exit status, standard output and standard error of `specc compare`.
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -30,8 +29,7 @@ fn samples(seed: u64, longer: impl Fn(f64, f64) -> f64) -> String {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut text = format!("strata-samples 1\n{PLATFORM}model Scan n width n*width\n");
     for (n, width) in inputs() {
-        let (u, v): (f64, f64) = (random.random(), random.random());
-        let noise = 0.03 * (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos();
+        let noise = 0.03 * normal::draw(random.random(), random.random());
         let seconds = (1e-6 + 1e-9 * n * width) * longer(n, width) * noise.exp();
         writeln!(text, "Scan {seconds:e} {n} {width} {}", n * width).unwrap();
     }

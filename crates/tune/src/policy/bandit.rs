@@ -5,6 +5,7 @@ use crate::stats::Moments;
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strata_select::normal;
 
 /// For each knob the option that is best in a random draw from the posteriors of all options
 /// (Thompson 1933): a normal distribution about the mean of the option's times.
@@ -72,7 +73,8 @@ impl Policy for Bandit {
             let scale = scatter.variance().unwrap_or(0.0).sqrt();
             let mut least = (f64::INFINITY, 0);
             for (option, arm) in arms.iter().enumerate() {
-                let drawn = arm.mean + scale * normal(random) / (arm.count as f64).sqrt();
+                let drawn = arm.mean
+                    + scale * normal::draw(random.random(), random.random()) / (arm.count as f64).sqrt();
                 if drawn < least.0 {
                     least = (drawn, option as u16);
                 }
@@ -116,10 +118,4 @@ impl Policy for Bandit {
         }
         fit
     }
-}
-
-/// Draws from the standard normal distribution (Box and Muller).
-fn normal(random: &mut Random) -> f64 {
-    let (radius, angle) = (1.0 - random.random::<f64>(), random.random::<f64>());
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }

@@ -83,3 +83,21 @@ fn choices_are_bound_to_requests() {
     let chosen: Vec<&str> = report.intervals[0].knobs.iter().map(|knob| &*knob.chosen).collect();
     assert_eq!(chosen, ["option 0", "option 2"], "{report}");
 }
+
+#[test]
+fn a_clock_that_steps_back_tells_no_time() {
+    let mut program = Program::new(tune(1));
+    for call in 0..4000 {
+        program.call(1, 3);
+        program.work(1e5);
+        if call % 10 == 9 {
+            program.now -= 150_000;
+        }
+    }
+    let report = program.tuner.report();
+    let [interval] = &report.intervals[..] else { panic!("{report:?}") };
+    // One execution in a hundred takes ten times as long, and none takes no time.
+    assert!(interval.stops[0].seconds > 0.9e-4, "{report:?}");
+    let tried = interval.knobs[0].options.iter().map(|option| option.tried);
+    assert!(tried.filter(|tried| tried.evaluations > 0).all(|tried| tried.least > 0.8), "{report:?}");
+}

@@ -25,11 +25,12 @@
 use super::ffi::World;
 use super::ffi::requests::{Buffers, Memory, Requests};
 use crate::number::{self, NumberType, Op};
-use crate::transport::header::{HEADER, Header};
+use crate::transport::header::{HEADER, Header, Riding};
 use crate::transport::prefix;
 use crate::transport::{Boundary, Call, Failure, Operation, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::ops::Range;
+use std::time::Instant;
 
 /// Number of words of a frame.
 const FRAME: usize = 32;
@@ -71,6 +72,8 @@ pub(super) struct Collectives {
     /// Number of words of one frame: none, one for a number without a header, or [`FRAME`].
     each: usize,
     way: Way,
+    /// What travels in the frames of long vectors, whose values do not.
+    pub(super) riding: Riding,
 }
 
 /// The direction in which frames are sent.
@@ -96,6 +99,7 @@ impl Collectives {
             whole: None,
             each: 0,
             way: Way::Round,
+            riding: Riding::default(),
         }
     }
 
@@ -105,8 +109,9 @@ impl Collectives {
         let segmented = is_segmented(operation);
         let bare = Self::is_bare(call, operation, checks);
         self.operation = operation;
+        let rides = self.requests.length() > SHORT && self.riding.word.is_some();
         self.way = match operation {
-            Operation::Scan(scan) if !checks && !segmented => {
+            Operation::Scan(scan) if !checks && !segmented && !rides => {
                 if scan.backward {
                     Way::Down
                 } else {
@@ -128,6 +133,9 @@ impl Collectives {
             };
             let short = if values.len() <= SHORT { &*values } else { &[] };
             fill(frames, header, boundary, short);
+            if rides {
+                self.ride();
+            }
         }
         self.round(0);
     }
@@ -148,7 +156,17 @@ impl Collectives {
         self.operation = Operation::Barrier;
         (self.each, self.way) = (FRAME, Way::Round);
         fill(self.requests.buffers().frames, header, Boundary::None, data);
+        if data.is_empty() {
+            self.ride();
+        }
         self.round(0);
+    }
+
+    /// Writes the word that travels, if there is one, where a frame has no data.
+    fn ride(&mut self) {
+        if let Some(word) = self.riding.word {
+            self.requests.buffers().frames[HEADER / 8] = word;
+        }
     }
 
     /// True if the collective is complete; first advances it as far as possible.
@@ -253,6 +271,11 @@ impl Collectives {
         let frames = Frames { frames, places, each };
         if each == FRAME {
             frames.compare()?;
+            if self.riding.word.take().is_some() {
+                self.riding.words.clear();
+                self.riding.words.extend((0..size).map(|node| frames.of(node)[HEADER / 8]));
+                self.riding.met = Some(Instant::now());
+            }
             if values.len() > SHORT {
                 self.send_apart();
                 return Ok(());

@@ -32,7 +32,7 @@ use crate::number;
 use crate::transport::header::Header;
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, LOOKS,
-    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Scan,
+    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, Scan,
     SharedWords, Shelf, Simulated, panic_text,
 };
 #[cfg(feature = "tune")]
@@ -486,6 +486,10 @@ impl Endpoint for Mpi {
             }
             Operation::Barrier | Operation::Broadcast(_) => self.world.barrier(&call),
         }
+    }
+
+    fn riding(&mut self) -> Option<&mut Riding> {
+        Some(&mut self.whole.riding)
     }
 
     #[cfg(feature = "tune")]

@@ -34,8 +34,8 @@ use crate::clock::SimulatedClock;
 use crate::transport::contributions::CollectiveKind;
 use crate::transport::{
     AbortHandle, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network, Networks,
-    Operation, PACKET, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, Shelf,
-    Simulated, Value,
+    Operation, PACKET, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, SharedWords,
+    Shelf, Simulated, Value,
 };
 #[cfg(feature = "tune")]
 use crate::transport::{Action, Named, Tuned, Way};
@@ -500,6 +500,10 @@ impl Endpoint for Sim {
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         self.collective(call, Collective::InPlace(operation, values));
+    }
+
+    fn riding(&mut self) -> Option<&mut Riding> {
+        None
     }
 
     #[cfg(feature = "tune")]

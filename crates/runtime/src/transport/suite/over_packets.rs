@@ -18,7 +18,7 @@ use crate::transport::header::{HEADER, Header};
 use crate::transport::ports::Ports;
 use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
-    Networks, Operation, PACKET, Packet, Part, Repeated, RepeatedPieces, Repeating, RepeatingPieces,
+    Networks, Operation, PACKET, Packet, Part, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding,
     SharedWords, Shelf, Simulated,
 };
 #[cfg(feature = "tune")]
@@ -476,6 +476,10 @@ impl<T: Transport> Endpoint for OverPackets<T> {
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         self.collective(call, Collective::InPlace(operation, values));
+    }
+
+    fn riding(&mut self) -> Option<&mut Riding> {
+        None
     }
 
     #[cfg(feature = "tune")]

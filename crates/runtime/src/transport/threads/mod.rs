@@ -53,7 +53,7 @@ use crate::copy::Hint;
 use crate::number::{NumberType, Op};
 use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, ExposedWords, Failure, Network, Networks,
-    Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Scan, Shelf, Simulated,
+    Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, Scan, Shelf, Simulated,
 };
 #[cfg(feature = "tune")]
 use crate::transport::{Action, Named, Tuned, Way};
@@ -560,6 +560,10 @@ impl Endpoint for Threads {
 
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         self.collective(call, Collective::InPlace(operation, values));
+    }
+
+    fn riding(&mut self) -> Option<&mut Riding> {
+        None
     }
 
     #[cfg(feature = "tune")]
