@@ -5,10 +5,12 @@
 //!
 //! Keys of 64 bits lie distributed over the nodes, as they do in a parallel program. Contestants:
 //! `strata_sort::sort`; its rivals, which gather everything on node 0, call `sort_unstable`,
-//! rayon's `par_sort_unstable`, `radsort`, or `rdst` or `voracious` on as many threads as nodes
-//! there, and hand back; and each candidate by itself, with several values of its parameters. Rivals
-//! pay for moving the keys, as they would in such a program. With `--whole` they do not: they find
-//! all keys in one slice and leave them there, as in a program of threads that share an array.
+//! rayon's `par_sort_unstable`, `radsort`, `rdst` or `voracious` there, the last by one thread and by
+//! several, and hand back; and each candidate by itself, with several values of its parameters.
+//! Parallel rivals have as many threads as there are nodes; below two million keys `voracious` calls
+//! rayon's sort, above it starts threads in each call. Rivals pay for moving the keys, as they would
+//! in such a program. With `--whole` they do not: they find all keys in one slice and leave them
+//! there, as in a program of threads that share an array.
 //!
 //! Each round sorts other keys, all contestants the same, since a processor learns the branches of
 //! keys that it has sorted before. The fastest rival and the best candidate are determined by the
@@ -32,7 +34,7 @@ use strata_sort::profile::{self, Distribution};
 use strata_sort::{Choice, Options, Sort};
 use voracious_radix_sort::RadixSort as _;
 
-const RIVALS: [&str; 5] = ["sort_unstable", "rayon", "radsort", "rdst", "voracious"];
+const RIVALS: [&str; 6] = ["sort_unstable", "rayon", "radsort", "rdst", "voracious", "voracious_mt"];
 
 /// The first of our candidates among the contestants: before them are the choice and the rivals.
 const CANDIDATES: usize = 1 + RIVALS.len();
@@ -97,7 +99,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         let pool = pool.map_err(Error::program)?;
         let cells = race(node, &pool, arguments)?;
         if node.rank() == 0 {
-            report(node, &cells);
+            report(node, &cells, arguments.whole);
         }
         Ok(())
     };
@@ -167,27 +169,37 @@ fn gathered(node: &mut Node, items: &[u64]) -> Vec<u64> {
     let mut to_first: Vec<Block<u64>> = (0..node.size()).map(|_| Block::zeroed(0)).collect();
     to_first[0] = Block::zeroed(items.len());
     to_first[0].copy_from_slice(items);
-    node.all_to_all_v(to_first).iter().flat_map(|part| part.iter().copied()).collect()
+    let parts = node.all_to_all_v(to_first);
+    let mut all = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+    parts.iter().for_each(|part| all.extend_from_slice(part));
+    all
 }
 
 fn sorted_by(rival: usize, pool: &rayon::ThreadPool, all: &mut [u64]) {
+    // On the other nodes there are none.
+    if all.is_empty() {
+        return;
+    }
     match RIVALS[rival] {
         "sort_unstable" => all.sort_unstable(),
         "rayon" => pool.install(|| all.par_sort_unstable()),
         "rdst" => pool.install(|| all.radix_sort_unstable()),
-        "voracious" => all.voracious_mt_sort(pool.current_num_threads()),
+        "voracious" => all.voracious_sort(),
+        "voracious_mt" => pool.install(|| all.voracious_mt_sort(pool.current_num_threads())),
         _ => radsort::sort(all),
     }
 }
 
-/// What node 0 has, in equal shares.
-fn handed_back(node: &mut Node, all: &[u64]) -> Vec<u64> {
+/// Gives every node an equal share of what node 0 has.
+fn hand_back(node: &mut Node, all: &[u64], mine: &mut Vec<u64>) {
     let mut shares: Vec<Block<u64>> = (0..node.size()).map(|_| Block::zeroed(0)).collect();
     for (share, part) in shares.iter_mut().zip(all.chunks(all.len().div_ceil(node.size()).max(1))) {
         *share = Block::zeroed(part.len());
         share.copy_from_slice(part);
     }
-    node.all_to_all_v(shares)[0].to_vec()
+    let share = node.all_to_all_v(shares);
+    mine.clear();
+    mine.extend_from_slice(&share[0]);
 }
 
 fn cell(
@@ -231,12 +243,12 @@ fn cell(
                 _ => {
                     all = gathered(node, &mine);
                     sorted_by(who - 1, pool, &mut all);
-                    mine = handed_back(node, &all);
+                    hand_back(node, &all, &mut mine);
                 }
             }
             let taken = node.reduce_max(node.now().get() - start);
             if whole && is_rival {
-                mine = handed_back(node, &all);
+                hand_back(node, &all, &mut mine);
             }
             timings[who].push(taken);
             spent += taken;
@@ -248,10 +260,15 @@ fn cell(
             let least = timings.iter().map(|all| median(all)).fold(f64::INFINITY, f64::min);
             // Each group keeps one; all nodes the same, as times are those of the slowest.
             let best = |group: std::ops::Range<usize>| {
-                group.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
+                let racing = racing.iter().copied().filter(|who| group.contains(who));
+                racing.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
             };
             let kept = [0, best(1..CANDIDATES), best(CANDIDATES..timings.len()), alone];
-            racing.retain(|who| kept.contains(who) || median(&timings[*who]) <= hopeless * least);
+            racing.retain(|who| {
+                kept.contains(who)
+                    || round == 0 && *who < CANDIDATES
+                    || median(&timings[*who]) <= hopeless * least
+            });
         }
         round += 1;
     }
@@ -289,9 +306,10 @@ fn median(seconds: &[f64]) -> f64 {
     seconds.iter().copied().collect::<Timings>().median()
 }
 
-fn report(node: &Node, cells: &[Cell]) {
+fn report(node: &Node, cells: &[Cell], whole: bool) {
     let (transport, nodes) = (node.platform().transport, node.size());
-    println!("{transport}, {nodes} nodes; median (10 % to 90 %)\n");
+    let rivals = if whole { "rivals find all keys in one slice" } else { "rivals gather and hand back" };
+    println!("{transport}, {nodes} nodes; {rivals}; median (10 % to 90 %)\n");
     head(&[
         "keys/node",
         "distribution",
@@ -338,7 +356,7 @@ fn report(node: &Node, cells: &[Cell]) {
     let behind = |of: &dyn Fn(&Cell) -> f64| cells.iter().filter(|cell| of(cell) < BEHIND).count();
     let (rival, candidate) = (|cell: &Cell| cell.rival.1, |cell: &Cell| cell.candidate.1);
     strata_benches::summary(&json!({
-        "bench": "sort_race", "transport": transport, "nodes": nodes, "cells": cells.len(),
+        "bench": "sort_race", "transport": transport, "nodes": nodes, "whole": whole, "cells": cells.len(),
         "rivals": {"least": least(&rival), "mean": mean(&rival), "behind": behind(&rival)},
         "candidates": {"least": least(&candidate), "mean": mean(&candidate), "behind": behind(&candidate)},
     }));

@@ -44,8 +44,7 @@ pub fn presets(collective: &str) -> Result<u32, String> {
 /// A message: the collective has no such preset.
 pub fn preset(collective: &str, name: &str) -> Result<u32, String> {
     let most = presets(collective)?;
-    let number = name.strip_prefix("preset").and_then(|number| number.parse().ok());
-    number.filter(|number| (1..=most).contains(number)).ok_or_else(|| {
+    (1..=most).find(|number| format!("preset{number}") == name).ok_or_else(|| {
         format!("Intel MPI {RELEASE} has no {collective} by `{name}`; known are `preset1` to `preset{most}`")
     })
 }

@@ -11,11 +11,12 @@
 //!
 //! The interval has two parts. How far machines differ: the error of each known machine when it is
 //! left out, with the strength and the reach that the errors of the *others* choose, so that no error
-//! chose its own method. From 19 machines on it is the quantile of these errors, which holds for
-//! machines like the known ones whatever the distribution of the errors (Barber, Candès, Ramdas and
-//! Tibshirani, *Predictive inference with the jackknife+*, Annals of Statistics 49, 2021); of fewer
-//! machines, Student's. And how far models err: what they miss alike on all machines shows in no
-//! comparison of machines, so their own intervals count.
+//! chose its own method. From 19 machines on it is the conformal quantile of these errors; of fewer
+//! machines, Student's. That is the jackknife, which assumes no distribution of the errors, but
+//! promises nothing either (Barber, Candès, Ramdas and Tibshirani, *Predictive inference with the
+//! jackknife+*, Annals of Statistics 49, 2021): what it holds is measured. And how far models err:
+//! what they miss alike on all machines shows in no comparison of machines, so their own intervals
+//! count.
 
 use strata_fit::stats::t_quantile;
 use strata_model::Prediction;
@@ -204,12 +205,12 @@ fn over(costs: &[f64; COUNT], centre: &[f64; COUNT]) -> [f64; COUNT] {
 const HELD: f64 = 0.95;
 
 /// The error that the next machine's exceeds in 1 − [`HELD`] of all cases, by the errors of known
-/// machines like it; between two errors, linear. `None` for too few.
+/// machines like it: the least error of which that holds. `None` for too few.
 fn quantile(mut errors: Vec<f64>) -> Option<f64> {
     errors.sort_by(f64::total_cmp);
-    let place = HELD * (errors.len() + 1) as f64 - 1.0;
-    let (low, high) = (errors.get(place.floor() as usize)?, errors.get(place.ceil() as usize)?);
-    Some(low + (high - low) * place.fract())
+    // 0.95 · 20 is 19, whatever the last digit says.
+    let number = (HELD * (errors.len() + 1) as f64 - 1e-9).ceil() as usize;
+    errors.get(number.checked_sub(1)?).copied()
 }
 
 /// The time of a call on a machine with the costs `here`, from what models of known machines predict
@@ -279,7 +280,7 @@ mod tests {
     fn quantiles_need_19_machines() {
         let of = |count: u32| quantile((1..=count).rev().map(f64::from).collect());
         assert_eq!((of(0), of(18)), (None, None));
-        for (count, right) in [(19, 19.0), (39, 38.0), (49, 47.5)] {
+        for (count, right) in [(19, 19.0), (39, 38.0), (49, 48.0)] {
             assert!((of(count).unwrap() - right).abs() < 1e-9, "{count}");
         }
     }

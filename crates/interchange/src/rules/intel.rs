@@ -24,11 +24,13 @@ const PREFIX: &str = "I_MPI_ADJUST_";
 /// numbers of processes, or a parameter.
 pub fn intel(chosen: &[Chosen], header: &[String]) -> Result<String, String> {
     let mut text: String = header.iter().map(|line| format!("# {line}\n")).collect();
-    let first = chosen.first().map_or(0, |one| one.processes);
-    if let Some(other) = chosen.iter().find(|one| one.processes != first) {
+    _ = writeln!(text, "# For Intel MPI {RELEASE}: other releases have other presets.");
+    let mut ruled = chosen.iter().filter(|one| !one.ranges.is_empty());
+    let first = ruled.next().map_or(0, |one| one.processes);
+    if let Some(other) = ruled.find(|one| one.processes != first) {
         return Err(format!(
-            "Intel MPI obeys rules by sizes or by numbers of processes, not by both: export the models of {first} \
-             and of {} processes apart",
+            "Intel MPI obeys rules by sizes or by numbers of processes, not by both: calibrate {first} and {} \
+             processes into sets of their own, and export each",
             other.processes
         ));
     }
@@ -78,10 +80,19 @@ pub fn read_intel(bytes: &[u8], file_name: &str) -> Result<Vec<(&'static str, us
     let text = utf8(bytes, file_name)?;
     let mut problems = Problems::new(file_name, text);
     let mut found: Vec<(&'static str, usize)> = Vec::new();
+    if let Some(at) = text.find('\r') {
+        problems.push(at, "a shell takes the carriage return for a part of the value".to_owned());
+    }
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let at = offset(text, line);
-        let setting = line.strip_prefix("export ").unwrap_or(line);
-        let Some((name, value)) = setting.split_once('=').filter(|(name, _)| name.starts_with(PREFIX)) else {
+        // What is not exported stays in the shell, and a shell ends a command at `;`.
+        let setting = line.strip_prefix("export ").and_then(|setting| setting.split_once('='));
+        let Some((name, value)) = setting.and_then(|(name, value)| {
+            let quoted = |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
+            let plain = (!value.contains(';')).then_some(value);
+            let value = quoted('\'').or_else(|| quoted('"')).or(plain)?;
+            name.starts_with(PREFIX).then_some((name, value))
+        }) else {
             problems.push(at, format!("a line is `export {PREFIX}BCAST='…'`, or a comment behind `#`"));
             continue;
         };
@@ -94,11 +105,12 @@ pub fn read_intel(bytes: &[u8], file_name: &str) -> Result<Vec<(&'static str, us
             }
         };
         let Some((known, _)) = COLLECTIVES.iter().find(|(known, _)| *known == collective) else { continue };
+        if name != variable(known) {
+            problems.push(at, format!("the library reads `{}`, in capitals", variable(known)));
+        }
         if found.iter().any(|(other, _)| other == known) {
             problems.push(at, format!("`{name}` comes twice: only the last acts"));
         }
-        let quoted = |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
-        let value = quoted('\'').or_else(|| quoted('"')).unwrap_or(value);
         let (mut sizes, mut processes) = (Ranges::default(), Ranges::default());
         let entries: Vec<&str> = value.split(';').collect();
         for entry in &entries {
@@ -162,7 +174,7 @@ fn entry(
 ) -> Result<(), String> {
     let (number, condition) =
         entry.split_once(':').map_or((entry, None), |(number, rest)| (number, Some(rest)));
-    if !number.parse::<u32>().is_ok_and(|number| number <= most) {
+    if !(0..=most).any(|known| known.to_string() == number) {
         return Err(format!(
             "`{number}` is no preset of Intel MPI {RELEASE}, which has 1 to {most}, and 0 for its own choice"
         ));

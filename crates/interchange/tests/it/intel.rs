@@ -44,7 +44,10 @@ fn sizes_follow_each_other_from_zero_to_the_greatest() {
     assert_eq!(read, [("allgather", 3), ("allreduce", 1), ("bcast", 5)]);
 
     let text = intel(&[chosen("bcast", 4, &[])], &[]).unwrap();
-    assert!(text.starts_with("# Nothing gains"), "{text}");
+    assert!(text.starts_with("# For Intel MPI 2021.18") && text.contains("\n# Nothing gains"), "{text}");
+    // Numbers of processes at which nothing gains do not count.
+    let text = intel(&[chosen("bcast", 2, &[]), chosen("reduce", 4, &[(0, 8, "preset1")])], &[]).unwrap();
+    assert!(text.contains("# For jobs of 4 processes"), "{text}");
     assert_eq!(read_intel(text.as_bytes(), "adjust.sh").unwrap(), []);
 }
 
@@ -56,7 +59,7 @@ fn what_cannot_be_written_is_refused() {
     };
     assert!(
         told(&[of("bcast", 2, "preset1"), of("reduce", 4, "preset1")])
-            .contains("of 2 and of 4 processes apart")
+            .contains("calibrate 2 and 4 processes into sets")
     );
     assert!(told(&[of("bcast", 2, "preset1"), of("bcast", 2, "preset2")]).contains("comes twice"));
     assert!(
@@ -87,6 +90,7 @@ fn what_the_library_ignores_or_obeys_otherwise_is_named() {
         ("1:0-2147483647@0-3", "the number of processes 4"),
         ("1:0-8,9-2147483647", "an entry for each condition"),
         ("", "is no preset"),
+        ("+7", "is no preset"),
     ] {
         let text = format!("# a comment\nexport I_MPI_ADJUST_BCAST='{value}'\n");
         let found = refused(&text);
@@ -94,11 +98,17 @@ fn what_the_library_ignores_or_obeys_otherwise_is_named() {
     }
     assert!(refused("bcast 1\n").contains("adjust.sh:1:1: a line is"));
     assert!(refused("export I_MPI_ADJUST_SCAN=1\n").contains("no collective"));
-    assert!(refused("I_MPI_ADJUST_BCAST=1\nI_MPI_ADJUST_BCAST=2\n").contains("comes twice"));
+    assert!(refused("export I_MPI_ADJUST_BCAST=1\nexport I_MPI_ADJUST_BCAST=2\n").contains("comes twice"));
     assert!(refused("\n").contains("there is no line"));
+    // A shell would do something else with these.
+    for line in ["I_MPI_ADJUST_BCAST='1'", "export I_MPI_ADJUST_BCAST=0:0-1;3:2-2147483647", "export x='1'"] {
+        assert!(refused(line).contains("1:1: a line is"), "{line}");
+    }
+    assert!(refused("export I_MPI_ADJUST_bcast='1'").contains("in capitals"));
+    assert!(refused("export I_MPI_ADJUST_BCAST='1'\r\n").contains("carriage return"));
     for value in
         ["3", "0:0-1;3:2-2147483647", "0:0-2147483647@0-1;3:0-2147483647@2-2;0:0-2147483647@3-2147483647"]
     {
-        read_intel(format!("I_MPI_ADJUST_BCAST=\"{value}\"").as_bytes(), "adjust.sh").unwrap();
+        read_intel(format!("export I_MPI_ADJUST_BCAST=\"{value}\"").as_bytes(), "adjust.sh").unwrap();
     }
 }

@@ -92,7 +92,9 @@ impl Node {
         let computing = transport.simulated().map(|simulated| simulated.computing());
         let learns = settings.is_on("STRATA_LEARN");
         let calibrates = settings.is_on("STRATA_CALIBRATE");
-        let ways = Ways::new(transport.library_above().filter(|_| size > 1), learns);
+        // Calls are timed by the host's clock, which is not that of a simulated job.
+        let ways_learn = learns && !notes.clock.is_simulated();
+        let ways = Ways::new(transport.library_above().filter(|_| size > 1), ways_learn);
         Self {
             transport,
             rank,

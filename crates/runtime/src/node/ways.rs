@@ -9,9 +9,10 @@
 //! All nodes decide alike: before the first decision they compare their models and pins, and later
 //! ones follow from these and the length of the call, which is equal on all nodes.
 //!
-//! With `STRATA_LEARN` the ways learn. A timed call is timed from the moment when its calls had been
-//! compared, so that no node's time is that of waiting for another to come. What a node has to say
-//! travels with the calls of later ones.
+//! With `STRATA_LEARN` the ways of broadcasts and reductions learn. A timed call is timed from the
+//! moment when its calls had been compared, so that no node's time is that of waiting for another to
+//! come. What a node has to say travels with the calls of later ones. Scans do not learn: where
+//! nothing is checked, their calls go no further than their values, so no word comes to all nodes.
 
 use super::Node;
 use crate::select::{ALL, Options, Places, SelectError, Selector};
@@ -114,7 +115,9 @@ impl Node {
             Taken::Unknown => self.decide(&call, which, class),
             taken => taken == Taken::Library,
         };
-        let passes = |learning: &mut Box<Places>| learning.passes(place_of(which, class));
+        let passes = |learning: &mut Box<Places>| {
+            matches!(which, Choosing::Scans) || learning.passes(place_of(which, class))
+        };
         if self.ways.learning.as_mut().is_none_or(passes) {
             self.in_this_way(library, call, operation, values);
         } else {
@@ -141,7 +144,9 @@ impl Node {
         operation: Operation,
         values: &mut [u8],
     ) {
-        let Some(mut learning) = self.ways.learning.take() else { return };
+        let Some(mut learning) = self.ways.learning.take() else {
+            return self.in_this_way(library, call, operation, values);
+        };
         let (rank, place) = (self.rank(), place_of(which, class));
         let (candidate, timed) = learning.begin(place, usize::from(library));
         let travels = timed.is_some() || learning.travels();

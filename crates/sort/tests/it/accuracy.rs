@@ -45,7 +45,7 @@ fn the_sort_that_is_chosen_is_hardly_slower_than_the_fastest() {
     let mut penalties = Vec::new();
     for problem in PROBLEMS {
         let chosen = chosen(problem);
-        let rivals = profile::candidates(&[4, 8]).map(|(_, candidate)| candidate);
+        let rivals = profile::candidates(&[4, 6, 8]).map(|(_, candidate)| candidate);
         // These two would take minutes to lose.
         let hopeless = |sort| match sort {
             Sort::Gather => problem.0 > 100,

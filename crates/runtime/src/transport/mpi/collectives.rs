@@ -111,7 +111,7 @@ impl Collectives {
         self.operation = operation;
         let rides = self.requests.length() > SHORT && self.riding.word.is_some();
         self.way = match operation {
-            Operation::Scan(scan) if !checks && !segmented && !rides => {
+            Operation::Scan(scan) if !checks && !segmented => {
                 if scan.backward {
                     Way::Down
                 } else {
