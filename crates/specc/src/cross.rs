@@ -300,4 +300,18 @@ mod tests {
         assert_eq!(predict(&costs[..2], &[none; 2], &costs[0]), None);
         assert_eq!(predict(&costs, &[none], &costs[0]), None);
     }
+
+    /// One machine of which nothing is known but its costs, among 19 and among 40: within the
+    /// greatest error, and within that of 39 in 40.
+    #[test]
+    fn the_interval_is_the_quantile_of_errors() {
+        let within = |count: u32| {
+            let costs: Vec<Costs> = (1..=count).map(|at| Costs([f64::from(at) * 1e-6; COUNT])).collect();
+            let time = |at: u32| f64::from(at) * if at == 10 { 2e-3 } else { 1e-3 };
+            let times: Vec<Prediction> =
+                (1..=count).map(|at| Prediction::new(time(at), 0.0).unwrap()).collect();
+            predict(&costs, &times, &Costs([5.5e-6; COUNT])).unwrap().within
+        };
+        assert!(within(19) > 1.8 && within(40) < 1.2, "{} {}", within(19), within(40));
+    }
 }

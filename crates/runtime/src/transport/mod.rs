@@ -36,6 +36,7 @@ mod packet;
 mod ports;
 mod prefix;
 mod prepared;
+mod riding;
 pub(crate) mod sim;
 #[cfg(test)]
 mod suite;
@@ -47,12 +48,12 @@ pub(crate) use call::{Action, Call};
 pub use exposed::ExposedWords;
 #[cfg(feature = "mpi")]
 pub(crate) use exposed::OneSided;
-pub(crate) use header::Riding;
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub use prepared::LONGEST_PREPARED;
 pub(crate) use prepared::{NUMBERS, Repeating, RepeatingPieces};
 pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
+pub(crate) use riding::Riding;
 pub use threads::{Doorbell, LendingDesk, LentVec, SharedWords};
 #[cfg(feature = "tune")]
 pub(crate) use way::{Named, Way};

@@ -25,9 +25,9 @@
 use super::ffi::World;
 use super::ffi::requests::{Buffers, Memory, Requests};
 use crate::number::{self, NumberType, Op};
-use crate::transport::header::{HEADER, Header, Riding};
+use crate::transport::header::{HEADER, Header};
 use crate::transport::prefix;
-use crate::transport::{Boundary, Call, Failure, Operation, Scan};
+use crate::transport::{Boundary, Call, Failure, Operation, Riding, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::ops::Range;
 use std::time::Instant;
