@@ -5,7 +5,6 @@ use std::time::Instant;
 /// A word of each node that travels with the calls of one collective, where all nodes exchange
 /// theirs anyway, and so costs no message.
 #[derive(Debug, Default)]
-#[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "only MPI has a library below"))]
 pub(crate) struct Riding {
     /// This node's word for the next collective in place of more bytes than travel with the calls.
     /// All nodes give one for the same collective, which takes it.
