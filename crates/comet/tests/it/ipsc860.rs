@@ -152,7 +152,7 @@ fn matrix_operations_grow_as_their_data() {
     for (name, kernel, right) in kernels {
         // Below, the senders' four set-ups take longer than their data.
         let time = |dim: &usize| (*dim as f64, ipsc(16, move |node| kernel(node, *dim)));
-        let found = exponent(&[64, 80, 96, 128].iter().map(time).collect::<Vec<_>>());
+        let found = exponent(&[64, 80, 96, 128, 160, 192].iter().map(time).collect::<Vec<_>>());
         println!("{name} {found}");
         assert!((found - right).abs() < 0.1, "{name}: {found}");
     }

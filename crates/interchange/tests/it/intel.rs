@@ -46,8 +46,8 @@ fn sizes_follow_each_other_from_zero_to_the_greatest() {
     let text = intel(&[chosen("bcast", 4, &[])], &[]).unwrap();
     assert!(text.starts_with("# For Intel MPI 2021.18") && text.contains("\n# Nothing gains"), "{text}");
     // Numbers of processes at which nothing gains do not count.
-    let text = intel(&[chosen("bcast", 2, &[]), chosen("reduce", 4, &[(0, 8, "preset1")])], &[]).unwrap();
-    assert!(text.contains("# For jobs of 4 processes"), "{text}");
+    let of_four = intel(&[chosen("bcast", 2, &[]), chosen("reduce", 4, &[(0, 8, "preset1")])], &[]).unwrap();
+    assert!(of_four.contains("# For jobs of 4 processes"), "{of_four}");
     assert_eq!(read_intel(text.as_bytes(), "adjust.sh").unwrap(), []);
 }
 
