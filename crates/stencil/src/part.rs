@@ -331,8 +331,7 @@ impl<T: Value> Part<T> {
             south: run(y + 1, first),
         };
         let points = &mut points[own];
-        let update =
-            self.arch.dispatch(Row { points: &mut *points, near, omega, weights: self.weights, counted });
+        let update = self.arch.dispatch(Row { points: &mut *points, near, omega, weights: self.weights });
         // A value that overflowed before the last check may be NaN by now, which comparisons do not
         // detect.
         match counted && points.iter().any(|value| !value.wide().is_finite()) {

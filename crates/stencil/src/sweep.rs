@@ -26,8 +26,6 @@ pub(crate) struct Row<'a, T> {
     pub(crate) omega: T,
     /// Weights of the neighbours, if they are not a quarter each.
     pub(crate) weights: Option<[T; 4]>,
-    /// False if the largest update is not asked for: then it is 0.
-    pub(crate) counted: bool,
 }
 
 impl<T: Value> pulp::WithSimd for Row<'_, T> {
@@ -35,20 +33,17 @@ impl<T: Value> pulp::WithSimd for Row<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> T {
-        let (quarter, counted) = ([T::nearest(0.25); 4], self.counted);
         match self.weights {
-            None if counted => self.run::<true, true>(quarter),
-            None => self.run::<true, false>(quarter),
-            Some(weights) if counted => self.run::<false, true>(weights),
-            Some(weights) => self.run::<false, false>(weights),
+            None => self.run::<true>([T::nearest(0.25); 4]),
+            Some(weights) => self.run::<false>(weights),
         }
     }
 }
 
 impl<T: Value> Row<'_, T> {
-    /// `EQUAL`: true if all weights are a quarter. `COUNTED`: as the field.
+    /// `EQUAL`: true if all weights are a quarter.
     #[inline(always)]
-    fn run<const EQUAL: bool, const COUNTED: bool>(self, weights: [T; 4]) -> T {
+    fn run<const EQUAL: bool>(self, weights: [T; 4]) -> T {
         let Self { points, near, omega, .. } = self;
         let len = points.len();
         let (west, east) = (near.west[..len].as_chunks(), near.east[..len].as_chunks());
@@ -58,14 +53,14 @@ impl<T: Value> Row<'_, T> {
         for ((((chunk, west), east), north), south) in
             chunks.iter_mut().zip(west.0).zip(east.0).zip(north.0).zip(south.0)
         {
-            relax::<T, LANES, EQUAL, COUNTED>(chunk, [west, east, north, south], omega, weights, &mut most);
+            relax::<T, LANES, EQUAL>(chunk, [west, east, north, south], omega, weights, &mut most);
         }
         for ((((point, west), east), north), south) in
             rest.iter_mut().zip(west.1).zip(east.1).zip(north.1).zip(south.1)
         {
             let mut last = [most[0]];
             let near = [&[*west], &[*east], &[*north], &[*south]];
-            relax::<T, 1, EQUAL, COUNTED>(std::array::from_mut(point), near, omega, weights, &mut last);
+            relax::<T, 1, EQUAL>(std::array::from_mut(point), near, omega, weights, &mut last);
             most[0] = last[0];
         }
         most.into_iter().fold(T::default(), |a, b| if b > a { b } else { a })
@@ -74,7 +69,7 @@ impl<T: Value> Row<'_, T> {
 
 /// Relaxes `N` points, given their neighbours in the west, east, north and south.
 #[inline(always)]
-fn relax<T: Value, const N: usize, const EQUAL: bool, const COUNTED: bool>(
+fn relax<T: Value, const N: usize, const EQUAL: bool>(
     points: &mut [T; N],
     near: [&[T; N]; 4],
     omega: T,
@@ -94,9 +89,6 @@ fn relax<T: Value, const N: usize, const EQUAL: bool, const COUNTED: bool>(
     }
     for lane in 0..N {
         points[lane] = points[lane] + change[lane];
-    }
-    if !COUNTED {
-        return;
     }
     for lane in 0..N {
         let size = change[lane].magnitude();
