@@ -174,24 +174,50 @@ impl<T: Value, R: Rule<T, N>, const N: usize> Update<T> for Runs<R, N> {
             let len = run.count;
             let slice = |offset: isize| &from[run.first.wrapping_add_signed(offset)..][..len];
             let near: [&[T]; N] = std::array::from_fn(|k| slice(run.offsets[k]));
-            let (here, to) = (slice(0), &mut to[run.first..][..len]);
-            let mut most = [T::default(); LANES];
-            let mut one = |index: usize, lane: usize| {
-                let values = std::array::from_fn(|k| near[k][index]);
-                let change = omega * (self.0.target(run.place(index), here[index], values) - here[index]);
-                to[index] = here[index] + change;
-                let size = change.magnitude();
-                most[lane] = if size > most[lane] { size } else { most[lane] };
-            };
-            for chunk in 0..len / LANES {
-                for lane in 0..LANES {
-                    one(chunk * LANES + lane, lane);
-                }
+            let near = near.map(|values| values.as_chunks::<LANES>());
+            let here = slice(0).as_chunks();
+            let to = to[run.first..][..len].as_chunks_mut::<LANES>();
+            // The rest has a maximum of its own: a lane that it changed, too, would stay out of the
+            // vectors.
+            let (mut most, mut last) = ([T::default(); LANES], [T::default()]);
+            for (chunk, (here, to)) in here.0.iter().zip(to.0).enumerate() {
+                let near = std::array::from_fn(|k| &near[k].0[chunk]);
+                let place = |lane| run.place(chunk * LANES + lane);
+                move_points(&self.0, place, here, near, omega, to, &mut most);
             }
-            for index in len / LANES * LANES..len {
-                one(index, 0);
+            let done = here.0.len() * LANES;
+            for (index, (here, to)) in here.1.iter().zip(to.1).enumerate() {
+                let near = std::array::from_fn(|k| std::array::from_ref(&near[k].1[index]));
+                let (here, to) = (std::array::from_ref(here), std::array::from_mut(to));
+                move_points(&self.0, |_| run.place(done + index), here, near, omega, to, &mut last);
             }
-            most.into_iter().fold(T::default(), |a, b| if b > a { b } else { a })
+            most.into_iter().fold(last[0], |a, b| if b > a { b } else { a })
         })
+    }
+}
+
+/// Updates `L` points `here`, given their neighbours, to `to`. All lanes do a step before the next
+/// one: that is how the compiler finds vectors.
+#[inline(always)]
+fn move_points<T: Value, R: Rule<T, N>, const N: usize, const L: usize>(
+    rule: &R,
+    place: impl Fn(usize) -> [usize; 3],
+    here: &[T; L],
+    near: [&[T; L]; N],
+    omega: T,
+    to: &mut [T; L],
+    most: &mut [T; L],
+) {
+    let mut change = [T::default(); L];
+    for lane in 0..L {
+        let values = std::array::from_fn(|k| near[k][lane]);
+        change[lane] = omega * (rule.target(place(lane), here[lane], values) - here[lane]);
+    }
+    for lane in 0..L {
+        to[lane] = here[lane] + change[lane];
+    }
+    for lane in 0..L {
+        let size = change[lane].magnitude();
+        most[lane] = if size > most[lane] { size } else { most[lane] };
     }
 }

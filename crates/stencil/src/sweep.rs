@@ -49,6 +49,9 @@ impl<T: Value> Row<'_, T> {
         let (west, east) = (near.west[..len].as_chunks(), near.east[..len].as_chunks());
         let (north, south) = (near.north[..len].as_chunks(), near.south[..len].as_chunks());
         let mut most = [T::default(); LANES];
+        // The rest has a maximum of its own: a lane that it changed, too, would stay out of the
+        // vectors.
+        let mut last = [T::default()];
         let (chunks, rest) = points.as_chunks_mut::<LANES>();
         for ((((chunk, west), east), north), south) in
             chunks.iter_mut().zip(west.0).zip(east.0).zip(north.0).zip(south.0)
@@ -58,12 +61,10 @@ impl<T: Value> Row<'_, T> {
         for ((((point, west), east), north), south) in
             rest.iter_mut().zip(west.1).zip(east.1).zip(north.1).zip(south.1)
         {
-            let mut last = [most[0]];
             let near = [&[*west], &[*east], &[*north], &[*south]];
             relax::<T, 1, EQUAL>(std::array::from_mut(point), near, omega, weights, &mut last);
-            most[0] = last[0];
         }
-        most.into_iter().fold(T::default(), |a, b| if b > a { b } else { a })
+        most.into_iter().fold(last[0], |a, b| if b > a { b } else { a })
     }
 }
 
