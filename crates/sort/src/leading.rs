@@ -15,6 +15,10 @@ use strata_runtime::Block;
 /// Below this many elements a comparison sort is used.
 const SMALL: usize = 24;
 
+/// The highest bits of the keys by which long arrays are split: as many groups as a processor can
+/// write to at once without missing its address translations.
+const SPLIT_BITS: u32 = 8;
+
 /// The distance back over which a key's place is searched before its whole group is sorted.
 const NEAR: usize = 8;
 
@@ -154,6 +158,42 @@ impl Plan {
     fn digit(self, range: Range, pass: u32) -> Digit {
         Digit::new(range.base, self.low + pass * self.bits, self.bits)
     }
+
+    /// True if elements are first split by their highest bits: three or more passes would each go
+    /// through the memory of all elements, which only the split does now. The passes over a group
+    /// stay in a cache.
+    fn splits(self) -> bool {
+        self.passes > 2
+    }
+}
+
+/// Copies the elements of `parts` to `target`, grouped by the highest bits of their keys; returns
+/// where the groups end. Stable.
+fn split<T: Item>(parts: &[&[T]], range: Range, target: &mut [T]) -> Vec<u32> {
+    let digit = Digit::new(range.base, range.width - SPLIT_BITS, SPLIT_BITS);
+    let mut cursors = vec![0; digit.bins()];
+    parts.iter().for_each(|part| count(part, digit, &mut cursors));
+    let mut sum = 0;
+    for cursor in &mut cursors {
+        sum += std::mem::replace(cursor, sum);
+    }
+    parts.iter().for_each(|part| scatter(part, digit, &mut cursors, target));
+    cursors
+}
+
+/// Sorts each of the groups that end at `ends`.
+fn sort_groups<T: Item>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
+    let mut start = 0;
+    for end in ends.iter().map(|end| *end as usize) {
+        sort_slice(&mut items[start..end], &mut scratch[..end - start]);
+        start = end;
+    }
+}
+
+/// The length of the longest group.
+fn longest(ends: &[u32]) -> usize {
+    let starts = std::iter::once(&0).chain(ends);
+    ends.iter().zip(starts).map(|(end, start)| end - start).max().unwrap_or(0) as usize
 }
 
 /// The counts of every digit of a plan over `parts`, from a single read, converted to starting
@@ -273,7 +313,16 @@ pub(crate) fn sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Ran
     if items.len() <= SMALL || items.len() > u32::MAX as usize {
         return compare(items);
     }
-    sort_by_plan(items, scratch, range, Plan::leading(items.len(), range.width));
+    let (len, plan) = (items.len(), Plan::leading(items.len(), range.width));
+    if !plan.splits() {
+        return sort_by_plan(items, scratch, range, plan);
+    }
+    reserve(scratch, len);
+    let ends = split(&[items], range, &mut scratch[..len]);
+    sort_groups(&mut scratch[..len], items, &ends);
+    std::mem::swap(items, scratch);
+    items.truncate(len);
+    reserve(scratch, len);
 }
 
 /// As [`sort`], in place; `scratch` has the same length.
@@ -282,6 +331,11 @@ pub(crate) fn sort_in_place<T: Item>(items: &mut [T], scratch: &mut [T], range: 
         return compare(items);
     }
     let plan = Plan::leading(items.len(), range.width);
+    if plan.splits() {
+        let ends = split(&[items], range, scratch);
+        sort_groups(scratch, items, &ends);
+        return work::keep(items, scratch);
+    }
     let mut cursors = cursors(&[items], plan, range, items.len());
     if alternate(items, scratch, plan, range, &mut cursors) {
         work::keep(items, scratch);
@@ -319,6 +373,13 @@ pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
         if plan.passes > 0 {
             compare(&mut sorted);
         }
+        return sorted;
+    }
+    if plan.splits() {
+        let ends = split(parts, range, &mut sorted);
+        let mut scratch = pool::take::<T>(longest(&ends));
+        sort_groups(&mut sorted, &mut scratch, &ends);
+        pool::give(scratch);
         return sorted;
     }
     let mut scratch = pool::take::<T>(len);
@@ -381,6 +442,21 @@ mod tests {
         // Skewed: nearly all keys share their leading bits, at several scales.
         check(&(0..n).map(|i| 1 << (i * 7919 % 64)).collect::<Vec<_>>());
         check(&(0..n).map(|i| if i == 77 { u64::MAX } else { i * 7919 % 4099 }).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn long_arrays_are_split_by_their_highest_bits() {
+        let n = 1 << 19;
+        assert!(Plan::leading(n, 64).splits() && !Plan::leading(n - 1, 64).splits());
+        let random = |i: u64| (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
+        check(&(0..n as u64).map(random).collect::<Vec<_>>());
+        // All but one in the same group, which is split again; then groups of very uneven lengths.
+        check(&(0..n as u64).map(|i| if i == 77 { u64::MAX } else { random(i) >> 20 }).collect::<Vec<_>>());
+        check(&(0..n as u64).map(|i| random(i) >> (random(i) % 50)).collect::<Vec<_>>());
+        let mut items: Vec<u64> = (0..n as u64).map(random).collect();
+        let (mut scratch, (least, greatest)) = (vec![0; n], Range::bounds(&items));
+        sort_in_place(&mut items, &mut scratch, Range::new(least, greatest));
+        assert!(items.is_sorted());
     }
 
     proptest! {
