@@ -115,9 +115,13 @@ impl Node {
             Taken::Unknown => self.decide(&call, which, class),
             taken => taken == Taken::Library,
         };
-        let passes = |learning: &mut Box<Places>| {
-            matches!(which, Choosing::Scans) || learning.passes(place_of(which, class))
+        // Nothing is learned about what a pin decides, or where the nodes' models differ.
+        let learns = match (&self.ways.agreed, which) {
+            (Some(Some((broadcasts, ..))), Choosing::Broadcasts) => !broadcasts.is_pinned(),
+            (Some(Some((_, reductions, _))), Choosing::Reductions) => !reductions.is_pinned(),
+            _ => false,
         };
+        let passes = |learning: &mut Box<Places>| !learns || learning.passes(place_of(which, class));
         if self.ways.learning.as_mut().is_none_or(passes) {
             self.in_this_way(library, call, operation, values);
         } else {
