@@ -76,6 +76,7 @@ shipped! {
     stencil "../../../crates/stencil/src/models.rs": Stencil;
     stencil_edges "../../../crates/stencil/src/edge_models.rs": StencilEdges;
     stencil_exchange "../../../crates/stencil/src/exchange_models.rs": StencilWave, StencilExchange;
+    stencil_halo "../../../crates/stencil/src/halo/models.rs": HaloExchange;
     tcs "../../../crates/tcs/src/patterns/models.rs":
         PatternScatter, PatternGather, PatternReduce, PatternExchange, PatternHalo, PatternTranspose,
         PatternRow, PatternColumn;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::exchange_models::StencilExchange;
+use crate::halo::HaloExchange;
 
 /// The division of a grid among nodes.
 ///
@@ -60,6 +61,16 @@ impl Way {
             StencilExchange::Transferred { overlap } => (Self::Transferred, overlap == 1),
             StencilExchange::Persistent { overlap } => (Self::Persistent, overlap == 1),
             StencilExchange::Typed => (Self::Typed, false),
+        }
+    }
+
+    /// The variant of a candidate for a program's own arrays.
+    pub(crate) fn of_arrays(candidate: HaloExchange) -> Self {
+        match candidate {
+            HaloExchange::Packed => Self::Packed,
+            HaloExchange::Stored => Self::Stored,
+            HaloExchange::Persistent => Self::Persistent,
+            HaloExchange::Typed => Self::Typed,
         }
     }
 }

@@ -69,7 +69,7 @@ pub use edge_models::StencilEdges;
 pub use error::StencilError;
 pub use exchange_models::{StencilExchange, StencilWave};
 pub use grid::Grid;
-pub use halo::{Halo, HaloError};
+pub use halo::{Halo, HaloError, HaloExchange};
 pub use layout::{Layout, Way};
 pub use models::Stencil;
 pub use near::{Near, Near3d, Near9};
@@ -90,3 +90,6 @@ pub type Choice = strata_select::Choice<[strata_select::Row; 3]>;
 
 /// The choice of an exchange, and the reasons for it.
 pub type ExchangeChoice = strata_select::Choice<[strata_select::Row; 5]>;
+
+/// The choice of the way in which a [`Halo`] is exchanged, and the reasons for it.
+pub type HaloChoice = strata_select::Choice<[strata_select::Row; 4]>;

@@ -6,9 +6,10 @@ use strata_runtime::Node;
 use strata_runtime::select::TimedOnNodes;
 
 use crate::exchange_models::StencilExchange;
+use crate::halo::HaloExchange;
 use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
-use crate::{Grid, Layout, Solution, StencilError, Value, Volume, Way};
+use crate::{Grid, Halo, Layout, Solution, StencilError, Value, Volume, Way, requests};
 
 /// Solves `grid` with `layout`, regardless of models.
 ///
@@ -157,16 +158,23 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
     }
     let Ok(mut solver) = Solver::new(node, grid, layout) else { return f64::NAN };
     let every = every.max(1) as u64;
+    // The number of iterations contains whole numbers of exchanges and of checks.
+    let exchanges = (layout.halo as u64 / 2).max(1);
+    timed(node, exchanges, exchanges.max(every), |node, iterations| {
+        // All values remain zero.
+        let _ = solver.run(node, Limits { iterations, threshold: Some(0.0), every }, &mut |_| ());
+    })
+}
+
+/// The time of one iteration on the slowest node, in seconds. Runs have whole numbers of `unit`s of
+/// iterations; `few` of them touch all memory.
+fn timed(node: &mut Node, few: u64, unit: u64, mut run: impl FnMut(&mut Node, u64)) -> f64 {
     let mut time = |node: &mut Node, iterations| {
         node.barrier();
         let start = node.now();
-        // All values remain zero.
-        let _ = solver.run(node, Limits { iterations, threshold: Some(0.0), every }, &mut |_| ());
+        run(node, iterations);
         node.reduce_max(node.now().get() - start.get())
     };
-    // The number of iterations contains whole numbers of exchanges and of checks.
-    let exchanges = (layout.halo as u64 / 2).max(1);
-    let unit = exchanges.max(every);
     if node.is_simulated() {
         // The difference between two runs excludes the start. Packets collide by chance if queues
         // are short, so iterations differ.
@@ -174,8 +182,8 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
         let units = if unit == 1 { SIMULATED } else { 1 };
         return (time(node, (1 + units) * unit) - short) / (units * unit) as f64;
     }
-    let _touched_first = time(node, exchanges);
-    let once = time(node, exchanges) / exchanges as f64;
+    let _touched_first = time(node, few);
+    let once = time(node, few) / few as f64;
     // As many iterations as between two checks, even of long ones: no wave extends beyond a check.
     let iterations =
         ((LEAST_SECONDS / once.max(1e-9)) as u64).clamp(1, MOST_ITERATIONS).next_multiple_of(unit);
@@ -183,6 +191,63 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
     let runs = (ALL_SECONDS / (once * iterations as f64)).clamp(2.0, 12.0) as usize;
     let least = (0..runs).map(|_| time(node, iterations)).fold(f64::INFINITY, f64::min);
     least / iterations as f64
+}
+
+/// The time of one exchange of the halos of so many `fields` of 8-byte elements on the slowest node,
+/// in seconds. A node sends 1, 2 or 4 `messages`, with so many `rows` of each field, of so many bytes,
+/// rounded up to a multiple of 8. The rows lie some cache lines apart.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn arrays_seconds(node: &mut Node, [messages, fields, rows, row]: [usize; 4], way: Way) -> f64 {
+    let (rows, length) = (rows.max(1), row.div_ceil(8).max(1));
+    let time = |node: &mut Node| exchanges_timed(node, messages, fields, [rows, length], way);
+    // Puts need nodes that receive; prepared messages take longer if nodes do.
+    if requests::prepares::<u64>(node, way) { time(node) } else { node.receiving(time) }
+}
+
+fn exchanges_timed(
+    node: &mut Node,
+    messages: usize,
+    fields: usize,
+    [rows, length]: [usize; 2],
+    way: Way,
+) -> f64 {
+    let (rank, nodes) = (node.rank(), node.size());
+    let around = [Some((rank + nodes - 1) % nodes), Some((rank + 1) % nodes)];
+    let neighbours = match messages {
+        // In pairs; the last of an odd number is alone.
+        1 if rank % 2 == 1 => [[Some(rank - 1), None], [None; 2]],
+        1 => [[None, Some(rank + 1).filter(|other| *other < nodes)], [None; 2]],
+        2 => [around, [None; 2]],
+        _ => [around; 2],
+    };
+    // Along both axes a layer, or all layers, are so many rows.
+    let shape = [3, 3 * rows, length + APART];
+    let halo = Halo::<u64>::around([1, rows, length]).widths([[1; 2], [rows; 2], [0; 2]]);
+    let halo = halo.neighbours([neighbours[0], neighbours[1], [None; 2]]).allocated(shape, [1, rows, 0]);
+    let Ok(mut halo) = halo.fields(fields).way(way).prepare(node) else { return f64::NAN };
+    let memory = if node.is_skeleton() { 0 } else { shape.iter().product() };
+    let mut arrays = vec![vec![0; memory]; fields];
+    let mut arrays: Vec<&mut [u64]> = arrays.iter_mut().map(Vec::as_mut_slice).collect();
+    let seconds = timed(node, 1, 1, |node, exchanges| {
+        for _ in 0..exchanges {
+            halo.exchange_all(node, &mut arrays);
+        }
+    });
+    halo.close(node);
+    seconds
+}
+
+/// The elements between two rows.
+const APART: usize = 64;
+
+/// The ways of exchanging the halos of arrays time themselves as `specs/stencil/arrays` does.
+impl TimedOnNodes for HaloExchange {
+    fn seconds(self, node: &mut Node, inputs: &[f64], _: u64) -> Option<f64> {
+        let inputs: &[f64; 4] = inputs.try_into().ok()?;
+        Some(arrays_seconds(node, inputs.map(|number| number as usize), Way::of_arrays(self)))
+    }
 }
 
 /// Number of iterations averaged on simulated machines.

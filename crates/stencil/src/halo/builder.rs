@@ -7,13 +7,11 @@ use bytemuck::Pod;
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError, Selector};
 
-use super::choice::Taken;
-use super::region::{Fields, Region};
+use super::choice::{self, Taken, Traffic};
+use super::region::Fields;
 use super::shape::{Axis, MOST_AXES, Shape, WORDS, check, of_grid};
-use super::{Halo, HaloError, Places, slots};
+use super::{Halo, HaloError, HaloExchange, Places, slots};
 use crate::exchange::{Exchange, Numbers};
-use crate::exchange_models::StencilExchange;
-use crate::problem::fit_exchanges;
 use crate::{Way, requests};
 
 /// The places of elements in memory, as the program describes them.
@@ -155,7 +153,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
     /// [installed](Node::install) unless messages are prepared by MPI.
     ///
     /// # Settings
-    /// `STRATA_PIN=stencil_exchange=stored:0` pins a way, `STRATA_MODELS` and `STRATA_EXPLAIN` are
+    /// `STRATA_PIN=halo_exchange=stored` pins a way, `STRATA_MODELS` and `STRATA_EXPLAIN` are
     /// as for [`Grid::solve`](crate::Grid::solve). `STRATA_CALIBRATE=1s` fits the models to this
     /// machine at the first halo or solution.
     ///
@@ -166,13 +164,11 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
     /// See [`HaloError`]; every node gets an error.
     pub fn prepare(self, node: &mut Node) -> Result<Halo<T>, HaloError> {
         let mine = self.describe(node);
-        let (selector, shapes) = self.gather(node, &mine)?;
+        let (selector, traffic) = self.gather(node, &mine)?;
         let (shape, places, (holder, _, numbers)) = mine?;
         let turns = vec![shape.phases(&places.strides, places.first)];
         let rank = node.rank();
-        let mut links = turns.iter().flatten().flatten().filter(|link| link.to != rank);
-        let long_rows = shape.fields == 1 && links.all(|link| link.areas.iter().all(Region::has_long_rows));
-        let taken = Taken::new(node, &selector, self.way, &shapes)?.with_long_rows(long_rows && !self.views);
+        let taken = Taken::new(node, &selector, self.way, self.fields, traffic)?;
         let taken = if self.views { taken.without_pieces() } else { taken };
         let ports = node.size() > 1 && !requests::prepares::<T>(node, taken.way);
         if ports {
@@ -198,23 +194,28 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         })
     }
 
-    /// All nodes' shapes, after they were compared; and the selector of the exchange.
+    /// What the nodes send at most, after their shapes were compared; and the selector of the way.
     fn gather(
         &self,
         node: &mut Node,
         mine: &Result<(Shape, Places, Slot), HaloError>,
-    ) -> Result<(Rc<Selector<StencilExchange>>, Vec<Shape>), HaloError> {
-        fit_exchanges(node);
+    ) -> Result<(Rc<Selector<HaloExchange>>, Traffic), HaloError> {
+        if node.size() > 1 {
+            node.calibrate_as_set::<HaloExchange>();
+        }
         let (selector, gathered) = loop {
-            let selector = node.selector::<StencilExchange>(&self.options.clone().inner());
+            let selector = node.selector::<HaloExchange>(&self.options.clone().inner());
             // Even if this node fails, the exchange must take place, or the others would wait
             // forever.
             let mut words = [0; HEAD + WORDS];
             words[0] = selector.as_ref().map_or(0, |selector| selector.word());
-            if let Ok((shape, _, (_, slot, _))) = mine {
+            if let Ok((shape, places, (_, slot, _))) = mine {
                 words[1] = 1 + *slot as u64;
                 words[2] = self.way.map_or(0, |way| 1 + way as u64);
                 words[3] = u64::from(self.views);
+                let phases = shape.phases(&places.strides, places.first);
+                let traffic = Traffic::new(shape, &phases, node.rank());
+                words[TRAFFIC].copy_from_slice(&traffic.words());
                 words[HEAD..].copy_from_slice(&shape.words());
             }
             let gathered = node.all_gather(&words);
@@ -247,7 +248,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         }
         let shapes: Vec<Shape> = all().map(|words| Shape::from_words(&words[HEAD..])).collect();
         check(&shapes)?;
-        Ok((selector, shapes))
+        Ok((selector, Traffic::largest(all().map(|words| &words[TRAFFIC]))))
     }
 
     /// What this node says, if it holds by itself.
@@ -260,7 +261,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         }
         let places = self.places()?;
         let (nodes, rank) = (node.size(), node.rank());
-        let (grid, neighbours) = match self.around {
+        let neighbours = match self.around {
             Around::Grid(grid, periodic) => {
                 let grid =
                     grid.unwrap_or_else(|| std::array::from_fn(|axis| if axis == 0 { nodes } else { 1 }));
@@ -268,9 +269,9 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
                 {
                     return Err(HaloError::Grid { grid: grid.to_vec(), nodes });
                 }
-                (grid, of_grid(rank, grid, periodic))
+                of_grid(rank, grid, periodic)
             }
-            Around::Neighbours(neighbours) => ([0; R], neighbours),
+            Around::Neighbours(neighbours) => neighbours,
         };
         for (axis, sides) in neighbours.iter().enumerate() {
             if let Some(&neighbour) = sides.iter().flatten().find(|neighbour| **neighbour >= nodes) {
@@ -284,7 +285,6 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             widths: self.widths[axis],
             neighbours: neighbours[axis],
             place: order.iter().position(|other| *other == axis).unwrap_or(axis),
-            nodes: grid[axis],
         };
         let shape = Shape {
             axes: (0..R).map(axis).collect(),
@@ -373,7 +373,10 @@ type Slot = (Rc<()>, usize, Numbers);
 
 /// Words before those of a shape: the selector's fingerprint, the slot, the given way, and whether
 /// fields are views.
-const HEAD: usize = 4;
+const HEAD: usize = TRAFFIC.end;
+
+/// The words of a node's [`Traffic`].
+const TRAFFIC: std::ops::Range<usize> = 4..4 + choice::WORDS;
 
 /// The strides of an array row by row, the index of its element at `first`, and its length; `None`
 /// if it is beyond memory.

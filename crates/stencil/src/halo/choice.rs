@@ -4,62 +4,104 @@ use strata_runtime::Node;
 use strata_runtime::select::{ALL, Selector};
 use strata_select::Note;
 
-use super::HaloError;
+use super::HaloExchange;
+use super::region::Region;
 use super::shape::Shape;
-use crate::exchange_models::StencilExchange;
-use crate::{ExchangeChoice, Way};
+use crate::exchange::{Phases, SENT};
+use crate::{HaloChoice, HaloError, Way};
 
 /// A way, and why it is taken.
 pub(super) struct Taken {
     pub(super) way: Way,
     /// The choice by models or a pin.
-    pub(super) choice: Option<ExchangeChoice>,
+    pub(super) choice: Option<HaloChoice>,
     /// A reason besides the choice, or without one.
     pub(super) reason: &'static str,
 }
 
-const UNLIKE: &str = "ranked by iterations of a solver with such halos";
-const NEAREST: &str = "ranked by iterations of a solver with the most similar halos measured";
+/// What a node sends to others in an exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Traffic {
+    /// Messages, one for each side.
+    messages: usize,
+    bytes: usize,
+    /// Contiguous pieces of the fields.
+    rows: usize,
+    /// Bytes of the longest message.
+    longest: usize,
+}
 
-/// Messages of more bytes are not prepared.
-const LONGEST: u128 = strata_runtime::LONGEST_PREPARED as u128;
+/// Number of words of a [`Traffic`].
+pub(super) const WORDS: usize = 4;
+
+impl Traffic {
+    pub(super) fn new(shape: &Shape, phases: &Phases<Region>, rank: usize) -> Self {
+        let areas = phases.iter().flatten().filter(|link| link.to != rank).map(|link| &link.areas[SENT]);
+        areas.filter(|area| area.count() > 0).fold(Self::default(), |sum, area| {
+            let bytes = area.count().saturating_mul(shape.fields).saturating_mul(shape.element);
+            Self {
+                messages: sum.messages + 1,
+                bytes: sum.bytes.saturating_add(bytes),
+                rows: sum.rows.saturating_add(area.repetitions().saturating_mul(shape.fields)),
+                longest: sum.longest.max(bytes),
+            }
+        })
+    }
+
+    /// As words, to be gathered; [`largest`](Self::largest) reads them.
+    pub(super) fn words(self) -> [u64; WORDS] {
+        [self.messages, self.bytes, self.rows, self.longest].map(|number| number as u64)
+    }
+
+    /// The largest number of each kind that any node has.
+    pub(super) fn largest<'a>(all: impl Iterator<Item = &'a [u64]>) -> Self {
+        all.fold(Self::default(), |most, words| {
+            let number = |at: usize| usize::try_from(words[at]).unwrap_or(usize::MAX);
+            Self {
+                messages: most.messages.max(number(0)),
+                bytes: most.bytes.max(number(1)),
+                rows: most.rows.max(number(2)),
+                longest: most.longest.max(number(3)),
+            }
+        })
+    }
+}
 
 impl Taken {
     fn packed(reason: &'static str) -> Self {
         Self { way: Way::Packed, choice: None, reason }
     }
 
-    /// The way given by the program, or the one that the models prefer where they were measured
-    /// with such blocks: on node 0, as all nodes must take the same.
+    /// The way given by the program, or the one that a pin or models of this machine prefer; equal
+    /// on all nodes for equal arguments. `traffic`: the largest of all nodes.
     pub(super) fn new(
         node: &mut Node,
-        selector: &Selector<StencilExchange>,
+        selector: &Selector<HaloExchange>,
         given: Option<Way>,
-        all: &[Shape],
+        fields: usize,
+        traffic: Traffic,
     ) -> Result<Self, HaloError> {
-        let longest = all.iter().map(Shape::longest_message).max().unwrap_or(0);
+        let Traffic { messages, bytes, rows, longest } = traffic;
         let prepared = |way| matches!(way, Way::Persistent | Way::Typed);
+        let too_long = longest > strata_runtime::LONGEST_PREPARED;
         match given {
-            Some(way) if prepared(way) && longest > LONGEST => return Ok(Self::packed(TOO_LONG)),
+            Some(way) if prepared(way) && too_long => return Ok(Self::packed(TOO_LONG)),
             Some(way) => return Ok(Self { way, choice: None, reason: "given by the program" }),
+            None if !selector.decides(messages > 0) => {
+                return Ok(Self::packed(if messages > 0 { ELSEWHERE } else { ALONE }));
+            }
             None => {}
         }
-        let like = all.first().and_then(Shape::inputs);
-        if !selector.decides(like.is_some()) {
-            return Ok(Self::packed(if like.is_some() { ELSEWHERE } else { ONLY_TWO }));
-        }
-        // A pin decides without inputs.
-        let inputs = like.unwrap_or([0.0; 4]);
-        let source = selector.models().source;
-        // Packed halos have models if any way has.
-        let covered = source.seconds(0, node.size(), &inputs, &[0]).is_some();
-        let note = if covered { UNLIKE } else { NEAREST };
-        let chosen = node.choose_by::<StencilExchange>(selector, &inputs, ALL, Some(Note::Other(note)))?;
-        match Way::of(chosen.candidate).0 {
-            way if prepared(way) && longest > LONGEST => Ok(Self::packed(TOO_LONG)),
+        // A pin decides without messages, too.
+        let [messages, fields, bytes, rows] = [messages, fields, bytes, rows].map(|n| n.max(1) as f64);
+        let inputs = [messages, fields, rows / (messages * fields), bytes / rows];
+        let chosen = node.choose_by::<HaloExchange>(selector, &inputs, ALL, None)?;
+        let choice = *chosen.choice;
+        match Way::of_arrays(chosen.candidate) {
+            way if prepared(way) && too_long => Ok(Self::packed(TOO_LONG)),
             // Long puts may stall (as solvers take packed halos there); prepared messages do not.
-            way if !(covered || chosen.choice.pinned || prepared(way)) => Ok(Self::packed(OUTSIDE)),
-            way => Ok(Self { way, choice: Some(*chosen.choice), reason: "" }),
+            way if choice.reason() == Note::Nearest && !prepared(way) => Ok(Self::packed(OUTSIDE)),
+            way => Ok(Self { way, choice: Some(choice), reason: "" }),
         }
     }
 
@@ -71,61 +113,12 @@ impl Taken {
         }
         self
     }
-
-    /// In place of persistent requests, which pack, datatypes if all sides have `long_rows`: the
-    /// arrays of the solvers whose exchanges were measured have none, as they keep colours apart.
-    /// Both ends of a message of one field may differ in this.
-    pub(super) fn with_long_rows(mut self, long_rows: bool) -> Self {
-        let chosen = self.choice.is_some_and(|choice| !choice.pinned);
-        if long_rows && chosen && self.way == Way::Persistent {
-            self.way = Way::Typed;
-            self.reason = "in its place datatypes, without packing: the sides have long rows";
-        }
-        self
-    }
 }
 
 const TOO_LONG: &str = "messages of more than 1 GiB are not prepared";
-const ONLY_TWO: &str = "no models of nodes along more than two axes, or not in a grid";
+const ALONE: &str = "no node has another one as its neighbour";
 const OUTSIDE: &str = "outside the range of the models";
 const ELSEWHERE: &str = "no models of this machine; specc calibrate makes them";
-
-impl Shape {
-    /// At least the bytes of the longest message.
-    fn longest_message(&self) -> u128 {
-        let whole = |axis: &super::shape::Axis| (axis.extent + axis.widths[0] + axis.widths[1]) as u128;
-        let all: u128 = self.axes.iter().map(whole).product();
-        let layer =
-            |axis: &super::shape::Axis| all / whole(axis) * axis.widths[0].max(axis.widths[1]) as u128;
-        self.axes.iter().map(layer).max().unwrap_or(0) * (self.fields * self.element) as u128
-    }
-
-    /// The inputs of the models: a block of numbers of 8 bytes whose sides are messages of about
-    /// this length. Axes along which there is one node lengthen the elements. `None` if more than
-    /// two are divided, or unknown.
-    fn inputs(&self) -> Option<[f64; 4]> {
-        let axes = self.in_memory();
-        if axes.iter().any(|(_, axis)| axis.nodes == 0) {
-            return None;
-        }
-        let (divided, whole): (Vec<_>, Vec<_>) = axes.iter().partition(|(_, axis)| axis.nodes > 1);
-        let words = self.fields as f64 * self.element as f64 / 8.0;
-        let line = whole.iter().map(|(_, axis)| axis.extent as f64).product::<f64>() * words;
-        let innermost = axes.iter().rfind(|(_, axis)| axis.extent > 1 || axis.nodes > 1);
-        let (width, height, columns) = match divided[..] {
-            [(_, outer), (_, inner)] => {
-                (inner.extent as f64 * line.sqrt(), outer.extent as f64 * line.sqrt(), inner.nodes)
-            }
-            // Vertical strips, whose sides are columns.
-            [one] if innermost == Some(&one) => (one.1.extent as f64, line, one.1.nodes),
-            // Horizontal ones, whose sides are rows.
-            [(_, one)] => (line, one.extent as f64, 1),
-            _ => return None,
-        };
-        let halo = self.axes.iter().filter(|axis| axis.nodes > 1).flat_map(|axis| axis.widths).max()?;
-        Some([width.round(), height.round(), columns as f64, halo.max(1) as f64])
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -133,25 +126,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_halo_is_likened_to_that_of_a_grid() {
-        let inputs = |extents: &[usize], nodes: &[usize], widths: [usize; 2], fields: usize| {
-            let axis = |(place, (extent, nodes)): (usize, (&usize, &usize))| Axis {
-                extent: *extent,
-                widths,
-                neighbours: [None; 2],
-                place,
-                nodes: *nodes,
-            };
-            let axes = extents.iter().zip(nodes).enumerate().map(axis).collect();
-            Shape { axes, fields, element: 8, corners: false }.inputs()
-        };
-        assert_eq!(inputs(&[60, 40], &[2, 4], [1, 1], 1), Some([40.0, 60.0, 4.0, 1.0]), "blocks");
-        assert_eq!(inputs(&[60, 40], &[2, 1], [1, 2], 1), Some([40.0, 60.0, 1.0, 2.0]), "strips of rows");
-        assert_eq!(inputs(&[60, 40], &[1, 2], [0, 3], 1), Some([40.0, 60.0, 2.0, 3.0]), "of columns");
-        assert_eq!(inputs(&[60, 40], &[2, 1], [1, 1], 3), Some([120.0, 60.0, 1.0, 1.0]), "three fields");
-        assert_eq!(inputs(&[30, 20, 16], &[2, 2, 1], [1, 1], 1), Some([80.0, 120.0, 2.0, 1.0]), "lines");
-        assert_eq!(inputs(&[30, 20, 16], &[2, 2, 2], [1, 1], 1), None);
-        assert_eq!(inputs(&[60, 40], &[0, 0], [1, 1], 1), None, "neighbours one by one");
-        assert_eq!(inputs(&[60, 40], &[1, 1], [1, 1], 1), None, "one node");
+    fn what_is_sent_is_counted_by_messages_bytes_and_rows() {
+        let axis = |place, extent, neighbours| Axis { extent, widths: [2, 1], neighbours, place };
+        let axes =
+            vec![axis(0, 6, [Some(1), None]), axis(1, 5, [Some(0); 2]), axis(2, 4, [Some(2), Some(3)])];
+        let shape = Shape { axes, fields: 3, element: 8, corners: false };
+        let traffic = Traffic::new(&shape, &shape.phases(&[56, 7, 1], 2 * 56 + 2 * 7 + 2), 0);
+        // To node 1 five rows of 4; to nodes 2 and 3 30 rows of 1 and of 2. Node 0 is this node.
+        let expected = Traffic { messages: 3, bytes: 110 * 24, rows: 65 * 3, longest: 60 * 24 };
+        assert_eq!(traffic, expected);
+        let other = Traffic { messages: 1, bytes: 1 << 40, rows: 3, longest: 1 << 40 };
+        let words = [traffic, other].map(Traffic::words);
+        let largest = Traffic::largest(words.iter().map(|words| &words[..]));
+        assert_eq!(largest, Traffic { messages: 3, bytes: 1 << 40, rows: 195, longest: 1 << 40 });
     }
 }

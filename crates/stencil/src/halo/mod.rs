@@ -70,6 +70,7 @@
 mod builder;
 mod choice;
 mod error;
+mod models;
 mod region;
 mod shape;
 mod slots;
@@ -85,10 +86,11 @@ use strata_runtime::Node;
 pub use self::builder::HaloBuilder;
 use self::choice::Taken;
 pub use self::error::HaloError;
+pub use self::models::HaloExchange;
 use self::region::{Fields, Region};
 use self::shape::Shape;
 use crate::exchange::{Exchange, RECEIVED, SENT};
-use crate::{ExchangeChoice, Way};
+use crate::{HaloChoice, Way};
 
 /// Prepared exchanges of the halo around one or several arrays; see the [module](self).
 ///
@@ -165,6 +167,11 @@ impl<T: Pod> Halo<T> {
         Ok(InFlight { halo: self, fields })
     }
 
+    /// As [`exchange`](Self::exchange), of any number of fields that suit.
+    pub(crate) fn exchange_all(&mut self, node: &mut Node, fields: &mut [&mut [T]]) {
+        self.exchange.run(node, &mut Fields(fields));
+    }
+
     /// Checks the lengths of fields.
     fn check(&self, node: &Node, lengths: &[usize]) -> Result<(), HaloError> {
         self.check_start(lengths.len())?;
@@ -194,7 +201,7 @@ impl<T: Pod> Halo<T> {
 
     /// The choice of the way by models or a pin; `None` if there was none.
     #[must_use]
-    pub fn choice(&self) -> Option<&ExchangeChoice> {
+    pub fn choice(&self) -> Option<&HaloChoice> {
         self.taken.choice.as_ref()
     }
 
@@ -283,10 +290,8 @@ impl<T: Pod> fmt::Display for Halo<T> {
             plural(messages, "message")
         )?;
         match &self.taken.choice {
-            Some(choice) => {
-                write!(f, "{choice}")?;
-                if self.taken.reason.is_empty() { Ok(()) } else { write!(f, "\n{}", self.taken.reason) }
-            }
+            Some(choice) if self.taken.reason.is_empty() => write!(f, "{choice}"),
+            Some(choice) => write!(f, "{choice}\n{}", self.taken.reason),
             None => write!(f, "{}: {}", self.taken.way, self.taken.reason),
         }
     }

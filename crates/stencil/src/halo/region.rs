@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 use strata_runtime::copy::{Strided, pack, unpack};
 
-use crate::exchange::{Arrays, LONG_ROW};
+use crate::exchange::Arrays;
 
 /// A box of elements: rows of contiguous elements, and how they repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,13 +57,8 @@ impl Region {
         &self.ranges
     }
 
-    /// True if its rows are long enough to be sent from where they lie.
-    pub(super) fn has_long_rows(&self) -> bool {
-        self.row == 0 || self.row >= LONG_ROW
-    }
-
     /// Number of rows.
-    fn repetitions(&self) -> usize {
+    pub(super) fn repetitions(&self) -> usize {
         self.outer.iter().fold(self.rows[0], |product, [count, _]| product * count)
     }
 

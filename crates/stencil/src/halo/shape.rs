@@ -20,8 +20,6 @@ pub(super) struct Axis {
     pub(super) neighbours: [Option<usize>; 2],
     /// Its place among the axes in memory, from the largest stride to the smallest.
     pub(super) place: usize,
-    /// Nodes along it, if they form a grid; otherwise 0.
-    pub(super) nodes: usize,
 }
 
 /// What a node says of its halo.
@@ -35,7 +33,7 @@ pub(super) struct Shape {
 }
 
 /// Number of words of a [`Shape`].
-pub(super) const WORDS: usize = 4 + MOST_AXES * 7;
+pub(super) const WORDS: usize = 4 + MOST_AXES * 6;
 
 impl Shape {
     /// As words, to be gathered; [`from_words`](Self::from_words) reads them.
@@ -45,18 +43,10 @@ impl Shape {
         let mut words = [0; WORDS];
         let head = [self.axes.len(), self.fields, self.element, usize::from(self.corners)];
         words[..4].copy_from_slice(&head.map(word));
-        for (axis, to) in self.axes.iter().zip(words[4..].chunks_exact_mut(7)) {
-            let Axis { extent, widths, neighbours: [before, after], place, nodes } = *axis;
+        for (axis, to) in self.axes.iter().zip(words[4..].chunks_exact_mut(6)) {
+            let Axis { extent, widths, neighbours: [before, after], place } = *axis;
             let [left, right] = widths.map(word);
-            to.copy_from_slice(&[
-                word(extent),
-                left,
-                right,
-                node(before),
-                node(after),
-                word(place),
-                word(nodes),
-            ]);
+            to.copy_from_slice(&[word(extent), left, right, node(before), node(after), word(place)]);
         }
         words
     }
@@ -68,10 +58,9 @@ impl Shape {
             widths: [number(from[1]), number(from[2])],
             neighbours: [from[3], from[4]].map(|node| number(node).checked_sub(1)),
             place: number(from[5]),
-            nodes: number(from[6]),
         };
         Self {
-            axes: words[4..].chunks_exact(7).take(number(words[0])).map(axis).collect(),
+            axes: words[4..].chunks_exact(6).take(number(words[0])).map(axis).collect(),
             fields: number(words[1]),
             element: number(words[2]),
             corners: words[3] != 0,
@@ -219,8 +208,8 @@ mod tests {
     fn pair() -> [Shape; 2] {
         [[None, Some(1)], [Some(0), None]].map(|neighbours| Shape {
             axes: vec![
-                Axis { extent: 4, widths: [2, 1], neighbours, place: 0, nodes: 2 },
-                Axis { extent: 5, widths: [1, 1], neighbours: [None; 2], place: 1, nodes: 1 },
+                Axis { extent: 4, widths: [2, 1], neighbours, place: 0 },
+                Axis { extent: 5, widths: [1, 1], neighbours: [None; 2], place: 1 },
             ],
             fields: 1,
             element: 8,

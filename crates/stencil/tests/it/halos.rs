@@ -5,7 +5,7 @@
 use crate::common::halos::check;
 use strata_runtime::{Computing, prelude::*, simulation::SimulatedMachine};
 use strata_stencil::halo::HaloBuilder;
-use strata_stencil::{Grid, Halo, HaloError, Way};
+use strata_stencil::{Grid, Halo, HaloError, Options, Pin, Way};
 
 const NODES: [usize; 7] = [1, 2, 3, 4, 5, 6, 8];
 
@@ -238,6 +238,32 @@ fn a_halo_reports_its_messages_and_its_way() -> Result<(), Error> {
          node 1 sends 1472 bytes in 3 messages and receives 1472\n\
          stored: given by the program"
     );
+    Ok(())
+}
+
+#[test]
+fn a_halo_takes_a_pinned_way_and_says_why_it_takes_another() -> Result<(), Error> {
+    let of = |nodes: usize, pin: &'static str| {
+        let told = Machine::threads(nodes)?.run(|node| {
+            let options = Options::default().pin(Pin::parse(pin).map_err(Error::program)?);
+            let mut cells = vec![node.rank() as u32; 6];
+            let mut halo = Halo::around([4]).width(1).periodic([true]).options(options).prepare(node)?;
+            halo.exchange(node, [&mut cells])?;
+            assert_eq!(cells[0] as usize, (node.rank() + nodes - 1) % nodes);
+            Ok((halo.way(), halo.to_string()))
+        });
+        Ok::<_, Error>(told?.remove(0))
+    };
+    for nodes in [1, 2, 3] {
+        let (way, text) = of(nodes, "halo_exchange=stored")?;
+        assert_eq!(way, Way::Stored, "{text}");
+        assert!(text.contains("stored      taken"), "{text}");
+    }
+    let refused = of(2, "halo_exchange=typed").unwrap_err().to_string();
+    assert!(refused.contains("needs nodes that are processes"), "{refused}");
+    let (way, text) = of(1, "stencil_exchange=stored:0")?;
+    assert_eq!(way, Way::Packed);
+    assert!(text.ends_with("packed: no node has another one as its neighbour"), "{text}");
     Ok(())
 }
 
