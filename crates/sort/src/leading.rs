@@ -2,7 +2,8 @@
 //!
 //! A radix sort of n keys need not sort by all their bits. Once the leading lg n + 4 bits are in
 //! order, few neighbours can still be out of order, and one pass over the nearly sorted keys
-//! corrects them. So 64-bit keys need two or three passes instead of eight. If many keys share
+//! corrects them. So 64-bit keys need two passes instead of eight; half a million keys and more are
+//! first split by their highest bits, and each group is sorted so. If many keys share
 //! their leading bits, the final pass sorts the whole group by the range that it spans: skewed keys
 //! cost more passes but are never misordered. The passes are stable (Knuth, *The Art of Computer
 //! Programming*, vol. 3, §5.2.5), and so is the final pass for elements that can be distinguished.
@@ -15,8 +16,8 @@ use strata_runtime::Block;
 /// Below this many elements a comparison sort is used.
 const SMALL: usize = 24;
 
-/// The highest bits of the keys by which long arrays are split: as many groups as a processor can
-/// write to at once without missing its address translations.
+/// The highest bits of the keys by which long arrays are split: few enough groups to be written to
+/// at once, as by a digit of a radix sort.
 const SPLIT_BITS: u32 = 8;
 
 /// The distance back over which a key's place is searched before its whole group is sorted.
@@ -159,16 +160,16 @@ impl Plan {
         Digit::new(range.base, self.low + pass * self.bits, self.bits)
     }
 
-    /// True if elements are first split by their highest bits: three or more passes would each go
-    /// through the memory of all elements, which only the split does now. The passes over a group
-    /// stay in a cache.
+    /// True if elements are first split by their highest bits. Three or more passes would each go
+    /// through the memory of all elements; so does the split, but the passes over a group of even
+    /// keys stay in a second-level cache. Keys of more than 20 bits only: others need two passes.
     fn splits(self) -> bool {
         self.passes > 2
     }
 }
 
 /// Copies the elements of `parts` to `target`, grouped by the highest bits of their keys; returns
-/// where the groups end. Stable.
+/// where the groups end. Stable. The keys have more than [`SPLIT_BITS`] bits ([`Plan::splits`]).
 fn split<T: Item>(parts: &[&[T]], range: Range, target: &mut [T]) -> Vec<u32> {
     let digit = Digit::new(range.base, range.width - SPLIT_BITS, SPLIT_BITS);
     let mut cursors = vec![0; digit.bins()];
@@ -181,7 +182,8 @@ fn split<T: Item>(parts: &[&[T]], range: Range, target: &mut [T]) -> Vec<u32> {
     cursors
 }
 
-/// Sorts each of the groups that end at `ends`.
+/// Sorts each of the groups that end at `ends`. A long group is split again, by the bits in which its
+/// own keys differ, which are fewer by [`SPLIT_BITS`] at least: seven levels at most.
 fn sort_groups<T: Item>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
     let mut start = 0;
     for end in ends.iter().map(|end| *end as usize) {
@@ -322,7 +324,6 @@ pub(crate) fn sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Ran
     sort_groups(&mut scratch[..len], items, &ends);
     std::mem::swap(items, scratch);
     items.truncate(len);
-    reserve(scratch, len);
 }
 
 /// As [`sort`], in place; `scratch` has the same length.
@@ -448,15 +449,20 @@ mod tests {
     fn long_arrays_are_split_by_their_highest_bits() {
         let n = 1 << 19;
         assert!(Plan::leading(n, 64).splits() && !Plan::leading(n - 1, 64).splits());
+        assert!(!Plan::leading(n, 20).splits() && Plan::leading(n, 21).splits());
+        assert_eq!(longest(&[3, 3, 10, 12]), 7);
         let random = |i: u64| (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
         check(&(0..n as u64).map(random).collect::<Vec<_>>());
         // All but one in the same group, which is split again; then groups of very uneven lengths.
-        check(&(0..n as u64).map(|i| if i == 77 { u64::MAX } else { random(i) >> 20 }).collect::<Vec<_>>());
+        check(&(0..=n as u64).map(|i| if i == 77 { u64::MAX } else { random(i) >> 20 }).collect::<Vec<_>>());
         check(&(0..n as u64).map(|i| random(i) >> (random(i) % 50)).collect::<Vec<_>>());
-        let mut items: Vec<u64> = (0..n as u64).map(random).collect();
-        let (mut scratch, (least, greatest)) = (vec![0; n], Range::bounds(&items));
+        let mut items: Vec<Pair<u64, u32>> =
+            (0..n as u64).map(|i| Pair::new(random(i) >> 30, i as u32)).collect();
+        let mut expected = items.clone();
+        expected.sort_by_key(Item::bits);
+        let (mut scratch, (least, greatest)) = (expected.clone(), Range::bounds(&items));
         sort_in_place(&mut items, &mut scratch, Range::new(least, greatest));
-        assert!(items.is_sorted());
+        assert_eq!(items, expected);
     }
 
     proptest! {

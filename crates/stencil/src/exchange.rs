@@ -23,6 +23,9 @@ pub(crate) trait Arrays<T, A> {
     /// Number of places of a row of `area`, next to each other in memory, and number of rows.
     fn rows(&self, area: &A) -> [usize; 2];
 
+    /// True if [`Way::Stored`] sends the rows of `area` from where they lie, rather than packed.
+    fn has_long_rows(&self, area: &A) -> bool;
+
     /// Copies the elements of `area` to `into`, one array after the other.
     fn pack(&self, area: &A, into: &mut [T]);
 
@@ -191,7 +194,7 @@ impl<T: Pod, A> Exchange<T, A> {
             }
             let (count, wire, rows) = (link.counts[SENT], link.wire[SENT], arrays.rows(area));
             let beyond = self.numbers.port(link.side ^ 1, turn);
-            if self.way == Way::Stored && !own && rows[0] * size_of::<T>() >= LONG_ROW {
+            if self.way == Way::Stored && !own && arrays.has_long_rows(area) {
                 store(node, arrays, area, link.to, beyond);
                 continue;
             }
@@ -263,11 +266,6 @@ fn measure<T, A, S: Arrays<T, A> + ?Sized>(arrays: &S, turns: &mut [Phases<A>]) 
         }
     }
 }
-
-/// The least bytes of a row that is sent from where it lies rather than packed. A put of several
-/// rows of 2 KiB takes up to twice as long as packing them, one of 32 KiB 0.75 to 0.9 times (samples
-/// of `specs/stencil/arrays` on a Xeon).
-const LONG_ROW: usize = 8 << 10;
 
 /// Opens a port for `count` elements.
 fn expect<T: Pod>(node: &mut Node, port: usize, memory: Block<T>, count: usize) {

@@ -17,6 +17,10 @@ pub(crate) const FIRST_PORT: usize = 4064;
 /// Number of prepared messages; those of halos follow.
 pub(crate) const MESSAGES: usize = 2 * Side::ALL.len();
 
+/// The least columns of a row that is sent from where it lies rather than packed: the models of
+/// `specs/stencil/exchange` were measured so.
+const LONG_ROW: usize = 16;
+
 const NUMBERS: Numbers = Numbers { first_port: FIRST_PORT, first_message: 0, sides: Side::ALL.len() };
 
 impl<'p, T: Value> Arrays<T, Coloured> for dyn Points<T> + 'p {
@@ -26,6 +30,10 @@ impl<'p, T: Value> Arrays<T, Coloured> for dyn Points<T> + 'p {
 
     fn rows(&self, (area, _): &Coloured) -> [usize; 2] {
         [area.columns.len(), area.rows.len()]
+    }
+
+    fn has_long_rows(&self, (area, _): &Coloured) -> bool {
+        area.columns.len() >= LONG_ROW
     }
 
     fn pack(&self, (area, colour): &Coloured, into: &mut [T]) {

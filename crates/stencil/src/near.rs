@@ -177,8 +177,8 @@ impl<T: Value, R: Rule<T, N>, const N: usize> Update<T> for Runs<R, N> {
             let near = near.map(|values| values.as_chunks::<LANES>());
             let here = slice(0).as_chunks();
             let to = to[run.first..][..len].as_chunks_mut::<LANES>();
-            // The rest has a maximum of its own: a lane that it changed, too, would stay out of the
-            // vectors.
+            // The rest has a maximum of its own: by `perf` the compiler keeps a lane that it changes, too,
+            // out of the vectors.
             let (mut most, mut last) = ([T::default(); LANES], [T::default()]);
             for (chunk, (here, to)) in here.0.iter().zip(to.0).enumerate() {
                 let near = std::array::from_fn(|k| &near[k].0[chunk]);
@@ -196,8 +196,8 @@ impl<T: Value, R: Rule<T, N>, const N: usize> Update<T> for Runs<R, N> {
     }
 }
 
-/// Updates `L` points `here`, given their neighbours, to `to`. All lanes do a step before the next
-/// one: that is how the compiler finds vectors.
+/// Computes the next values `to` of `L` points, which are `here` now, from their neighbours. Each
+/// step is done in all lanes before the next one: that is how the compiler finds vectors.
 #[inline(always)]
 fn move_points<T: Value, R: Rule<T, N>, const N: usize, const L: usize>(
     rule: &R,

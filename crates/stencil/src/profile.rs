@@ -193,9 +193,9 @@ fn timed(node: &mut Node, few: u64, unit: u64, mut run: impl FnMut(&mut Node, u6
     least / iterations as f64
 }
 
-/// The time of one exchange of the halos of so many `fields` of 8-byte elements on the slowest node,
-/// in seconds. A node sends 1, 2 or 4 `messages`, with so many `rows` of each field, of so many bytes,
-/// rounded up to a multiple of 8. The rows lie some cache lines apart.
+/// The time of one exchange of the halos of so many `fields` on the slowest node, in seconds; NaN if
+/// there can be no such halo. A node sends 1 to 4 `messages`, with so many `rows` of each field: of
+/// so many bytes, rounded up to a multiple of 8, some cache lines apart.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -215,11 +215,15 @@ fn exchanges_timed(
 ) -> f64 {
     let (rank, nodes) = (node.rank(), node.size());
     let around = [Some((rank + nodes - 1) % nodes), Some((rank + 1) % nodes)];
+    // The last of an odd number is alone.
+    let pair = match rank % 2 {
+        0 => [None, Some(rank + 1).filter(|other| *other < nodes)],
+        _ => [Some(rank - 1), None],
+    };
     let neighbours = match messages {
-        // In pairs; the last of an odd number is alone.
-        1 if rank % 2 == 1 => [[Some(rank - 1), None], [None; 2]],
-        1 => [[None, Some(rank + 1).filter(|other| *other < nodes)], [None; 2]],
+        1 => [pair, [None; 2]],
         2 => [around, [None; 2]],
+        3 => [around, pair],
         _ => [around; 2],
     };
     // Along both axes a layer, or all layers, are so many rows.

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             for way in [Way::Packed, Way::Persistent, Way::Typed] {
                 common::halos::views(node, way)?;
             }
+            common::halos::long_rows(node)?;
             (0..100).try_for_each(|seed| common::halos::check(node, seed))
         },
         Some(lost),

@@ -115,13 +115,16 @@ impl Node {
             Taken::Unknown => self.decide(&call, which, class),
             taken => taken == Taken::Library,
         };
-        // Nothing is learned about what a pin decides, or where the nodes' models differ.
-        let learns = match (&self.ways.agreed, which) {
-            (Some(Some((broadcasts, ..))), Choosing::Broadcasts) => !broadcasts.is_pinned(),
-            (Some(Some((_, reductions, _))), Choosing::Reductions) => !reductions.is_pinned(),
-            _ => false,
+        let agreed = &self.ways.agreed;
+        let passes = |learning: &mut Box<Places>| {
+            // Nothing is learned about what a pin decides, or where the nodes' models differ.
+            let learns = match (agreed, which) {
+                (Some(Some((broadcasts, ..))), Choosing::Broadcasts) => !broadcasts.is_pinned(),
+                (Some(Some((_, reductions, _))), Choosing::Reductions) => !reductions.is_pinned(),
+                _ => false,
+            };
+            !learns || learning.passes(place_of(which, class))
         };
-        let passes = |learning: &mut Box<Places>| !learns || learning.passes(place_of(which, class));
         if self.ways.learning.as_mut().is_none_or(passes) {
             self.in_this_way(library, call, operation, values);
         } else {

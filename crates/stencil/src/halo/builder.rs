@@ -155,7 +155,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
     /// # Settings
     /// `STRATA_PIN=halo_exchange=stored` pins a way, `STRATA_MODELS` and `STRATA_EXPLAIN` are
     /// as for [`Grid::solve`](crate::Grid::solve). `STRATA_CALIBRATE=1s` fits the models to this
-    /// machine at the first halo or solution.
+    /// machine at the first halo.
     ///
     /// # Participation
     /// Collective, with equal numbers of axes and fields, equal corners, grids, ways and options.
@@ -163,6 +163,10 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
     /// # Errors
     /// See [`HaloError`]; every node gets an error.
     pub fn prepare(self, node: &mut Node) -> Result<Halo<T>, HaloError> {
+        if node.size() > 1 {
+            // Before this halo takes a slot: it prepares halos of its own.
+            node.calibrate_as_set::<HaloExchange>();
+        }
         let mine = self.describe(node);
         let (selector, traffic) = self.gather(node, &mine)?;
         let (shape, places, (holder, _, numbers)) = mine?;
@@ -200,9 +204,6 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         node: &mut Node,
         mine: &Result<(Shape, Places, Slot), HaloError>,
     ) -> Result<(Rc<Selector<HaloExchange>>, Traffic), HaloError> {
-        if node.size() > 1 {
-            node.calibrate_as_set::<HaloExchange>();
-        }
         let (selector, gathered) = loop {
             let selector = node.selector::<HaloExchange>(&self.options.clone().inner());
             // Even if this node fails, the exchange must take place, or the others would wait

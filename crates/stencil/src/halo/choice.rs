@@ -2,7 +2,6 @@
 
 use strata_runtime::Node;
 use strata_runtime::select::{ALL, Selector};
-use strata_select::Note;
 
 use super::HaloExchange;
 use super::region::Region;
@@ -19,7 +18,7 @@ pub(super) struct Taken {
     pub(super) reason: &'static str,
 }
 
-/// What a node sends to others in an exchange.
+/// What a node sends to others in an exchange; of several nodes the largest of each number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
     /// Messages, one for each side.
@@ -93,14 +92,18 @@ impl Taken {
             None => {}
         }
         // A pin decides without messages, too.
-        let [messages, fields, bytes, rows] = [messages, fields, bytes, rows].map(|n| n.max(1) as f64);
-        let inputs = [messages, fields, rows / (messages * fields), bytes / rows];
+        let [messages, fields, bytes, pieces] = [messages, fields, bytes, rows].map(|n| n.max(1) as f64);
+        let (rows, row) = (pieces / (messages * fields), (bytes / pieces).max(SHORTEST_ROW));
+        // Packed halos have models if any way has.
+        let measured =
+            selector.models().source.seconds(0, node.size(), &[messages, fields, rows, row], &[]).is_some();
+        let inputs = [messages, fields, rows.min(LONGEST_MESSAGE / (fields * row)).max(1.0), row];
         let chosen = node.choose_by::<HaloExchange>(selector, &inputs, ALL, None)?;
         let choice = *chosen.choice;
         match Way::of_arrays(chosen.candidate) {
             way if prepared(way) && too_long => Ok(Self::packed(TOO_LONG)),
             // Long puts may stall (as solvers take packed halos there); prepared messages do not.
-            way if choice.reason() == Note::Nearest && !prepared(way) => Ok(Self::packed(OUTSIDE)),
+            way if !(measured || choice.pinned || prepared(way)) => Ok(Self::packed(OUTSIDE)),
             way => Ok(Self { way, choice: Some(choice), reason: "" }),
         }
     }
@@ -114,6 +117,11 @@ impl Taken {
         self
     }
 }
+
+/// The bytes of a row and of a message from and up to which `specs/stencil/arrays` measures: shorter
+/// rows take as long, longer messages are ranked as these are.
+const SHORTEST_ROW: f64 = 8.0;
+const LONGEST_MESSAGE: f64 = (1 << 20) as f64;
 
 const TOO_LONG: &str = "messages of more than 1 GiB are not prepared";
 const ALONE: &str = "no node has another one as its neighbour";

@@ -167,7 +167,7 @@ impl<T: Pod> Halo<T> {
         Ok(InFlight { halo: self, fields })
     }
 
-    /// As [`exchange`](Self::exchange), of any number of fields that suit.
+    /// As [`exchange`](Self::exchange), without its checks: the fields must suit.
     pub(crate) fn exchange_all(&mut self, node: &mut Node, fields: &mut [&mut [T]]) {
         self.exchange.run(node, &mut Fields(fields));
     }

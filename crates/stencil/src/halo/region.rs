@@ -22,6 +22,11 @@ pub(super) struct Region {
     ranges: Vec<Range<isize>>,
 }
 
+/// The least bytes of a row that is sent from where it lies. To put several rows of 2 KiB takes up
+/// to twice as long as to pack them, of 32 KiB 0.75 to 0.9 times (samples of `specs/stencil/arrays`
+/// on a Xeon).
+const LONG_ROW: usize = 8 << 10;
+
 impl Region {
     /// The elements at `ranges` of axes with these `strides`, which do not increase. Positions are
     /// relative to the element of index `origin`; none lies before the array.
@@ -121,6 +126,10 @@ impl<T: Pod> Arrays<T, Region> for Fields<'_, '_, T> {
 
     fn rows(&self, area: &Region) -> [usize; 2] {
         [area.row, self.0.len() * area.repetitions()]
+    }
+
+    fn has_long_rows(&self, area: &Region) -> bool {
+        area.row * size_of::<T>() >= LONG_ROW
     }
 
     fn pack(&self, area: &Region, into: &mut [T]) {

@@ -86,6 +86,11 @@ impl<T: Pod, D: Dimension> Arrays<T, Region> for Views<'_, '_, T, D> {
         [1, self.count(area)]
     }
 
+    /// Views have no pieces.
+    fn has_long_rows(&self, _: &Region) -> bool {
+        false
+    }
+
     fn pack(&self, area: &Region, into: &mut [T]) {
         for (view, part) in self.views.iter().zip(into.chunks_exact_mut(area.count().max(1))) {
             let elements = view.slice_each_axis(|axis| self.along(area, axis.axis.index()));

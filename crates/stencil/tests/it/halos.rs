@@ -242,6 +242,16 @@ fn a_halo_reports_its_messages_and_its_way() -> Result<(), Error> {
 }
 
 #[test]
+fn long_rows_are_exchanged_from_where_they_lie() -> Result<(), Error> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    for nodes in [1, 2, 3, 5] {
+        Machine::threads(nodes)?.run(crate::common::halos::long_rows)?;
+        Machine::sim(&cm5, nodes)?.run(crate::common::halos::long_rows)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn a_halo_takes_a_pinned_way_and_says_why_it_takes_another() -> Result<(), Error> {
     let of = |nodes: usize, pin: &'static str| {
         let told = Machine::threads(nodes)?.run(|node| {

@@ -130,6 +130,37 @@ struct Mine<const R: usize> {
     len: usize,
 }
 
+/// Exchanges rows that are long enough to be sent from where they lie, in all ways.
+pub(crate) fn long_rows(node: &mut Node) -> Result<(), Error> {
+    let (extents, nodes) = ([3, 1100], node.size());
+    let stride = extents[1] + 2;
+    let value = |rank: usize, field: usize, at: usize| Random((((rank * 2 + field) << 20) | at) as u64).next();
+    for way in WAYS {
+        let rank = node.rank();
+        let halo = Halo::around(extents).width(1).nodes([nodes, 1]).periodic([true, false]);
+        let mut halo = halo.fields(2).way(way).prepare(node)?;
+        let field = |field| -> Vec<u64> { (0..5 * stride).map(|at| value(rank, field, at)).collect() };
+        let [mut first, mut second] = [0, 1].map(field);
+        for _ in 0..3 {
+            halo.exchange(node, [&mut first, &mut second])?;
+        }
+        halo.close(node);
+        for (index, field) in [first, second].into_iter().enumerate() {
+            for (at, got) in field.into_iter().enumerate() {
+                let (row, column) = (at / stride, at % stride);
+                let (from, there) = match row {
+                    _ if column == 0 || column > extents[1] => (rank, at),
+                    0 => ((rank + nodes - 1) % nodes, at + 3 * stride),
+                    4 => ((rank + 1) % nodes, at - 3 * stride),
+                    _ => (rank, at),
+                };
+                assert_eq!(got, value(from, index, there), "{way}, row {row}, column {column}");
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Exchanges a random halo, and compares all elements with those of the global array.
 pub(crate) fn check(node: &mut Node, seed: u64) -> Result<(), Error> {
     match seed % 4 {
