@@ -1,6 +1,7 @@
 //! Models of a collective's algorithms on several numbers of processes, as a table.
 
 use strata_benches::fitted::entry;
+use strata_fit::Search;
 use strata_model::samples::Sample;
 use strata_select::{Domain, Table};
 
@@ -45,7 +46,7 @@ pub(crate) fn calibrated(which: usize, measured: &[Times]) -> Result<&'static Ta
                 ..Sample::default()
             })
         });
-        entries.push(entry(name, &INPUTS, &TERMS, rows.collect(), (terms, 1e-6))?);
+        entries.push(entry(name, &INPUTS, &TERMS, rows.collect(), (terms, 1e-6), Search::default())?);
     }
     let nodes = measured.iter().map(|times| times.nodes);
     let (least, most) = (nodes.clone().min().unwrap_or(1), nodes.max().unwrap_or(1));

@@ -1,13 +1,13 @@
 //! Models that a bench fits itself, as entries of tables.
 
-use strata_fit::{FitOptions, Structure, fit_model};
+use strata_fit::{FitOptions, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Sample};
 use strata_select::{Compute, Entry, Fitted, Model, Variance, Verdict};
 
 /// A model of rows over these inputs, with coefficients that are not negative. `compute` gives the
-/// constant and then `terms`; `noise` is the relative variance of a timing. The entry lives as long
-/// as the program.
+/// constant and then `terms`; `noise` is the relative variance of a timing. Terms that a `search`
+/// finds are left out, as `compute` does not give them. The entry lives as long as the program.
 ///
 /// # Errors
 /// A term cannot be read, or nothing fits.
@@ -17,6 +17,7 @@ pub fn entry(
     terms: &[&str],
     rows: Vec<Sample>,
     (compute, noise): (Compute, f64),
+    search: Search,
 ) -> Result<Entry, String> {
     let samples = ModelSamples {
         name: name.to_owned(),
@@ -35,7 +36,7 @@ pub fn entry(
         terms: terms.clone(),
         ..Structure::default()
     };
-    let options = FitOptions { nonnegative: true, ..FitOptions::default() };
+    let options = FitOptions { nonnegative: true, search, ..FitOptions::default() };
     let fitted =
         fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
     let of =

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use strata_benches::fitted::entry;
+use strata_fit::Search;
 use strata_model::Program;
 use strata_model::expr::parse;
 use strata_model::samples::Sample;
@@ -106,7 +107,7 @@ pub(super) fn calibrated(which: usize, machine: &Machine, seed: u64) -> Result<&
             Sample { values, seconds, line: row + 2, ..Sample::default() }
         });
         let how = (COMPUTE[FIRST[which] + index], 0.0025);
-        let entry = entry(candidate.name, &names, candidate.terms, rows.collect(), how)?;
+        let entry = entry(candidate.name, &names, candidate.terms, rows.collect(), how, Search::Never)?;
         let parameter = candidate.parameter.map(|(name, least, most)| {
             let parameter = Parameter::new(name, least, most);
             if which == 0 { parameter } else { parameter.times(2) }

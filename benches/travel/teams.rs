@@ -63,7 +63,7 @@ fn least<L: TimedOnNodes>(node: &mut Node, inputs: &[f64]) -> f64 {
 }
 
 /// On the slowest node.
-fn time<L: TimedOnNodes>(node: &mut Node, candidate: L, inputs: &[f64]) -> f64 {
+pub(super) fn time<L: TimedOnNodes>(node: &mut Node, candidate: L, inputs: &[f64]) -> f64 {
     let seconds = candidate.seconds(node, inputs, 1000).unwrap_or(f64::INFINITY);
     node.reduce_max(seconds)
 }
