@@ -41,7 +41,8 @@ pub enum Way {
     /// The points of a side are packed and put at once, one side after the other.
     #[default]
     Packed,
-    /// Rows are put directly from the arrays, without a copy; columns are packed.
+    /// Rows are put directly from the arrays, without a copy; columns are packed, and so are rows of
+    /// less than 8 KiB of a program's own arrays, and views.
     Stored,
     /// All sides are packed, then sent as transfers whose packets alternate.
     Transferred,

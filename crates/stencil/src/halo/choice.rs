@@ -2,6 +2,7 @@
 
 use strata_runtime::Node;
 use strata_runtime::select::{ALL, Selector};
+use strata_select::Note;
 
 use super::HaloExchange;
 use super::region::Region;
@@ -97,8 +98,9 @@ impl Taken {
         // Packed halos have models if any way has.
         let measured =
             selector.models().source.seconds(0, node.size(), &[messages, fields, rows, row], &[]).is_some();
-        let inputs = [messages, fields, rows.min(LONGEST_MESSAGE / (fields * row)).max(1.0), row];
-        let chosen = node.choose_by::<HaloExchange>(selector, &inputs, ALL, None)?;
+        let most_rows = (LONGEST_MESSAGE / (fields * row)).floor().max(1.0);
+        let (inputs, note) = ([messages, fields, rows.min(most_rows), row], Note::Nearest);
+        let chosen = node.choose_by::<HaloExchange>(selector, &inputs, ALL, (!measured).then_some(note))?;
         let choice = *chosen.choice;
         match Way::of_arrays(chosen.candidate) {
             way if prepared(way) && too_long => Ok(Self::packed(TOO_LONG)),
@@ -119,7 +121,7 @@ impl Taken {
 }
 
 /// The bytes of a row and of a message from and up to which `specs/stencil/arrays` measures: shorter
-/// rows take as long, longer messages are ranked as these are.
+/// rows count as these, longer messages are ranked as these.
 const SHORTEST_ROW: f64 = 8.0;
 const LONGEST_MESSAGE: f64 = (1 << 20) as f64;
 

@@ -134,7 +134,8 @@ struct Mine<const R: usize> {
 pub(crate) fn long_rows(node: &mut Node) -> Result<(), Error> {
     let (extents, nodes) = ([3, 1100], node.size());
     let stride = extents[1] + 2;
-    let value = |rank: usize, field: usize, at: usize| Random((((rank * 2 + field) << 20) | at) as u64).next();
+    let value =
+        |rank: usize, field: usize, at: usize| Random((((rank * 2 + field) << 20) | at) as u64).next();
     for way in WAYS {
         let rank = node.rank();
         let halo = Halo::around(extents).width(1).nodes([nodes, 1]).periodic([true, false]);
