@@ -129,7 +129,7 @@ impl<T: Pod> Arrays<T, Region> for Fields<'_, '_, T> {
     }
 
     fn has_long_rows(&self, area: &Region) -> bool {
-        area.row * size_of::<T>() >= LONG_ROW
+        area.row.saturating_mul(size_of::<T>()) >= LONG_ROW
     }
 
     fn pack(&self, area: &Region, into: &mut [T]) {
