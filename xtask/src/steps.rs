@@ -228,7 +228,7 @@ pub(crate) fn mpich() -> Result<(), String> {
         ("CARGO_TARGET_DIR", "target/mpich"),
         ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
     ];
-    // The run-time's own suite is left out: three of its 63 cases fail (docs/mpi-clusters.md).
+    // The run-time's own suite is left out: one of its 84 cases fails (docs/mpi-clusters.md).
     let libraries = ["-p", "strata-sort", "-p", "strata-stencil", "-p", "strata-comet"];
     let with = [
         "--features",
