@@ -93,6 +93,14 @@ pub(crate) fn count<T: Item>(items: &[T], digit: Digit, counts: &mut [u32]) {
     }
 }
 
+/// Replaces each count by the sum of those before it.
+fn counts_to_starts(counts: &mut [u32]) {
+    let mut sum = 0;
+    for count in counts {
+        sum += std::mem::replace(count, sum);
+    }
+}
+
 /// Copies each of `items` to the cursor of its digit value, and advances that cursor.
 fn scatter<T: Item>(items: &[T], digit: Digit, cursors: &mut [u32], target: &mut [T]) {
     let cursors = &mut cursors[..digit.bins()];
@@ -174,10 +182,7 @@ fn split<T: Item>(parts: &[&[T]], range: Range, target: &mut [T]) -> Vec<u32> {
     let digit = Digit::new(range.base, range.width - SPLIT_BITS, SPLIT_BITS);
     let mut cursors = vec![0; digit.bins()];
     parts.iter().for_each(|part| count(part, digit, &mut cursors));
-    let mut sum = 0;
-    for cursor in &mut cursors {
-        sum += std::mem::replace(cursor, sum);
-    }
+    counts_to_starts(&mut cursors);
     parts.iter().for_each(|part| scatter(part, digit, &mut cursors, target));
     cursors
 }
@@ -234,10 +239,7 @@ fn cursors<T: Item>(parts: &[&[T]], plan: Plan, range: Range, len: usize) -> Vec
     all.into_iter()
         .map(|mut counts| {
             let constant = counts.iter().any(|&c| c as usize == len);
-            let mut sum = 0;
-            for count in &mut counts {
-                sum += std::mem::replace(count, sum);
-            }
+            counts_to_starts(&mut counts);
             (counts, constant)
         })
         .collect()

@@ -17,9 +17,9 @@ pub(crate) const FIRST_PORT: usize = 4064;
 /// Number of prepared messages; those of halos follow.
 pub(crate) const MESSAGES: usize = 2 * Side::ALL.len();
 
-/// The least columns of a row that is sent from where it lies rather than packed: the models of
-/// `specs/stencil/exchange` were measured so.
-const LONG_ROW: usize = 16;
+/// The least columns of a row that is sent from where it lies rather than packed. The models of
+/// `specs/stencil/exchange` were measured with this number.
+const LONG_ROW_COLUMNS: usize = 16;
 
 const NUMBERS: Numbers = Numbers { first_port: FIRST_PORT, first_message: 0, sides: Side::ALL.len() };
 
@@ -33,7 +33,7 @@ impl<'p, T: Value> Arrays<T, Coloured> for dyn Points<T> + 'p {
     }
 
     fn has_long_rows(&self, (area, _): &Coloured) -> bool {
-        area.columns.len() >= LONG_ROW
+        area.columns.len() >= LONG_ROW_COLUMNS
     }
 
     fn pack(&self, (area, colour): &Coloured, into: &mut [T]) {

@@ -177,8 +177,8 @@ impl<T: Value, R: Rule<T, N>, const N: usize> Update<T> for Runs<R, N> {
             let near = near.map(|values| values.as_chunks::<LANES>());
             let here = slice(0).as_chunks();
             let to = to[run.first..][..len].as_chunks_mut::<LANES>();
-            // The rest has a maximum of its own: by `perf` the compiler keeps a lane that it changes, too,
-            // out of the vectors.
+            // The last points have a maximum of their own: if they changed a lane of `most`, the compiler
+            // would compute that lane apart from the others (seen with `perf`).
             let (mut most, mut last) = ([T::default(); LANES], [T::default()]);
             for (chunk, (here, to)) in here.0.iter().zip(to.0).enumerate() {
                 let near = std::array::from_fn(|k| &near[k].0[chunk]);

@@ -49,8 +49,8 @@ impl<T: Value> Row<'_, T> {
         let (west, east) = (near.west[..len].as_chunks(), near.east[..len].as_chunks());
         let (north, south) = (near.north[..len].as_chunks(), near.south[..len].as_chunks());
         let mut most = [T::default(); LANES];
-        // The rest has a maximum of its own: by `perf` the compiler keeps a lane that it changes, too,
-        // out of the vectors.
+        // The last points have a maximum of their own: if they changed a lane of `most`, the compiler
+        // would compute that lane apart from the others (seen with `perf`).
         let mut last = [T::default()];
         let (chunks, rest) = points.as_chunks_mut::<LANES>();
         for ((((chunk, west), east), north), south) in

@@ -164,7 +164,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
     /// See [`HaloError`]; every node gets an error.
     pub fn prepare(self, node: &mut Node) -> Result<Halo<T>, HaloError> {
         if node.size() > 1 {
-            // Before this halo takes a slot: it prepares halos of its own.
+            // Before this halo takes a slot, because a calibration prepares halos, too.
             node.calibrate_as_set::<HaloExchange>();
         }
         let mine = self.describe(node);

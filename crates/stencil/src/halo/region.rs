@@ -25,7 +25,7 @@ pub(super) struct Region {
 /// The least bytes of a row that is sent from where it lies. On a Xeon several rows of 2 KiB took up
 /// to twice as long to put as to pack. By the samples of `specs/stencil/arrays` rows of 32 KiB take
 /// 0.6 to 0.9 times as long on threads; on MPI, where other ways are faster, 0.8 to 1.6 times.
-const LONG_ROW: usize = 8 << 10;
+const LONG_ROW_BYTES: usize = 8 << 10;
 
 impl Region {
     /// The elements at `ranges` of axes with these `strides`, which do not increase. Positions are
@@ -129,7 +129,7 @@ impl<T: Pod> Arrays<T, Region> for Fields<'_, '_, T> {
     }
 
     fn has_long_rows(&self, area: &Region) -> bool {
-        area.row.saturating_mul(size_of::<T>()) >= LONG_ROW
+        area.row.saturating_mul(size_of::<T>()) >= LONG_ROW_BYTES
     }
 
     fn pack(&self, area: &Region, into: &mut [T]) {

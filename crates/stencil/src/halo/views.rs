@@ -86,7 +86,7 @@ impl<T: Pod, D: Dimension> Arrays<T, Region> for Views<'_, '_, T, D> {
         [1, self.count(area)]
     }
 
-    /// Views have no pieces.
+    /// Views may have no contiguous rows, so they are always packed.
     fn has_long_rows(&self, _: &Region) -> bool {
         false
     }

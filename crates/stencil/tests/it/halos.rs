@@ -279,6 +279,24 @@ fn a_halo_takes_a_pinned_way_and_says_why_it_takes_another() -> Result<(), Error
 
 #[cfg(feature = "ndarray")]
 #[test]
+fn views_of_large_elements_are_packed() -> Result<(), Error> {
+    // One element is as long as a row that is sent from where it lies.
+    type Large = [u64; 1024];
+    for nodes in [1, 2, 3] {
+        Machine::threads(nodes)?.run(|node| {
+            let halo = Halo::<Large>::around([2]).width(1).periodic([true]).way(Way::Stored).views();
+            let mut mine = ndarray::Array1::from_elem(4, [node.rank() as u64; 1024]);
+            halo.prepare(node)?.exchange_views(node, [mine.view_mut()])?;
+            let around = [(node.rank() + nodes - 1) % nodes, (node.rank() + 1) % nodes];
+            assert_eq!([mine[0], mine[3]], around.map(|node| [node as u64; 1024]));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "ndarray")]
+#[test]
 fn views_with_any_strides_are_exchanged_as_slices() -> Result<(), Error> {
     for (nodes, way) in [(1, Way::Packed), (2, Way::Stored), (4, Way::Transferred), (6, Way::Typed)] {
         Machine::threads(nodes)?.run(|node| crate::common::halos::views(node, way))?;
