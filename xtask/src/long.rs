@@ -108,6 +108,36 @@ const FUZZ: Check<'_> = Check {
     environment: &[],
 };
 
+/// Random programs that are stuck and that only wait long, and random halos against an oracle, for
+/// two minutes each, from seeds that they print.
+const RANDOM: [Check<'_>; 3] = [
+    Check {
+        name: "random programs",
+        arguments: &["test", "-p", "strata-runtime", "--test", "it", "long_random", "--", "--ignored"],
+        environment: &[],
+    },
+    Check {
+        name: "random programs under MPI",
+        arguments: &[
+            "test",
+            "-p",
+            "strata-runtime",
+            "--features",
+            "mpi,tune",
+            "--test",
+            "mpi",
+            "--",
+            "--ignored",
+        ],
+        environment: &[("CARGO_TARGET_DIR", "target/mpi")],
+    },
+    Check {
+        name: "random halos",
+        arguments: &["test", "-p", "strata-stencil", "--test", "it", "long_random", "--", "--ignored"],
+        environment: &[],
+    },
+];
+
 /// What is run with a standard error that cannot be written: diagnostics there must change nothing.
 /// Without `--nocapture` the harness would keep them.
 const WITHOUT_STDERR: &[&str] =
@@ -129,6 +159,8 @@ pub(crate) fn run(tally: &mut Tally) {
         tally.skip("Miri", MIRI.len(), why);
     }
     tally.cargo(&FUZZ);
+    let ready = crate::mpi::missing().is_empty();
+    RANDOM.iter().filter(|step| ready || !step.name.ends_with("MPI")).for_each(|step| tally.cargo(step));
     for (name, stderr) in [("standard error on a full disk", full as Stderr), ("a closed pipe", closed)] {
         println!("\n== {name} ==\n$ cargo {}", WITHOUT_STDERR.join(" "));
         tally.step(name, || without_stderr(stderr));

@@ -719,8 +719,73 @@ fn go_on(node: &mut Node) -> Result<(), Error> {
     }
 }
 
+/// What the names of further cases begin with: before the number of a call that one node does not
+/// make, to which [`RECEIVING`] is added; before the seeds of random programs.
+const UNMADE: &str = "unmade call ";
+const RECEIVING: usize = 100;
+const STUCK: &str = "stuck program ";
+const HEALTHY: &str = "programs that wait ";
+
+/// Waits for prepared messages of node 1, which sends none: found by their time, in 10 s.
+const UNSENT: &str = "prepared messages that one node does not start";
+
+fn unsent(node: &mut Node) -> Result<(), Error> {
+    let end = |node: usize| Repeated { node, number: 1, len: 100 };
+    let [from, to] = [node.size() - 1, 1].map(|by| (node.rank() + by) % node.size());
+    let mut messages = node.prepare::<u64>(&[end(to)], &[end(from)]).ok_or("MPI prepares messages")?;
+    if node.rank() == 1 {
+        node.wait_until(|| false);
+    }
+    node.start_prepared(&mut messages);
+    node.complete_prepared(&mut messages);
+    node.barrier();
+    Ok(())
+}
+
+/// A node of one of these cases, if this is one.
+fn of_number(name: &str) -> Option<Result<Option<()>, Error>> {
+    if name == UNSENT {
+        return Some(launch(unsent));
+    }
+    let number = |begin: &str| name.strip_prefix(begin)?.parse::<usize>().ok();
+    if let Some(number) = number(UNMADE) {
+        let (_, call) = oracle::stuck::CALLS[number % RECEIVING];
+        return Some(launch(|node| {
+            oracle::stuck::in_call(node, call, number >= RECEIVING);
+            Ok(())
+        }));
+    }
+    if let Some(seed) = number(STUCK) {
+        return Some(launch(|node| {
+            oracle::stuck::program(node, seed as u64);
+            Ok(())
+        }));
+    }
+    let first = number(HEALTHY)? as u64;
+    Some(launch(|node| {
+        let mail = oracle::messages::Mail::new(node);
+        let longest = Duration::from_millis(3000);
+        (first..first + 20).for_each(|seed| oracle::stuck::healthy(node, &mail, seed, longest));
+        Ok(())
+    }))
+}
+
+/// Runs the random programs of one seed; what is wrong with what they did.
+fn drive_random(begin: &str, seed: u64, nodes: usize) -> Result<(), String> {
+    let check = [("STRATA_CHECK", if seed.is_multiple_of(3) { "1" } else { "0" })];
+    let outcome = mpirun::run(&format!("{begin}{seed}"), nodes, &[], &check)?;
+    match begin {
+        STUCK => outcome.failed_with(&["node "]),
+        _ if outcome.status.success() => Ok(()),
+        _ => outcome.wrong("it failed"),
+    }
+}
+
 /// One node of one case.
 fn node(name: &str) -> ExitCode {
+    if let Some(result) = of_number(name) {
+        return if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let Some(case) = CASES.iter().find(|case| case.name == name) else { return ExitCode::FAILURE };
     // Twice: a second program of one process goes on where the first has ended.
     for _ in 0..2 {
@@ -781,34 +846,47 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let (mut passed, mut failed) = (0, 0);
-    for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
-        for case in CASES.iter().filter(|case| nodes >= case.least) {
-            match drive(case, nodes) {
-                Ok(()) => passed += 1,
-                Err(what) => {
-                    failed += 1;
-                    println!("{} ({nodes} nodes): {what}", case.name);
-                }
-            }
-        }
-    }
-    for nodes in mpirun::nodes(&[5, 8]) {
-        for case in CASES.iter().filter(|case| case.name.starts_with(BY_LIBRARY)) {
-            match drive(case, nodes) {
-                Ok(()) => passed += 1,
-                Err(what) => {
-                    failed += 1;
-                    println!("{} ({nodes} nodes): {what}", case.name);
-                }
-            }
-        }
-    }
-    match mpirun::by_another_launcher(CASES[0].name) {
+    let mut count = |name: &str, nodes: usize, result: Result<(), String>| match result {
         Ok(()) => passed += 1,
         Err(what) => {
             failed += 1;
-            println!("the launcher of another MPI: {what}");
+            println!("{name} ({nodes} nodes): {what}");
         }
+    };
+    // Of the arguments of a test program only this one: to run what takes long, and nothing else.
+    let long = std::env::args().any(|argument| argument == "--ignored");
+    for (begin, few) in [(STUCK, 8), (HEALTHY, 0)] {
+        for seed in oracle::stuck::seeds(few, long) {
+            let nodes = [2, 3, 5][seed as usize % 3];
+            for nodes in mpirun::nodes(&[nodes]) {
+                count(&format!("{begin}{seed}"), nodes, drive_random(begin, seed, nodes));
+            }
+        }
+    }
+    for nodes in mpirun::nodes(if long { &[2, 3] } else { &[] }) {
+        let outcome = mpirun::run(UNSENT, nodes, &[], &[]);
+        let says = oracle::stuck::reported("complete_prepared at ");
+        count(UNSENT, nodes, outcome.and_then(|outcome| outcome.failed_with(&says)));
+    }
+    for nodes in mpirun::nodes(if long { &[] } else { &[1, 2, 3, 4] }) {
+        for case in CASES.iter().filter(|case| nodes >= case.least) {
+            count(case.name, nodes, drive(case, nodes));
+        }
+    }
+    for nodes in mpirun::nodes(if long { &[] } else { &[5, 8] }) {
+        for case in CASES.iter().filter(|case| case.name.starts_with(BY_LIBRARY)) {
+            count(case.name, nodes, drive(case, nodes));
+        }
+    }
+    if !long {
+        for (number, (says, _)) in oracle::stuck::CALLS.iter().enumerate() {
+            for number in [number, number + RECEIVING] {
+                let name = format!("{UNMADE}{number}");
+                let outcome = mpirun::run(&name, 2, &[], &[("STRATA_CHECK", "0")]);
+                count(&name, 2, outcome.and_then(|out| out.failed_with(&oracle::stuck::reported(says))));
+            }
+        }
+        count("the launcher of another MPI", 2, mpirun::by_another_launcher(CASES[0].name));
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -133,8 +133,8 @@ impl Node {
     /// [shared](Self::share) memory, returns at least `bytes`.
     ///
     /// # Participation
-    /// Local. If the transport can detect that no node will write more, the job ends; otherwise the
-    /// watchdog ends it. Both report the number of bytes that have arrived.
+    /// Local. If no node can write more, the job ends, and the error has the number of bytes that
+    /// have arrived.
     #[track_caller]
     pub fn wait_for_bytes(&mut self, bytes: u64, mut came: impl FnMut() -> u64) {
         let mut call = Call { length: bytes, ..Call::plain(Action::StoreSync, Location::caller()) };

@@ -7,6 +7,9 @@ use std::fmt::Display;
 /// The most groups that are listed.
 const MOST: usize = 12;
 
+/// What a program that waits for something else than a message has to know.
+const HINT: &str = " (only a handler ends wait_until: a clock, another thread or a file does not)";
+
 /// The state of a node when no message is in flight.
 pub(super) enum Standing {
     /// The node is gone.
@@ -62,7 +65,9 @@ pub(super) fn explain(nodes: impl IntoIterator<Item = (usize, Standing)>, when: 
         1 => told.push("1 node has ended".to_owned()),
         _ => told.push(format!("{ended} nodes have ended")),
     }
-    Some(Failure { rank, message: format!("deadlock{when}, nothing is under way: {}", told.join("; ")) })
+    let told = told.join("; ");
+    let hint = if told.contains("wait_until") { HINT } else { "" };
+    Some(Failure { rank, message: format!("deadlock{when}, nothing is under way: {told}{hint}") })
 }
 
 /// `node 3`, `nodes 0-2, 5`.

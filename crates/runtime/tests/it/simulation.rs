@@ -210,6 +210,40 @@ fn a_deadlock_is_found_and_explained() {
 }
 
 #[test]
+fn a_call_that_a_node_does_not_make_is_reported() {
+    for (says, call) in oracle::stuck::CALLS {
+        for (platform, nodes, receives) in [("cm5", 2, true), ("paragon", 3, false), ("alewife", 8, true)] {
+            let (_, message) = failure(&sim(platform, nodes), |node| {
+                oracle::stuck::in_call(node, call, receives);
+                Ok(())
+            });
+            assert!(oracle::stuck::reported(says).iter().all(|text| message.contains(text)), "{message}");
+        }
+    }
+}
+
+fn stuck_programs(few: u64, long: bool) {
+    for seed in oracle::stuck::seeds(few, long) {
+        let platform = PLATFORMS[seed as usize / 4 % PLATFORMS.len()];
+        failure(&sim(platform, [2, 3, 5, 8][seed as usize % 4]), |node| {
+            oracle::stuck::program(node, seed);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn random_stuck_programs_end() {
+    stuck_programs(60, false);
+}
+
+#[test]
+#[ignore = "takes two minutes"]
+fn long_random_stuck_programs_end() {
+    stuck_programs(0, true);
+}
+
+#[test]
 fn a_node_that_leaves_early_is_a_deadlock_too() {
     for nodes in [2, 3, 8] {
         let (_, message) = failure(&sim("cm5", nodes), |node| {

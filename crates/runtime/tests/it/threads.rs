@@ -63,6 +63,62 @@ fn no_random_program_deadlocks_or_loses_a_message() {
     }
 }
 
+#[test]
+fn a_call_that_a_node_does_not_make_is_reported() {
+    for (says, call) in oracle::stuck::CALLS {
+        for (nodes, receives) in [(2, true), (2, false), (3, false), (5, true), (8, false)] {
+            let (_, message) = failure(nodes, |node| {
+                oracle::stuck::in_call(node, call, receives);
+                Ok(())
+            });
+            assert!(oracle::stuck::reported(says).iter().all(|text| message.contains(text)), "{message}");
+        }
+    }
+}
+
+fn stuck_programs(few: u64, long: bool) {
+    for seed in oracle::stuck::seeds(few, long) {
+        failure([2, 3, 5, 8][seed as usize % 4], |node| {
+            oracle::stuck::program(node, seed);
+            Ok(())
+        });
+    }
+}
+
+fn healthy_programs(few: u64, long: bool) {
+    let longest = Duration::from_millis(if long { 3000 } else { 3 });
+    for seed in oracle::stuck::seeds(few, long) {
+        let run = Machine::threads([2, 3, 5, 8][seed as usize % 4]).unwrap().run(|node| {
+            let mail = oracle::messages::Mail::new(node);
+            oracle::stuck::healthy(node, &mail, seed, longest);
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+#[test]
+fn random_stuck_programs_end() {
+    stuck_programs(200, false);
+}
+
+#[test]
+fn random_programs_that_wait_go_on() {
+    healthy_programs(50, false);
+}
+
+#[test]
+#[ignore = "takes two minutes"]
+fn long_random_stuck_programs_end() {
+    stuck_programs(0, true);
+}
+
+#[test]
+#[ignore = "takes two minutes"]
+fn long_random_programs_that_wait_go_on() {
+    healthy_programs(0, true);
+}
+
 /// Brewer's manual, §4.3.1: 16 nodes, segments of four.
 #[test]
 fn the_manuals_two_cases_of_segments() {

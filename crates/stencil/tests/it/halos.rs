@@ -1,6 +1,6 @@
 //! Halos of a program's own arrays, on threads and simulated machines.
 //!
-//! The long version: `cargo test --release -p strata-stencil --test it halos -- --ignored`.
+//! The long version, of two minutes: `cargo test -p strata-stencil --test it long_random -- --ignored`.
 
 use crate::common::halos::check;
 use strata_runtime::{Computing, prelude::*, simulation::SimulatedMachine};
@@ -13,7 +13,7 @@ fn nodes_of(seed: u64) -> usize {
     NODES[(seed / 16 % NODES.len() as u64) as usize]
 }
 
-fn on_threads(seeds: std::ops::Range<u64>) -> Result<(), Error> {
+fn on_threads(seeds: impl Iterator<Item = u64>) -> Result<(), Error> {
     for seed in seeds {
         Machine::threads(nodes_of(seed))?.run(|node| check(node, seed))?;
     }
@@ -21,7 +21,7 @@ fn on_threads(seeds: std::ops::Range<u64>) -> Result<(), Error> {
 }
 
 /// The seed is also that of the network, which delivers packets out of order.
-fn on_simulated_machines(seeds: std::ops::Range<u64>) -> Result<(), Error> {
+fn on_simulated_machines(seeds: impl Iterator<Item = u64>) -> Result<(), Error> {
     let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
     for seed in seeds {
         Machine::sim(&cm5, nodes_of(seed))?.seed(seed).run(|node| check(node, seed))?;
@@ -40,15 +40,17 @@ fn random_halos_on_simulated_machines_are_the_global_array() -> Result<(), Error
 }
 
 #[test]
-#[ignore = "takes minutes"]
-fn many_random_halos_on_threads() -> Result<(), Error> {
-    on_threads(0..10_000)
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn many_random_halos_on_simulated_machines() -> Result<(), Error> {
-    on_simulated_machines(0..10_000)
+#[ignore = "takes two minutes"]
+fn long_random_halos_are_the_global_array() -> Result<(), Error> {
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let first = since_1970.unwrap_or_default().as_secs() << 20;
+    println!("seeds from {first}");
+    let start = std::time::Instant::now();
+    for seed in (first..).take_while(|_| start.elapsed().as_secs() < 120) {
+        on_threads(seed..=seed)?;
+        on_simulated_machines(seed..=seed)?;
+    }
+    Ok(())
 }
 
 /// The first error of a program on threads.

@@ -14,16 +14,16 @@
 //! enough for it to be cheaper, all vectors are sent to all nodes. All frames have arrived before
 //! that, so all nodes agree on the length.
 //!
-//! A scan in one segment needs only the values before a node. Unless all calls are checked, its
-//! frames are sent no further than the last node, and no node waits for those after it. A node
-//! receives frames from all nodes before it, so of two calls that differ one node detects the
-//! difference, before it sends the other node anything.
+//! A scan in one segment needs only the values before a node. Unless all calls are checked, frames
+//! that hold its values are sent no further than the last node, and no node waits for those after
+//! it.
 //!
 //! One state machine implements all this, driven by tests: for a whole collective until it is
 //! complete, for a split-phase one step by step.
 
 use super::ffi::World;
 use super::ffi::requests::{Buffers, Memory, Requests};
+use super::standstill::Needs;
 use crate::number::{self, NumberType, Op};
 use crate::transport::header::{HEADER, Header};
 use crate::transport::prefix;
@@ -42,9 +42,14 @@ pub(super) const SHORT: usize = FRAME * 8 - HEADER;
 /// and combining would cost more than the second exchange of shares (Open MPI 4.1, 2 nodes).
 const SMALL: usize = 16 << 10;
 
-/// The first tag of rounds of shares; frames have lower tags.
+/// The tags of shares; rounds of frames have lower ones. Messages of another [form](Form) are
+/// [`FORM`] apart.
 const APART: usize = 70;
 const BACK: usize = 71;
+const FORM: usize = 100;
+
+/// The most bytes of a message that all libraries send without waiting for its receiver.
+const EAGER: usize = 4096;
 
 /// The state of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +66,30 @@ enum Stage {
     Done,
 }
 
+/// What the frames of a collective look like. Those without a header have tags of their own for each
+/// form, so that none is taken for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// Number of words of one frame: none, one for a number without a header, or [`FRAME`].
+    each: usize,
+    direction: Direction,
+}
+
+impl Form {
+    /// Of collectives that compare their calls.
+    pub(super) const FRAMED: Self = Self { each: FRAME, direction: Direction::Round };
+
+    fn number(self) -> usize {
+        if self.each == FRAME { 0 } else { 1 + self.each + 2 * self.direction as usize }
+    }
+
+    /// The [shape](super::standstill::Position::shape) of a collective of this form; `started` is
+    /// true for a split-phase one.
+    pub(super) fn shape(self, started: bool) -> u64 {
+        1 << (2 * self.number() + usize::from(started))
+    }
+}
+
 /// A state machine that runs one collective at a time.
 pub(super) struct Collectives {
     world: &'static World,
@@ -69,16 +98,14 @@ pub(super) struct Collectives {
     operation: Operation,
     /// Whether long vectors are sent whole; `None` if that depends on their length.
     pub(super) whole: Option<bool>,
-    /// Number of words of one frame: none, one for a number without a header, or [`FRAME`].
-    each: usize,
-    way: Way,
+    form: Form,
     /// What travels in the frames of long vectors, whose values do not.
     pub(super) riding: Riding,
 }
 
 /// The direction in which frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     /// Around the ring: every node gets all frames.
     Round,
     /// From the first node to the last, and no further.
@@ -97,36 +124,19 @@ impl Collectives {
             stage: Stage::Idle,
             operation: Operation::Barrier,
             whole: None,
-            each: 0,
-            way: Way::Round,
+            form: Form::FRAMED,
             riding: Riding::default(),
         }
     }
 
-    /// Starts to combine the loaded values. Without `checks` a barrier is sent without a frame, and
-    /// a single number without a header.
-    pub(super) fn start(&mut self, call: &Call, header: &Header, operation: Operation, checks: bool) {
-        let segmented = is_segmented(operation);
-        let bare = Self::is_bare(call, operation, checks);
-        self.operation = operation;
+    /// Starts to combine the loaded values by frames of [`Collectives::form`].
+    pub(super) fn start(&mut self, header: &Header, operation: Operation, form: Form) {
+        (self.operation, self.form) = (operation, form);
         let rides = self.requests.length() > SHORT && self.riding.word.is_some();
-        self.way = match operation {
-            Operation::Scan(scan) if !checks && !segmented => {
-                if scan.backward {
-                    Way::Down
-                } else {
-                    Way::Up
-                }
-            }
-            _ => Way::Round,
-        };
         let Buffers { frames, values, .. } = self.requests.buffers();
-        let bytes = cast_slice_mut::<u64, u8>(frames);
-        if bare {
-            self.each = values.len().div_ceil(8);
-            bytes[..values.len()].copy_from_slice(values);
+        if form.each < FRAME {
+            cast_slice_mut::<u64, u8>(frames)[..values.len()].copy_from_slice(values);
         } else {
-            self.each = FRAME;
             let boundary = match operation {
                 Operation::Scan(scan) => scan.boundary.unwrap_or_default(),
                 _ => Boundary::None,
@@ -140,21 +150,45 @@ impl Collectives {
         self.round(0);
     }
 
-    /// True if the nodes do not compare their calls.
-    fn is_bare(call: &Call, operation: Operation, checks: bool) -> bool {
-        !checks
+    /// The form of an operation on `bytes` bytes. Without `checks` the calls of a barrier, and of a
+    /// reduce or scan of one number, are not compared, and frames of a short scan take one direction
+    /// as long as no node waits for their receiver.
+    pub(super) fn form(&self, call: &Call, operation: Operation, bytes: usize, checks: bool) -> Form {
+        let bare = !checks
             && !is_segmented(operation)
             && match operation {
                 Operation::Barrier => true,
                 Operation::Reduce(..) | Operation::Scan(_) => call.length == 1,
                 Operation::Broadcast(_) => false,
+            };
+        let each = if bare { bytes.div_ceil(8) } else { FRAME };
+        let eager = bytes <= SHORT && 8 * each * self.world.size() <= EAGER;
+        let direction = match operation {
+            Operation::Scan(scan) if !checks && !is_segmented(operation) && eager => {
+                if scan.backward {
+                    Direction::Down
+                } else {
+                    Direction::Up
+                }
             }
+            _ => Direction::Round,
+        };
+        Form { each, direction }
+    }
+
+    /// The nodes whose messages are needed to complete the collective in flight.
+    pub(super) fn needs(&self) -> Needs {
+        match self.form.direction {
+            Direction::Round => Needs::All,
+            Direction::Up => Needs::Before,
+            Direction::Down => Needs::After,
+        }
     }
 
     /// Starts to exchange calls, with `data` of at most [`SHORT`] bytes.
     pub(super) fn meet(&mut self, header: &Header, data: &[u8]) {
         self.operation = Operation::Barrier;
-        (self.each, self.way) = (FRAME, Way::Round);
+        self.form = Form::FRAMED;
         fill(self.requests.buffers().frames, header, Boundary::None, data);
         if data.is_empty() {
             self.ride();
@@ -198,7 +232,7 @@ impl Collectives {
 
     /// The first `bytes` bytes of each node's frame data, in rank order.
     pub(super) fn brought(&mut self, bytes: usize) -> impl Iterator<Item = &[u8]> {
-        let (size, each, places) = (self.world.size(), self.each, self.places());
+        let (size, each, places) = (self.world.size(), self.form.each, self.places());
         let frames = Frames { frames: self.requests.buffers().frames, places, each };
         (0..size).map(move |node| frames.data(node, bytes))
     }
@@ -221,7 +255,9 @@ impl Collectives {
 
     /// Sends and receives the frames of a round, if there is one.
     fn round(&mut self, round: usize) {
-        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each * 8);
+        let Form { each, direction } = self.form;
+        let (rank, size, each, tag) =
+            (self.world.rank(), self.world.size(), each * 8, self.form.number() * FORM + round);
         let distance = 1 << round;
         if distance >= size {
             // A job of one node has no rounds: its first test finds no messages in flight.
@@ -233,31 +269,31 @@ impl Collectives {
         // The numbers of frames received from one node and sent to the other: those gathered that
         // the receiver lacks.
         let gathered = |there: usize| there.min(distance);
-        let (from, coming) = match self.way {
-            Way::Round => (before, gathered(size - distance)),
-            Way::Up => (before, gathered((rank + 1).saturating_sub(distance))),
-            Way::Down => (after, gathered((size - rank).saturating_sub(distance))),
+        let (from, coming) = match direction {
+            Direction::Round => (before, gathered(size - distance)),
+            Direction::Up => (before, gathered((rank + 1).saturating_sub(distance))),
+            Direction::Down => (after, gathered((size - rank).saturating_sub(distance))),
         };
-        let (to, going) = match self.way {
-            Way::Round => (after, gathered(size - distance)),
-            Way::Up => (after, if rank + distance < size { gathered(rank + 1) } else { 0 }),
-            Way::Down => (before, if rank >= distance { gathered(size - rank) } else { 0 }),
+        let (to, going) = match direction {
+            Direction::Round => (after, gathered(size - distance)),
+            Direction::Up => (after, if rank + distance < size { gathered(rank + 1) } else { 0 }),
+            Direction::Down => (before, if rank >= distance { gathered(size - rank) } else { 0 }),
         };
         if coming > 0 {
-            self.requests.receive(Memory::Frames, distance * each..(distance + coming) * each, from, round);
+            self.requests.receive(Memory::Frames, distance * each..(distance + coming) * each, from, tag);
         }
         if going > 0 {
-            self.requests.send(Memory::Frames, 0..going * each, to, round);
+            self.requests.send(Memory::Frames, 0..going * each, to, tag);
         }
     }
 
     /// The offsets of nodes' frames.
     fn places(&self) -> Places {
         let (rank, size) = (self.world.rank(), self.world.size());
-        let (known, up) = match self.way {
-            Way::Round => ((0, size), true),
-            Way::Up => ((0, rank + 1), true),
-            Way::Down => ((rank, size), false),
+        let (known, up) = match self.form.direction {
+            Direction::Round => ((0, size), true),
+            Direction::Up => ((0, rank + 1), true),
+            Direction::Down => ((rank, size), false),
         };
         Places { rank, size, up, known }
     }
@@ -265,7 +301,7 @@ impl Collectives {
     /// Called when all frames have arrived: compares them, and combines their values or sends
     /// shares.
     fn framed(&mut self) -> Result<(), Failure> {
-        let (places, each) = (self.places(), self.each);
+        let (places, each) = (self.places(), self.form.each);
         let Places { rank, size, .. } = places;
         let Buffers { frames, values, .. } = self.requests.buffers();
         let frames = Frames { frames, places, each };
@@ -476,7 +512,7 @@ impl Collectives {
 
     /// Sends each node its own result of a scan.
     fn send_prefixes(&mut self, scan: Scan, mine: &Range<usize>) {
-        let (places, each) = (self.places(), self.each);
+        let (places, each) = (self.places(), self.form.each);
         let Places { rank, size, .. } = places;
         let first = self.ends(scan).0;
         let (part, stride) = (self.part(rank), self.part(1).start);

@@ -14,7 +14,7 @@
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World, simulated_clock};
 use super::ports::Ports;
-use super::standstill::{Standstill, Step, Token, Traffic, report};
+use super::standstill::{Needs, Position, Standstill, Step, Token, Traffic, report};
 use crate::block::RawBlock;
 use crate::transport::credit::{Credits, PUT};
 use crate::transport::{Awaited, Call, Network, PACKET, Packet, Part};
@@ -41,6 +41,8 @@ const SHORT_PUT: usize = 3968;
 
 /// Numbers of words of a control message without data, of a packet, and of a packet's header.
 const HEAD: usize = 4;
+/// Number of words of the token, which follows such a head.
+const TOKEN: usize = size_of::<Token>() / 8;
 const PACKET_WORDS: usize = size_of::<Packet>() / 8;
 const PACKET_HEAD: usize = PACKET_WORDS - PACKET / 8;
 
@@ -124,6 +126,8 @@ pub(super) struct Connections {
     /// True if no more messages are sent.
     closing: bool,
     standstill: Standstill,
+    /// The shape of the collective that this node entered last.
+    shape: u64,
     pub(super) ports: Ports,
 }
 
@@ -146,7 +150,7 @@ impl Connections {
             trains: [Train::empty(), Train::empty()],
             unloaded: [0; 2],
             puts: Outbox::new(world, puts, HEAD + SHORT_PUT / 8),
-            tells: Outbox::new(world, puts, HEAD),
+            tells: Outbox::new(world, puts, HEAD + TOKEN),
             credits: Credits::new(size, packets, PUTS),
             most,
             controls: vec![(0, 0); size],
@@ -154,6 +158,7 @@ impl Connections {
             polled: [false; 2],
             closing: false,
             standstill: Standstill::new(),
+            shape: 0,
             ports: Ports::new(world),
         }
     }
@@ -292,9 +297,15 @@ impl Connections {
         news
     }
 
-    /// Invalidates the cached results about packets.
-    pub(super) fn forget(&mut self) {
-        self.polled = [false; 2];
+    /// Called when this node enters a collective of this shape: invalidates the cached results
+    /// about packets.
+    pub(super) fn enters(&mut self, shape: u64) {
+        (self.polled, self.shape) = ([false; 2], shape);
+    }
+
+    /// Called when this node begins to wait for memory that other nodes write.
+    pub(super) fn waits_anew(&mut self) {
+        self.standstill.waits_anew();
     }
 
     /// Serves the control message at the head of its lane.
@@ -313,7 +324,7 @@ impl Connections {
             return;
         }
         if kind == Control::Token as u16 {
-            standstill.take(Token::of_words([head[1], head[2]]));
+            standstill.take(bytemuck::pod_read_unaligned(cast_slice(&data[..TOKEN])));
             inbox.take(Lane::Control);
             return;
         }
@@ -335,21 +346,25 @@ impl Connections {
         Traffic { sent, received }
     }
 
-    /// Called when this node waits and has found no work; `call` is `None` after the program's end.
-    /// Ends the job if no node can ever continue.
-    pub(super) fn idle(&mut self, call: Option<&Call>, awaited: Awaited) {
+    /// Called when this node waits and has found no work; `needs` is set if it waits in a
+    /// collective, `call` is `None` after the program's end. Ends the job if no node can ever
+    /// continue.
+    pub(super) fn idle(&mut self, call: Option<&Call>, awaited: Awaited, needs: Option<Needs>) {
         let has_own = self.own.iter().any(|own| !own.is_empty());
         if has_own || !self.ports.are_quiet() || !self.tells.has_room() {
             return;
         }
         let (world, traffic) = (self.world, self.traffic());
-        match self.standstill.idle(world, traffic, call, awaited) {
+        let position = Position { shape: self.shape, needs };
+        match self.standstill.idle(world, traffic, position, call, awaited) {
             Step::Nothing => {}
             Step::Pass(token) => {
                 let to = (world.rank() + 1) % world.size();
-                let [balance, flags] = token.words();
-                let head = self.head(to, Control::Token, balance, flags, 0);
-                self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
+                let head = self.head(to, Control::Token, 0, 0, 0);
+                self.tells.send(Lane::Control, to, (HEAD + TOKEN) * 8, |words| {
+                    words[..HEAD].copy_from_slice(&head);
+                    words[HEAD..].copy_from_slice(cast_slice(bytes_of(&token)));
+                });
             }
             Step::Stuck => match report(world) {
                 Ok(failure) => world.die(failure.rank, failure.message),
@@ -374,7 +389,7 @@ impl Connections {
         while self.credits.owes() && self.tells.has_room() {
             let Some(to) = self.credits.next_owed() else { return };
             let head = self.head(to, Control::Tell, 0, 0, 0);
-            self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
+            self.tells.send(Lane::Control, to, HEAD * 8, |words| words[..HEAD].copy_from_slice(&head));
         }
     }
 

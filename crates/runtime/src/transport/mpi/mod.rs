@@ -12,9 +12,9 @@
 //! A failure is reported on standard error and aborts the job. Nodes publish their positions in a
 //! window of memory, at the cost of a few stores. A node that has left the program checks the
 //! positions of the others until all have left, because a node that waits for it would wait
-//! forever. If all nodes wait for messages that are never sent, a token detects it
-//! ([`standstill`]). One error is not always detected without `STRATA_CHECK`: a node is in a
-//! barrier, a scan, or a reduce of one number, while another is in a collective of another kind.
+//! forever. If all nodes wait, in any call, a token detects it ([`standstill`]). One error is not
+//! always detected without `STRATA_CHECK`: nodes call barriers, scans and reduces of one number in
+//! different orders.
 
 mod ffi;
 mod leaving;
@@ -37,7 +37,7 @@ use crate::transport::{
 };
 #[cfg(feature = "tune")]
 use crate::transport::{Named, Tuned, Way};
-use collectives::{Collectives, SHORT};
+use collectives::{Collectives, Form, SHORT};
 use connections::{Backoff, Connections};
 use ffi::World;
 pub(crate) use ffi::adopt::Adopted;
@@ -115,7 +115,7 @@ impl Outside {
         while !self.leaving.all_left() {
             if !self.connections.poll() {
                 if backoff.is_sleeping() {
-                    self.connections.idle(None, Awaited::AllLeft);
+                    self.connections.idle(None, Awaited::AllLeft, None);
                 }
                 backoff.wait();
             }
@@ -175,8 +175,8 @@ impl Mpi {
         }
     }
 
-    /// Publishes the current call of this node.
-    fn enter(&mut self, call: &Call) {
+    /// Publishes the current call of this node, a collective of this shape.
+    fn enter(&mut self, call: &Call, shape: u64) {
         self.turn += 1;
         if self.place.is_some_and(|place| std::ptr::eq(place, call.place)) {
             self.header.recall(call);
@@ -186,44 +186,40 @@ impl Mpi {
             self.header = Header::new(call);
             self.world.show(self.turn, self.header.words());
         }
-        self.outside.borrow_mut().connections.forget();
+        self.outside.borrow_mut().connections.enters(shape);
     }
 
     /// A whole collective that combines or moves `values`.
     fn combine(&mut self, call: &Call, operation: Operation, values: &mut [u8]) {
-        self.enter(call);
+        let form = self.whole.form(call, operation, values.len(), self.checks);
+        self.enter(call, form.shape(false));
         Requests::lend(
             values,
             self,
             |this| &mut this.whole.requests,
             |this| {
-                this.whole.start(call, &this.header, operation, this.checks);
-                this.complete();
+                this.whole.start(&this.header, operation, form);
+                this.complete(call);
             },
         );
     }
 
     fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8], by_messages: bool) {
-        self.enter(&call);
+        let short = if mine.len() <= SHORT { mine } else { &[] };
+        self.meet(&call, short);
         if mine.is_empty() {
-            self.meet(&[]);
         } else if mine.len() <= SHORT {
-            self.meet(mine);
             let parts = all.chunks_exact_mut(mine.len());
             self.whole.brought(mine.len()).zip(parts).for_each(|(from, to)| to.copy_from_slice(from));
+        } else if by_messages {
+            self.world.all_gather_by_messages(&call, mine, all);
         } else {
-            self.meet(&[]);
-            if by_messages {
-                self.world.all_gather_by_messages(&call, mine, all);
-            } else {
-                self.world.all_gather(&call, mine, all);
-            }
+            self.world.all_gather(&call, mine, all);
         }
     }
 
     fn exchange(&mut self, call: Call, blocks: &mut [RawBlock], in_turn: bool) {
-        self.enter(&call);
-        self.meet(&[]);
+        self.meet(&call, &[]);
         let rank = self.world.rank();
         let leaving: Vec<u64> = blocks.iter().map(|block| block.bytes as u64).collect();
         let mut coming = vec![0; leaving.len()];
@@ -252,34 +248,50 @@ impl Mpi {
         blocks.iter_mut().zip(received).for_each(|(block, new)| *block = new);
     }
 
-    /// Exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job unless all nodes
-    /// made the same call.
-    fn meet(&mut self, data: &[u8]) {
+    /// Enters a collective: exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job
+    /// unless all nodes made the same call.
+    fn meet(&mut self, call: &Call, data: &[u8]) {
+        self.enter(call, Form::FRAMED.shape(false));
         self.whole.meet(&self.header, data);
-        self.complete();
+        self.complete(call);
     }
 
     /// Waits until the whole collective in flight is complete. A node with open ports serves
     /// others' puts meanwhile, because a node that waits for its put cannot enter the collective.
-    fn complete(&mut self) {
-        let done = if self.outside.borrow().connections.ports.are_open() {
-            let mut backoff = Backoff::default();
-            loop {
-                match self.whole.test() {
-                    Ok(false) => {}
-                    done => break done.map(drop),
-                }
-                if !self.outside.borrow_mut().connections.poll() {
-                    backoff.wait();
-                }
-            }
-        } else {
+    /// In a long wait it passes the token.
+    fn complete(&mut self, call: &Call) {
+        let serves = self.outside.borrow().connections.ports.are_open();
+        let done = if simulated_clock().is_some() && !serves {
+            // The library detects by itself that no simulated process can continue.
             self.whole.wait()
+        } else {
+            self.test_until_complete(call, serves)
         };
         match done {
             Ok(()) => self.whole.end(),
             Err(failure) => self.fail(failure),
         }
+    }
+
+    fn test_until_complete(&mut self, call: &Call, serves: bool) -> Result<(), Failure> {
+        /// Tests before the first poll of a node without open ports: about a millisecond.
+        const TESTS: u32 = 10_000;
+        let (mut tests, mut backoff) = (0_u32, Backoff::default());
+        while !self.whole.test()? {
+            tests = tests.saturating_add(1);
+            if serves || tests > TESTS {
+                let connections = &mut self.outside.borrow_mut().connections;
+                if !connections.poll() {
+                    if tests > TESTS {
+                        connections.idle(Some(call), Awaited::Operation, Some(self.whole.needs()));
+                    }
+                    if serves {
+                        backoff.wait();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -294,10 +306,6 @@ impl Endpoint for Mpi {
 
     fn collective(&mut self, call: Call, collective: Collective<'_>) {
         match collective {
-            Collective::InPlace(Operation::Barrier, _) if !self.checks => {
-                self.enter(&call);
-                self.world.barrier(&call);
-            }
             Collective::InPlace(operation, values) => self.combine(&call, operation, values),
             Collective::AllGather { mine, all } => self.all_gather(call, mine, all, false),
             Collective::Exchange(blocks) => self.exchange(call, blocks, false),
@@ -305,10 +313,11 @@ impl Endpoint for Mpi {
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
-        self.enter(&call);
+        let form = self.started.form(&call, operation, values.bytes, self.checks);
+        self.enter(&call, form.shape(true));
         self.backoff.renew();
         self.started.requests.load(values);
-        self.started.start(&call, &self.header, operation, self.checks);
+        self.started.start(&self.header, operation, form);
     }
 
     fn test(&mut self) -> bool {
@@ -407,12 +416,11 @@ impl Endpoint for Mpi {
         news |=
             Network::BOTH.iter().any(|network| networks.has(*network) && connections.has_packet(*network));
         news |= connections.ports.has_news();
+        // Others may need this node's part of a started collective, whatever it waits for.
+        let complete = self.started.test().unwrap_or_else(|failure| blame(self.world, failure));
         news |= match awaited {
             Awaited::Packet | Awaited::Memory { .. } => false,
-            Awaited::Operation => match self.started.test() {
-                Ok(done) => done,
-                Err(failure) => blame(self.world, failure),
-            },
+            Awaited::Operation => complete,
             Awaited::Room(network, to) => connections.has_room(network, to),
             Awaited::PutRoom(to) => connections.has_put_room(to),
             Awaited::AllLeft => leaving.all_left(),
@@ -421,14 +429,15 @@ impl Endpoint for Mpi {
             self.backoff.renew();
             return;
         }
-        // Not in waits that others end without messages.
-        if self.backoff.is_sleeping() && !matches!(awaited, Awaited::Operation | Awaited::Memory { .. }) {
-            connections.idle(Some(call), awaited);
+        if self.backoff.is_sleeping() {
+            let needs = (awaited == Awaited::Operation).then(|| self.started.needs());
+            connections.idle(Some(call), awaited, needs);
         }
         let mut looks = 1;
         if let Awaited::Memory { pauses } = awaited {
             if pauses == 0 {
                 self.backoff.renew();
+                connections.waits_anew();
             }
             // The caller has polled the memory itself.
             looks += LOOKS;
@@ -459,8 +468,7 @@ impl Endpoint for Mpi {
     /// The library's collectives tell nothing about calls that differ, so the nodes exchange their
     /// calls first, but for a single number without `STRATA_CHECK`, as usual.
     fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.enter(&call);
-        self.meet(&[]);
+        self.meet(&call, &[]);
         if let Operation::Broadcast(root) = operation {
             return self.world.library_broadcast(&call, root, values);
         }
@@ -484,7 +492,8 @@ impl Endpoint for Mpi {
                     number::fill_identity(kind, op, values);
                 }
             }
-            Operation::Barrier | Operation::Broadcast(_) => self.world.barrier(&call),
+            // All nodes have met.
+            Operation::Barrier | Operation::Broadcast(_) => {}
         }
     }
 

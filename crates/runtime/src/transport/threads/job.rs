@@ -21,6 +21,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
+/// Polls of memory between two looks at what the other nodes do.
+const POLLS_BETWEEN: u32 = 64;
+
 /// Blocks in flight from one node to another. An exchange starts with a rendezvous, so there is
 /// never more than one.
 type Channel = Queue<RawBlock, 2>;
@@ -53,8 +56,6 @@ pub(super) enum Peers {
     Receiver(usize),
     /// Any other node that can still send.
     Anyone,
-    /// Any other node whose program has not ended.
-    Programs,
 }
 
 /// The condition on which a node that waits for a rendezvous may unwind.
@@ -412,10 +413,6 @@ impl Job {
                 let mut others = (0..self.size()).filter(|node| *node != rank);
                 others.clone().all(|node| gone(&node)).then(|| others.next()).flatten()
             }
-            Peers::Programs => {
-                let mut others = (0..self.size()).filter(|node| *node != rank);
-                others.clone().all(|node| left(&node)).then(|| others.next()).flatten()
-            }
         };
         if let Some(missing) = missing
             && !ready()
@@ -425,10 +422,24 @@ impl Job {
         }
     }
 
-    /// True if the programs of all other nodes have ended; their earlier writes are then visible.
-    pub(super) fn all_others_left(&self, rank: usize) -> bool {
-        self.leavers.load(Ordering::Acquire) > 0
-            && (0..self.size()).all(|node| node == rank || self.left[node].load(Ordering::Acquire))
+    /// Called by node `rank` when it has polled memory in vain, `pauses` times before in this wait.
+    /// Ends the job if no node can act any more; `before` are the waits that it saw last.
+    pub(super) fn polled(&self, rank: usize, call: &Call, pauses: u32, before: &mut Option<Vec<u64>>) {
+        self.parkers.polled(rank, pauses == 0);
+        if !pauses.is_multiple_of(POLLS_BETWEEN) {
+            return;
+        }
+        Wait { job: self, rank, call, awaited: Awaited::Memory { pauses }, check: || {} }.note();
+        let unread = |node: usize| {
+            Network::BOTH.into_iter().any(|on| self.has_packet(node, on)) || self.ports(node).has_news()
+        };
+        let now = self.parkers.idle_waits().filter(|_| !(0..self.size()).any(unread));
+        if let (Some(before), Some(now)) = (&before, &now)
+            && Parkers::stood_still(before, now)
+        {
+            self.end_stuck();
+        }
+        *before = now;
     }
 
     /// Unwinds if a node has ended without arriving at rendezvous `epoch`, which then never
@@ -497,6 +508,7 @@ impl Job {
     /// Records that node `rank` will receive no more packets.
     pub(super) fn mark_gone(&self, rank: usize) {
         self.gone[rank].store(true, Ordering::Release);
+        self.parkers.begin_wait(rank);
         self.leave(rank);
         self.parkers.wake_all();
         if self.parkers.count_parked() {

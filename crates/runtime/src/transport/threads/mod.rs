@@ -100,9 +100,8 @@ pub(crate) struct Threads {
     taken: usize,
     /// This node's bit of the asynchronous or.
     bit: bool,
-    /// True if the programs of all other nodes were seen to have ended, so that their shared memory
-    /// no longer changes.
-    alone: bool,
+    /// The waits of all nodes when this one last looked, in a long wait for memory.
+    waits: Option<Vec<u64>>,
     /// How long vectors are combined and copied.
     #[cfg(feature = "tune")]
     way: Way,
@@ -118,7 +117,7 @@ impl Threads {
             pending: None,
             taken: 0,
             bit: true,
-            alone: false,
+            waits: None,
             #[cfg(feature = "tune")]
             way: Way::Usual,
         }
@@ -479,13 +478,8 @@ impl Endpoint for Threads {
                 if came() {
                     return;
                 }
-                // The caller has polled the memory before, and all others may have written to it
-                // and left since: only data that are not found by a further poll never arrive.
-                if self.alone {
-                    job.check(rank, call, Peers::Programs, &came);
-                }
+                job.polled(rank, call, pauses, &mut self.waits);
                 job.unwind_if_failed();
-                self.alone = job.all_others_left(rank);
                 if pauses >= LONG {
                     std::thread::sleep(SHORT_SLEEP);
                 } else {

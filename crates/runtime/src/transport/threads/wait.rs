@@ -17,18 +17,25 @@
 //! sleeper itself, subtracts it before it clears its flag. So at the full count no node runs, all
 //! have found their conditions false after the last running node had done its last step, and none
 //! can change any more.
+//!
+//! A node that waits for memory that others write polls it and is woken by no one. The job is stuck
+//! if, from one moment to another, all other nodes sleep or poll in the same waits, and each poller
+//! has polled in vain between them ([`Parkers::stood_still`]).
 
 use super::sync::{
     AtomicBool, AtomicUsize, Ordering, Thread, UNDER_LOOM, current, fence, park, set, spin_loop, yield_now,
 };
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The most rounds of the spin loop before the first yield: some tens of microseconds.
 const MOST_SPINS: u32 = if UNDER_LOOM { 0 } else { 2048 };
 /// The fewest rounds: enough for a node that runs on another core at this moment.
 const FEWEST_SPINS: u32 = if UNDER_LOOM { 0 } else { 16 };
+/// A node's wait is its number times this, and the number of its polls of memory, of which a node
+/// that sleeps has none.
+const POLLS: u64 = 1 << 32;
 /// Number of yields before sleeping.
 const YIELDS: u32 = if UNDER_LOOM { 0 } else { 200 };
 
@@ -42,6 +49,8 @@ struct Parker {
     /// A number chosen by the caller that identifies this node's awaited event; 0 if the node is
     /// not woken by number.
     awaits: AtomicUsize,
+    /// This node's last wait ([`Parkers::begin_wait`]); written only by it.
+    wait: AtomicU64,
     thread: OnceLock<Thread>,
 }
 
@@ -110,9 +119,47 @@ impl Parkers {
         false
     }
 
+    /// Records that node `rank` begins a wait in which it sleeps, or none.
+    pub(super) fn begin_wait(&self, rank: usize) {
+        let wait = &self.parkers[rank].wait;
+        wait.store((wait.load(Ordering::Relaxed) / POLLS + 1) * POLLS, Ordering::Release);
+    }
+
+    /// Records that node `rank` has polled memory in vain, `first` in this wait.
+    pub(super) fn polled(&self, rank: usize, first: bool) {
+        if first {
+            self.begin_wait(rank);
+        }
+        // Without a carry into the number of the wait: the count then seems to stand still.
+        let wait = &self.parkers[rank].wait;
+        let now = wait.load(Ordering::Relaxed);
+        wait.store(now + u64::from(now % POLLS < POLLS - 1), Ordering::Release);
+    }
+
+    /// The last waits of all nodes, if at this moment each certainly sleeps, is gone, or polls
+    /// memory in vain.
+    pub(super) fn idle_waits(&self) -> Option<Vec<u64>> {
+        let waits = || self.parkers.iter().map(|parker| parker.wait.load(Ordering::Acquire));
+        let all: Vec<u64> = waits().collect();
+        let sleeping = all.iter().filter(|wait| *wait % POLLS == 0).count();
+        let same = || all.iter().zip(waits()).all(|(before, now)| before / POLLS == now / POLLS);
+        (self.parked.load(Ordering::Acquire) == sleeping && same()).then_some(all)
+    }
+
+    /// True if no node has acted between `before` and `now`, and those that poll memory have polled
+    /// it since `before`: nobody can change any more what they found.
+    pub(super) fn stood_still(before: &[u64], now: &[u64]) -> bool {
+        before.iter().zip(now).all(|(before, now)| {
+            before / POLLS == now / POLLS
+                && (before % POLLS == 0) == (now % POLLS == 0)
+                && (now % POLLS == 0 || now - before >= 2)
+        })
+    }
+
     /// The rest of a wait: yields, then sleeps.
     #[cold]
     pub(super) fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, waiting: &dyn Waiting) {
+        self.begin_wait(rank);
         for _ in 0..YIELDS {
             if ready() {
                 return;

@@ -6,6 +6,8 @@
 
 pub(crate) mod messages;
 pub(crate) mod moving;
+#[allow(dead_code, reason = "not every test program needs all of it")]
+pub(crate) mod stuck;
 
 use bytemuck::{NoUninit, Pod, bytes_of, cast_slice};
 use std::fmt::Debug;

@@ -75,6 +75,8 @@ pub(super) struct World {
     shown: &'static [AtomicU64; WINDOW / 8],
     /// True if a program runs: if the process exits then, it would leave others waiting.
     running: AtomicBool,
+    /// The number of prepared exchanges in flight, and their bytes.
+    prepared: [AtomicU64; 2],
 }
 
 // SAFETY: MPI's handles are plain numbers or addresses that any thread may use; MPI was initialised
@@ -298,8 +300,8 @@ impl World {
         // SAFETY: a live communicator, in which all nodes make this call next.
         attempt!(unsafe { MPI_Barrier(ends) })?;
         let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
-        let (windows, running) = (Mutex::default(), AtomicBool::new(false));
-        Ok(Self { rank, size, programs, pairs, lanes, ends, window, windows, shown, running })
+        let (windows, running, prepared) = (Mutex::default(), AtomicBool::new(false), Default::default());
+        Ok(Self { rank, size, programs, pairs, lanes, ends, window, windows, shown, running, prepared })
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -421,6 +423,12 @@ impl World {
         Ok(seen)
     }
 
+    /// The bytes of this node's prepared messages in flight; `None` if there are none.
+    pub(super) fn prepared_bytes(&self) -> Option<u64> {
+        let [exchanges, bytes] = self.prepared.each_ref().map(|count| count.load(Ordering::Relaxed));
+        (exchanges > 0).then_some(bytes)
+    }
+
     /// Publishes this node's bit of the asynchronous or.
     pub(super) fn show_bit(&self, value: bool) {
         self.shown[BIT].store(u64::from(value), Ordering::Release);
@@ -439,12 +447,6 @@ impl World {
         // SAFETY: the window is locked; this completes the read above.
         attempt!(unsafe { MPI_Win_flush(peer(rank), self.window) })?;
         Ok(bit != 0)
-    }
-
-    /// Barrier; MPI 3.1, §5.3.
-    pub(super) fn barrier(&self, call: &Call) {
-        // SAFETY: `programs` is a live communicator until the process exits.
-        must!(self, call, unsafe { MPI_Barrier(self.programs) });
     }
 
     /// Logical or over all nodes; MPI 3.1, §5.9.6.

@@ -8,6 +8,7 @@ use crate::transport::{Repeated, RepeatedPieces, Repeating, RepeatingPieces};
 use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The tag of message number 0; tags of collectives are lower.
 const FIRST_TAG: c_int = 1 << 14;
@@ -28,17 +29,27 @@ struct Messages {
     statuses: Vec<ffi::MPI_Status>,
     /// The node, number and bytes of each receive.
     receives: Vec<Repeated>,
+    /// The bytes of all messages.
+    bytes: u64,
 }
 
 impl Messages {
-    fn new(world: &'static World, receives: Vec<Repeated>, sends: usize) -> Self {
-        let all = receives.len() + sends;
+    fn new(world: &'static World, receives: Vec<Repeated>, sends: &[Repeated]) -> Self {
+        let all = receives.len() + sends.len();
+        let bytes = receives.iter().chain(sends).map(|message| message.len as u64).sum();
         // SAFETY: plain numbers, for which zero is a valid value.
         let empty: ffi::MPI_Status = unsafe { std::mem::zeroed() };
-        Self { world, requests: vec![none(); all], statuses: vec![empty; all], receives }
+        Self { world, requests: vec![none(); all], statuses: vec![empty; all], receives, bytes }
     }
 
-    /// True if all are complete. A message whose length is not the expected one ends the job.
+    /// Called when they start.
+    fn start(&self) {
+        let [exchanges, bytes] = &self.world.prepared;
+        exchanges.fetch_add(1, Relaxed);
+        bytes.fetch_add(self.bytes, Relaxed);
+    }
+
+    /// True if all are complete, of messages that were started. A message whose length is not the expected one ends the job.
     fn test(&mut self) -> bool {
         let mut done: c_int = 0;
         let (all, world) = (count(self.requests.len()), self.world);
@@ -68,6 +79,11 @@ impl Messages {
         if let Err(error) = tested {
             world.die(world.rank, error);
         }
+        if done != 0 {
+            let [exchanges, bytes] = &world.prepared;
+            exchanges.fetch_sub(1, Relaxed);
+            bytes.fetch_sub(self.bytes, Relaxed);
+        }
         done != 0
     }
 }
@@ -95,7 +111,7 @@ impl Persistent {
         let incoming: Vec<Range<usize>> = receives.iter().map(&mut place).collect();
         let outgoing: Vec<Range<usize>> = sends.iter().map(&mut place).collect();
         let memory = Box::into_raw(vec![0u64; words].into_boxed_slice());
-        let messages = Messages::new(world, receives.to_vec(), sends.len());
+        let messages = Messages::new(world, receives.to_vec(), sends);
         let mut this = Self { messages, memory, outgoing, incoming, started: false };
         for (index, message) in receives.iter().enumerate() {
             let (at, tag) = (this.at(&this.incoming[index]).cast(), tag(message.number));
@@ -148,6 +164,7 @@ impl Repeating for Persistent {
     fn start(&mut self) {
         assert!(!self.started);
         self.started = true;
+        self.messages.start();
         let requests = &mut self.messages.requests;
         let (all, requests) = (count(requests.len()), requests.as_mut_ptr());
         // SAFETY: as many persistent requests as the vector holds, none of them started; their
@@ -239,6 +256,7 @@ impl RepeatingPieces for Typed {
         // The memory is lent until all requests are complete.
         let lent = Lent(world);
         let receives = self.messages.receives.len();
+        self.messages.start();
         for (index, shape) in self.shapes.iter().enumerate() {
             let (at, tag) = (base.wrapping_add(shape.start).cast(), tag(shape.number));
             let request = &mut self.messages.requests[index];
@@ -284,7 +302,8 @@ impl World {
             number: message.number,
             len: message.pieces.iter().map(Range::len).sum(),
         };
-        let messages = Messages::new(self, receives.iter().map(of).collect(), sends.len());
+        let outgoing: Vec<Repeated> = sends.iter().map(of).collect();
+        let messages = Messages::new(self, receives.iter().map(of).collect(), &outgoing);
         let all = || receives.iter().chain(sends);
         let least = all().flat_map(|message| &message.pieces).map(|piece| piece.end).max().unwrap_or(0);
         let shapes = all().map(|message| Shape::new(self, message)).collect();

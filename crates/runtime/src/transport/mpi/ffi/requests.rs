@@ -8,6 +8,9 @@ use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
 
+/// The number of tags of a collective; those of prepared messages are higher than all.
+const TAGS: c_int = 1000;
+
 /// Three pieces of memory, and messages between them and those of other nodes. While a message is
 /// in flight the memory cannot be accessed otherwise; if dropped then, it is leaked instead of
 /// freed.
@@ -58,8 +61,7 @@ impl Requests {
         let mut block = RawBlock::default();
         let values = block.as_bytes_mut().as_mut_ptr();
         let requests = Vec::with_capacity(2 * world.size());
-        // One tag for each round; the number of rounds is at most the number of bits in a rank.
-        let tags = 100 * (1 + number);
+        let tags = TAGS * (1 + number);
         let (frames, scratch) = (vec![0; frames], Vec::new());
         Self { world, tags, requests, frames, scratch, block, values, length: 0 }
     }

@@ -205,24 +205,55 @@ fn who_waits_for_nodes_that_are_gone_names_them() {
     assert!(message.starts_with("left the program while node 0 waits in "), "{message}");
 }
 
-/// What others wrote before they left must be looked for once more.
-#[test]
-fn memory_is_looked_at_again_after_the_others_have_left() {
-    static PAUSES: AtomicUsize = AtomicUsize::new(0);
-    let failed = run(2, |node| {
-        if node.rank() == 0 {
-            // Long enough, as a rule, for the other to leave.
-            std::thread::sleep(Duration::from_millis(100));
-            loop {
-                pause(node, Awaited::Memory { pauses: 0 });
-                PAUSES.fetch_add(1, Ordering::Relaxed);
+/// Nodes take turns by memory alone, which they poll for long; the last one sleeps meanwhile, or has
+/// ended. If the turn of `withheld` never comes, the job is stuck, else it is not.
+fn turns_by_memory(nodes: usize, withheld: Option<usize>, sleeps: bool) -> Result<Vec<()>, (usize, String)> {
+    let (turn, last) = (AtomicUsize::new(0), nodes - 1);
+    run(nodes, |node| {
+        let rank = node.rank();
+        if rank == last {
+            let mut packet = Packet::zeroed();
+            while sleeps && !node.try_receive(Network::Request, &mut packet) {
+                pause(node, Awaited::Packet);
             }
+            return;
         }
-    });
-    let (rank, message) = failed.unwrap_err();
-    assert_eq!(rank, 1);
-    assert!(message.starts_with("left the program while node 0 waits in "), "{message}");
-    assert!(PAUSES.load(Ordering::Relaxed) > 0);
+        for mine in (rank..4 * last).step_by(last) {
+            for pauses in 0.. {
+                if turn.load(Ordering::Acquire) == mine {
+                    break;
+                }
+                pause(node, Awaited::Memory { pauses });
+            }
+            if mine % 5 == 3 {
+                // So that the others poll several times what the rest of the job does.
+                std::thread::sleep(Duration::from_millis(40));
+            }
+            if withheld == Some(mine) {
+                return;
+            }
+            turn.store(mine + 1, Ordering::Release);
+        }
+        let packet = Packet::zeroed();
+        while rank == 0 && sleeps && !node.try_send(Network::Request, last, &packet) {}
+    })
+}
+
+#[test]
+fn nodes_that_poll_memory_are_stuck_only_if_nobody_will_write_it() {
+    for nodes in [2, 3, 4, 6] {
+        turns_by_memory(nodes, None, true).unwrap();
+        let (others, turns) = (nodes - 1, 4 * (nodes - 1));
+        for withheld in 0..turns {
+            let sleeps = withheld % 2 == 0;
+            // The next turn's node waits for ever, or the last node, to which node 0 sends at its end.
+            let waits = others > 1 && withheld + 1 < turns || sleeps && withheld % others == 0;
+            let result = turns_by_memory(nodes, Some(withheld), sleeps);
+            assert_eq!(result.is_err(), waits, "{nodes} nodes, turn {withheld}");
+            let (_, message) = result.err().unwrap_or_default();
+            assert!(!waits || message.contains(" in wait_until at "), "{message}");
+        }
+    }
 }
 
 #[test]
