@@ -88,6 +88,9 @@ impl FileModels {
     }
 }
 
+/// The most bytes of a file of models: sets of fifty models have less than one percent of it.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// A file that was read.
 struct Set {
     set: ModelSet,
@@ -97,7 +100,8 @@ struct Set {
 
 impl Set {
     fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let bytes = strata_select::read_file(path, MOST_BYTES).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())?;
         let set = ModelSet::read(&text).map_err(|error| error.to_string())?;
         let resolved = set.resolve().map_err(|error| error.to_string());
         Ok(Self { set, resolved })

@@ -676,7 +676,7 @@ fn unlike_caches(node: &mut Node) -> Result<(), Error> {
     let mut set = strata_model::ModelSet::read(SCHEDULES).map_err(Error::program)?;
     set.platform = Some(node.platform());
     for file in strata_model::install(&set).map_err(Error::program)? {
-        assert!(file.starts_with(CACHE), "{}", file.display());
+        assert!(file.starts_with(HOME), "{}", file.display());
         if node.rank() == 1 {
             std::fs::write(file, "strata-models = 2\n").map_err(Error::program)?;
         }
@@ -801,8 +801,8 @@ fn node(name: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The cache of the cases, in the folder where a process works.
-const CACHE: &str = "cache-of-a-test";
+/// The home of the cases, with the cache, in the folder where a process works.
+const HOME: &str = "home-of-a-test";
 
 /// Runs a case on `nodes` processes; what is wrong with what it did.
 fn drive(case: &Case, nodes: usize) -> Result<(), String> {
@@ -814,7 +814,7 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
     };
     let cache = folder.path().to_string_lossy();
     let mut variables =
-        vec![("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE), ("STRATA_TUNE", tune.as_str())];
+        vec![("STRATA_CHECK", case.check), ("STRATA_TUNE", &*tune), ("XDG_CACHE_HOME", ""), ("HOME", HOME)];
     match case.name {
         FITTED | FITTED_LATE => {
             variables.extend([("STRATA_CALIBRATE", "100ms"), ("XDG_CACHE_HOME", &*cache)])

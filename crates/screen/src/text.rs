@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::fd::AsFd;
 
 use anstyle::Style;
-use strata_select::say;
+use strata_select::{printable, say, say_styled};
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
@@ -137,12 +137,11 @@ pub fn styled(text: impl fmt::Display, style: Style) -> String {
 
 /// Says a message on standard error, wrapped. Drawn diagnostics have been laid out already.
 pub fn say_wrapped(message: impl fmt::Display) {
-    let message = message.to_string();
-    if message.contains(|c| ('─'..='╿').contains(&c)) {
-        say!("{message}");
-    } else {
-        say!("{}", wrapped(&message, width_of_stderr(), "  "));
+    let mut message = message.to_string();
+    if !message.contains(|c| ('─'..='╿').contains(&c)) {
+        message = wrapped(&printable(&message, true), width_of_stderr(), "  ");
     }
+    if has_colours() { say_styled(format_args!("{message}")) } else { say!("{message}") }
 }
 
 /// Says a message on standard error, wrapped; it takes the arguments of `format!`.

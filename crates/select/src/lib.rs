@@ -47,14 +47,14 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "std")]
-mod atomic;
 mod choice;
 mod choose;
 mod closest;
 mod contrast;
 mod correction;
 mod error;
+#[cfg(feature = "std")]
+mod files;
 #[cfg(feature = "std")]
 mod gain;
 #[cfg(target_has_atomic = "64")]
@@ -91,13 +91,13 @@ mod values;
 mod verdict;
 mod wrapping;
 
-#[cfg(feature = "std")]
-pub use atomic::write_atomically;
 pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
 pub use closest::closest;
 pub use contrast::Contrast;
 pub use correction::{Axis, Correction, MAX_AXES, interpolate, octaves};
 pub use error::{ChooseError, Fault};
+#[cfg(feature = "std")]
+pub use files::{Lock, read_file, write_atomically};
 #[cfg(feature = "std")]
 pub use gain::{Situation, better_than};
 #[cfg(target_has_atomic = "64")]
@@ -124,7 +124,7 @@ pub use parameter::{Ends, MAX_PARAMETERS, Parameter, Parameters, Root, Step, Ste
 pub use pin::{Pin, PinError, PinFault, Pins};
 pub use quantity::{NotATime, Prediction, Seconds};
 #[cfg(feature = "std")]
-pub use say::say;
+pub use say::{printable, say, say_styled};
 #[cfg(feature = "std")]
 pub use sources::SOURCES;
 pub use table::{Domain, Entry, Incumbent, Source, Table};

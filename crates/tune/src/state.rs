@@ -16,6 +16,9 @@ use strata_model::{Platform, cache_folder, count, sha256_hex, write_atomically};
 /// The version of the format.
 const VERSION: u32 = 1;
 
+/// The most bytes of a file: one site has some kilobytes.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// The conditions under which choices are valid: another build changes places in the source,
 /// another machine changes times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +125,7 @@ impl Tuner {
         let Some(file) = Self::file_of(&self.program, &self.options.mode, self.identity.nodes)? else {
             return Ok(None);
         };
-        let text = match std::fs::read(&file) {
+        let text = match strata_select::read_file(&file, MOST_BYTES) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(source) if matches!(self.options.mode, Mode::Use(_)) => {
                 return Err(TuneError::Read { file, source });
@@ -146,8 +149,8 @@ impl Tuner {
     /// # Errors
     /// If the file cannot be read, or is not a tuner's.
     pub fn look(file: &Path) -> Result<Self, TuneError> {
-        let bytes =
-            std::fs::read(file).map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
+        let bytes = strata_select::read_file(file, MOST_BYTES)
+            .map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
         let wrong = |reason| TuneError::File { file: file.to_owned(), reason };
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| wrong("it is not what a tuner writes (no UTF-8 text)".to_owned()))?;

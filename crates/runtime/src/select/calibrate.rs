@@ -34,6 +34,10 @@ pub trait TimedOnNodes: Library {
     fn seconds(self, node: &mut Node, inputs: &[f64], seed: u64) -> Option<f64>;
 }
 
+/// Whether the nodes time candidates.
+#[derive(Default)]
+struct Times(bool);
+
 /// What node 0 says before each timing.
 const DONE: u64 = 0;
 const WARM: u64 = 1;
@@ -105,6 +109,7 @@ impl Node {
         let mut message = vec![DONE; 2 + MAX_PARAMETERS + table.inputs.len()];
         let mut seed = 1;
         let start = self.now().get();
+        let nested = std::mem::replace(&mut self.local::<Times>().0, true);
         loop {
             let left = budget - (self.now().get() - start);
             if let Some(first) = &mut first {
@@ -124,6 +129,7 @@ impl Node {
                 }
             }
         }
+        self.local::<Times>().0 = nested;
         let took = Duration::from_secs_f64((self.now().get() - start).max(0.0));
         let report =
             |timings, fitted, kept| Calibrated { library: table.library, timings, fitted, took, kept };
@@ -187,7 +193,11 @@ impl Node {
     /// Collective.
     #[track_caller]
     pub fn calibrate_as_set<L: TimedOnNodes>(&mut self) {
-        if !self.calibrates() || std::mem::replace(&mut self.local::<Known<L>>().asked, true) {
+        // Libraries that a candidate uses choose by the models that there are.
+        if !self.calibrates() || self.local::<Times>().0 {
+            return;
+        }
+        if std::mem::replace(&mut self.local::<Known<L>>().asked, true) {
             return;
         }
         let Some(text) = self.setting("STRATA_CALIBRATE") else { return };

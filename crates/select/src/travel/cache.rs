@@ -1,8 +1,9 @@
 //! Where timings are kept: in the user's cache folder, by machine, transport and library.
 //!
 //! Every calibration writes a file of its own, under a temporary name that is then renamed, and a
-//! reader takes the union of the lines of all files. Processes that calibrate at once therefore
-//! lose nothing, and no lock is needed. A file is of one version of the models: its name begins with
+//! reader takes the union of the lines of all files, the oldest first. Processes that calibrate at
+//! once therefore lose nothing; a lock lets only one of them time at once ([`lock`]), where the file
+//! system has locks. A file is of one version of the models: its name begins with
 //! their digest. Its last line counts and hashes the others, so that a torn file is told.
 //!
 //! A team of nodes has a transport of its own for each number of nodes ([`team`]). Its node 0 reads
@@ -14,12 +15,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant, SystemTime};
 use std::vec::Vec;
 use std::{format, io};
 
 use super::Point;
-use crate::atomic::write_atomically;
-use crate::{Machine, Parameters, Table, say_once};
+use crate::{Lock, Machine, Parameters, Table, read_file, say_once, write_atomically};
 
 /// The first line of a file.
 const HEAD: &str = "strata-timings 1";
@@ -30,16 +31,18 @@ const MANY: usize = 8;
 /// The most lines of a file: a calibration takes at most some hundred timings.
 const MOST_LINES: usize = 4096;
 
-/// A file is read only if it is shorter, in bytes.
+/// The most bytes of a library's files that are read, the newest first, and the most files.
 const MOST_BYTES: u64 = 1 << 20;
+const MOST_FILES: usize = 256;
 
 /// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`; `None`
-/// where neither that nor `HOME` is set.
+/// where neither that nor `HOME` is set. A path in `XDG_CACHE_HOME` that is relative is ignored (XDG
+/// Base Directory Specification).
 #[must_use]
 pub fn cache_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
-    Some(cache.join("strata"))
+    let cache = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    Some(cache.or_else(|| Some(variable("HOME")?.join(".cache")))?.join("strata"))
 }
 
 /// The FNV-1a hash of some bytes: equal in every build and on every machine.
@@ -110,8 +113,14 @@ fn point(table: &Table, line: &str) -> Option<Point> {
     fits.then_some(Point { candidate, nodes, inputs, parameters, seconds })
 }
 
+/// Adds those of the later lines that are not among the others yet.
+fn add(lines: &mut Vec<String>, later: Vec<String>) {
+    let known: BTreeSet<String> = lines.iter().cloned().collect();
+    lines.extend(later.into_iter().filter(|line| !known.contains(line)));
+}
+
 /// Timings as the text of a file.
-fn text(head: &str, lines: &BTreeSet<String>) -> String {
+fn text(head: &str, lines: &[String]) -> String {
     let mut text = head.to_owned();
     for line in lines {
         text += line;
@@ -143,10 +152,10 @@ fn whole(text: &str) -> Result<(&str, usize), &'static str> {
 ///
 /// # Errors
 /// A text that follows the file's name.
-fn lines_of(text: &str, head: &str) -> Result<BTreeSet<String>, &'static str> {
+fn lines_of(text: &str, head: &str) -> Result<Vec<String>, &'static str> {
     let (before, count) = whole(text)?;
     let lines = before.strip_prefix(head).ok_or("it is of another machine or of other models")?;
-    let lines: BTreeSet<String> = lines.lines().take(MOST_LINES).map(str::to_owned).collect();
+    let lines: Vec<String> = lines.lines().take(MOST_LINES).map(str::to_owned).collect();
     if lines.len() == count { Ok(lines) } else { Err(TORN) }
 }
 
@@ -154,37 +163,53 @@ fn lines_of(text: &str, head: &str) -> Result<BTreeSet<String>, &'static str> {
 #[derive(Debug, Default)]
 struct Read {
     files: Vec<PathBuf>,
-    lines: BTreeSet<String>,
+    lines: Vec<String>,
     faults: Vec<(PathBuf, String)>,
+}
+
+/// The files of a folder whose names `is_one`, the oldest first.
+fn listed(folder: &Path, is_one: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let dated = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_one)).map(|entry| {
+        let modified = fs::metadata(entry.path()).and_then(|file| file.modified());
+        (modified.unwrap_or(SystemTime::UNIX_EPOCH), entry.path())
+    });
+    let mut files: Vec<(SystemTime, PathBuf)> = dated.collect();
+    files.sort();
+    files.into_iter().map(|(_, path)| path).collect()
 }
 
 fn read(folder: &Path, table: &Table, head: &str) -> Read {
     let mut all = Read::default();
     let version = version(table);
-    let Ok(entries) = fs::read_dir(folder) else { return all };
-    let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let of_version = |name: &str| name.starts_with(&version) && name.ends_with(".txt");
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| name(path).is_some_and(|name| of_version(&name)));
-    paths.sort();
-    for path in paths {
-        let long = || fs::metadata(&path).is_ok_and(|file| file.len() > MOST_BYTES);
-        let found = match fs::read(&path) {
-            _ if long() => Err("it is too long".to_owned()),
+    let mut found = Vec::new();
+    let mut left = MOST_BYTES;
+    for (count, path) in listed(folder, of_version).into_iter().rev().enumerate() {
+        let text = if count < MOST_FILES { read_file(&path, left) } else { Err(too_many()) };
+        let lines = match text {
             // Another process has replaced it by one that has its lines.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => Err(error.to_string()),
-            Ok(bytes) => lines_of(&String::from_utf8_lossy(&bytes), head).map_err(str::to_owned),
-        };
-        match found {
-            Ok(lines) => {
-                all.lines.extend(lines);
-                all.files.push(path);
+            Ok(bytes) => {
+                left -= bytes.len() as u64;
+                lines_of(&String::from_utf8_lossy(&bytes), head).map_err(str::to_owned)
             }
+        };
+        match lines {
+            Ok(lines) => found.push((path, lines)),
             Err(fault) => all.faults.push((path, fault)),
         }
     }
+    for (path, lines) in found.into_iter().rev() {
+        add(&mut all.lines, lines);
+        all.files.push(path);
+    }
     all
+}
+
+fn too_many() -> io::Error {
+    io::Error::other(format!("there are {MOST_FILES} newer ones"))
 }
 
 /// The kept timings of a library's candidates on this machine, as one text; `None` without any.
@@ -233,27 +258,15 @@ pub fn all_kept(transport: &str) -> String {
 }
 
 fn all_in(cache: &Path, machine: &Machine, transport: &str) -> String {
-    let listed = |folder: &Path| -> Vec<PathBuf> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        paths.sort();
-        paths
-    };
     let mut all = String::new();
-    let libraries = listed(&transport_folder(cache, machine, transport));
-    for path in libraries.iter().flat_map(|folder| listed(folder)) {
-        if path.extension().is_none_or(|end| end != "txt") {
-            continue;
-        }
-        let long = || fs::metadata(&path).is_ok_and(|file| file.len() > MOST_BYTES);
-        let found = match fs::read_to_string(&path) {
-            _ if long() => Err("it is too long".to_owned()),
+    let libraries = listed(&transport_folder(cache, machine, transport), |_| true);
+    for path in libraries.iter().flat_map(|folder| listed(folder, |name| name.ends_with(".txt"))) {
+        let found = match read_file(&path, MOST_BYTES.min((MOST_OF_ALL - all.len()) as u64)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => Err(error.to_string()),
-            Ok(text) if all.len() + text.len() > MOST_OF_ALL => {
-                Err(format!("there are more than {MOST_OF_ALL} bytes of timings"))
-            }
-            Ok(text) => whole(&text).map(drop).map_err(str::to_owned).map(|()| text),
+            Ok(bytes) => String::from_utf8(bytes)
+                .map_err(|_| TORN.to_owned())
+                .and_then(|text| whole(&text).map(drop).map_err(str::to_owned).map(|()| text)),
         };
         match found {
             Ok(text) => all += &text,
@@ -269,13 +282,13 @@ fn all_in(cache: &Path, machine: &Machine, transport: &str) -> String {
 #[must_use]
 pub fn kept_among(table: &Table, machine: &Machine, transport: &str, all: &str) -> Option<String> {
     let head = head(table, machine, transport);
-    let mut found: Option<BTreeSet<String>> = None;
+    let mut found: Option<Vec<String>> = None;
     let mut rest = all;
     while !rest.is_empty() {
         let end = rest.get(1..).unwrap_or_default().find(HEAD).map_or(rest.len(), |end| end + 1);
         let (file, others) = rest.split_at(end);
         if let Ok(lines) = lines_of(file, &head) {
-            found.get_or_insert_default().extend(lines);
+            add(found.get_or_insert_default(), lines);
         }
         rest = others;
     }
@@ -285,7 +298,7 @@ pub fn kept_among(table: &Table, machine: &Machine, transport: &str, all: &str) 
 /// Timings as the text of one file, as [`kept_among`] makes it.
 #[must_use]
 pub fn timings_text(table: &Table, machine: &Machine, transport: &str, points: &[Point]) -> String {
-    let lines = points.iter().filter_map(|point| line(table, point)).collect();
+    let lines: Vec<String> = points.iter().filter_map(|point| line(table, point)).collect();
     text(&head(table, machine, transport), &lines)
 }
 
@@ -315,12 +328,13 @@ fn keep_in(
     let head = head(table, machine, transport);
     let folder = folder(cache, table, machine, transport);
     fs::create_dir_all(&folder)?;
-    let mut lines: BTreeSet<String> = points.iter().filter_map(|point| line(table, point)).collect();
+    let mut lines: Vec<String> = Vec::new();
     let before = read(&folder, table, &head);
     let replaced = if before.files.len() + 1 >= MANY { before.files } else { Vec::new() };
-    if !replaced.is_empty() && lines.len() + before.lines.len() <= MOST_LINES {
-        lines.extend(before.lines);
+    if !replaced.is_empty() && points.len() + before.lines.len() <= MOST_LINES {
+        lines = before.lines;
     }
+    add(&mut lines, points.iter().filter_map(|point| line(table, point)).collect());
     let text = text(&head, &lines);
     // Processes of several hosts may share the folder and have the same number: the hash of the
     // contents tells them apart, and equal contents may replace each other.
@@ -330,8 +344,9 @@ fn keep_in(
     write_atomically(&path, |out| out.write_all(text.as_bytes()))?;
     let kept: BTreeSet<&str> = text.lines().collect();
     for old in replaced.iter().filter(|old| **old != path) {
-        let contained = fs::read_to_string(old).is_ok_and(|old| {
-            lines_of(&old, &head).is_ok_and(|lines| lines.iter().all(|line| kept.contains(&**line)))
+        let contained = read_file(old, MOST_BYTES).is_ok_and(|old| {
+            let lines = lines_of(&String::from_utf8_lossy(&old), &head);
+            lines.is_ok_and(|lines| lines.iter().all(|line| kept.contains(&**line)))
         });
         if contained {
             // A file that stays is read again, no more.
@@ -339,6 +354,21 @@ fn keep_in(
         }
     }
     Ok(path)
+}
+
+/// Takes the lock of calibrations of a library on this machine, for which it waits at most `longest`.
+/// `None` without a lock: another process has it still, or none can be had.
+pub(super) fn lock(table: &Table, transport: &str, longest: Duration) -> Option<Lock> {
+    let folder = folder(&cache_folder()?, table, Machine::hosting(transport), transport);
+    fs::create_dir_all(&folder).ok()?;
+    let start = Instant::now();
+    loop {
+        match Lock::try_take(folder.join("calibrating")) {
+            Ok(None) if start.elapsed() < longest => std::thread::sleep(Duration::from_millis(5)),
+            Ok(lock) => return lock,
+            Err(_) => return None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod cache;
 mod matrix;
+mod normal;
 mod parts;
 mod pool;
 mod scaled;
@@ -16,19 +17,20 @@ mod tests;
 mod trial;
 
 use std::boxed::Box;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::string::{String, ToString as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 use std::{fmt, format};
 
-use self::cache::is_kept;
 pub use self::cache::{
     all_kept, cache_folder, fnv, keep_timings, kept_among, kept_timings, team, timings_of, timings_text,
 };
+use self::cache::{is_kept, lock};
 use self::pool::{Contest, Wanted, all, problems};
 pub use self::scaled::Scaled;
 use self::trial::{Pair, Trial};
@@ -83,7 +85,7 @@ impl Widths {
 /// Timings from which the widths are told, and again whenever there are twice as many.
 const FEWEST_TOLD: usize = 24;
 
-/// By what all widths but `shape`, and `shape`, may be wider here: those count by which the timings
+/// By what all widths but `shape`, and `shape`, may be wider here, the narrowest first: those count by which the timings
 /// are the likeliest (empirical Bayes). Two hosts with one kind of network between their nodes differ
 /// less than threads and a cluster.
 const WIDER: [(f64, f64); 4] = [(1.0, 1.0), (2.5, 1.0), (1.0, 3.0), (2.5, 3.0)];
@@ -146,7 +148,8 @@ pub trait Timed: Library {
 
     /// Fits the models by which this process chooses from the library to this machine, in about so
     /// much time, and keeps the timings for later programs. Call it before the first choice: a
-    /// library may cache choices.
+    /// library may cache choices. While another process calibrates the library, it first waits as
+    /// long.
     ///
     /// Nothing is timed if the models in use are of this machine. If a candidate panics, or no fit
     /// is possible, the models stay as they are. The report says what was done.
@@ -154,6 +157,7 @@ pub trait Timed: Library {
     /// # Participation
     /// Local: for choices without nodes. `TimedOnNodes` of `strata-runtime` is for teams.
     fn calibrate(budget: Duration) -> Calibrated {
+        let _lock = lock(compiled_table::<Self>(1), "threads", budget);
         calibrate::<Self>(budget)
     }
 }
@@ -469,6 +473,7 @@ fn calibrate<L: Timed>(budget: Duration) -> Calibrated {
     let mut calibration = Calibration::new(table, 1, earlier);
     let budget = budget.as_secs_f64();
     let measured = catch_unwind(AssertUnwindSafe(|| {
+        let _timing = Timing::begin();
         let mut seed = 1;
         let mut warm = std::vec![false; table.entries.len()];
         while let Some(point) = calibration.next(budget - start.elapsed().as_secs_f64(), budget) {
@@ -517,20 +522,82 @@ fn calibrate<L: Timed>(budget: Duration) -> Calibrated {
 /// in a process. Libraries call it before a choice that they do not have cached. A library that
 /// stays uncalibrated says why on standard error; a report of the others is printed with
 /// `STRATA_EXPLAIN=1`.
+///
+/// Other threads and processes that come meanwhile wait, for twice the time at most. A candidate
+/// that is timed may itself choose from libraries: those then choose by the models that there are.
 pub fn calibrate_as_set<L: Timed>() {
-    static DONE: Mutex<BTreeMap<usize, ()>> = Mutex::new(BTreeMap::new());
     let Some(budget) = crate::local::calibrates() else { return };
-    // Held while it is calibrated: other threads wait, and then choose alike.
-    let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
-    if done.insert(std::ptr::from_ref(L::TABLE).addr(), ()).is_some() {
+    once(std::ptr::from_ref(L::TABLE).addr(), budget, || {
+        let table = compiled_table::<L>(1);
+        let compiled = Models::compiled::<L>("threads", 1);
+        if compiled.note.is_none() || is_kept(table, "threads") {
+            return;
+        }
+        let lock = lock(table, "threads", 2 * budget);
+        if is_kept(table, "threads") {
+            // By another process meanwhile; models may have been looked up before.
+            if let Some(models) = kept_models::<L>(&compiled, 1) {
+                adopt::<L>(1, models);
+            }
+            return;
+        }
+        let report = calibrate::<L>(budget);
+        drop(lock);
+        if report.kept.is_err() || crate::explains() {
+            say_once(format!("strata: {report}"));
+        }
+    });
+}
+
+std::thread_local! {
+    /// Whether this thread times candidates.
+    static TIMES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it lives, this thread times candidates.
+struct Timing(bool);
+
+impl Timing {
+    fn begin() -> Self {
+        Self(TIMES.replace(true))
+    }
+}
+
+impl Drop for Timing {
+    fn drop(&mut self) {
+        TIMES.set(self.0);
+    }
+}
+
+/// Runs `calibrate` of the library with this number, unless it has run before, or this thread times
+/// a candidate. While another thread runs it, waits for its end, but not longer than twice the budget:
+/// that thread may wait for this one.
+fn once(library: usize, budget: Duration, calibrate: impl FnOnce()) {
+    /// By library: when its calibration began; `None`: it has ended.
+    static BEGUN: Mutex<BTreeMap<usize, Option<Instant>>> = Mutex::new(BTreeMap::new());
+    static ENDED: Condvar = Condvar::new();
+    struct End(usize);
+    impl Drop for End {
+        fn drop(&mut self) {
+            BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(self.0, None);
+            ENDED.notify_all();
+        }
+    }
+    if TIMES.get() {
         return;
     }
-    let table = compiled_table::<L>(1);
-    if Models::compiled::<L>("threads", 1).note.is_none() || is_kept(table, "threads") {
-        return;
+    let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let start = match begun.get(&library) {
+            Some(None) => return,
+            Some(Some(start)) => *start,
+            None => break,
+        };
+        let Some(left) = (2 * budget).checked_sub(start.elapsed()) else { return };
+        begun = ENDED.wait_timeout(begun, left).unwrap_or_else(PoisonError::into_inner).0;
     }
-    let report = calibrate::<L>(budget);
-    if report.kept.is_err() || crate::explains() {
-        say_once(format!("strata: {report}"));
-    }
+    begun.insert(library, Some(Instant::now()));
+    drop(begun);
+    let _end = End(library);
+    calibrate();
 }

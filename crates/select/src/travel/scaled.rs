@@ -10,8 +10,9 @@
 use std::vec;
 use std::vec::Vec;
 
-use super::matrix::{Square, dot};
-use super::{Point, WIDER, WIDTHS, Widths};
+use super::matrix::dot;
+use super::normal::{Normal, Posterior};
+use super::{MOST_TIMINGS, Point, WIDER, WIDTHS, Widths};
 use crate::model::joined;
 use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict, normal};
 
@@ -78,10 +79,12 @@ pub struct Scaled {
     /// The kind of each unknown: start-up, work, work beyond some size, or a knot.
     kinds: Vec<u8>,
     widths: Widths,
-    /// The logarithms of the scales, and their covariance.
+    /// The logarithms of the scales.
     logs: Vec<f64>,
     scales: Vec<f64>,
-    covariance: Square,
+    /// Of the timings that were fitted, and of those that are expected.
+    normal: Normal,
+    posterior: Option<Posterior>,
     /// The relative deviation of a timing.
     noise: f64,
     timings: usize,
@@ -94,11 +97,11 @@ pub struct Scaled {
 pub(super) struct Local {
     pub(super) log_seconds: f64,
     /// Where its unknowns begin.
-    first: usize,
+    pub(super) first: usize,
     /// The share of each unknown in the time: the derivative of its logarithm.
-    shares: Vec<f64>,
+    pub(super) shares: Vec<f64>,
     /// The square of the model's own error, relative.
-    own: f64,
+    pub(super) own: f64,
 }
 
 impl Scaled {
@@ -121,28 +124,26 @@ impl Scaled {
             }))
         });
         let base_of: Vec<Option<usize>> = base_of.collect();
-        let kinds = vec![WORK; unknowns];
-        let (logs, scales) = (vec![0.0; unknowns], vec![1.0; unknowns]);
-        let covariance = Square::from_fn(0, |_, _| 0.0);
-        let (noise, widths) = (LEAST_NOISE, WIDTHS);
+        let mut kinds = vec![WORK; unknowns];
+        for base in &bases {
+            kinds[base.first..][base.count..base.unknowns()].fill(SHAPE);
+        }
         let mut made = Self {
             table,
+            normal: Normal::new(std::iter::empty(), WIDTHS),
+            posterior: None,
             bases,
             base_of,
             kinds,
-            widths,
-            logs,
-            scales,
-            covariance,
-            noise,
+            widths: WIDTHS,
+            logs: vec![0.0; unknowns],
+            scales: vec![1.0; unknowns],
+            noise: LEAST_NOISE,
             timings: 0,
             evidence: 0.0,
         };
-        made.bases
-            .iter()
-            .for_each(|base| made.kinds[base.first + base.count..][..KNOTS * base.ranges.len()].fill(SHAPE));
         made.tell_kinds(nodes, problems);
-        made.covariance = made.prior();
+        made.reset();
         made
     }
 
@@ -176,20 +177,10 @@ impl Scaled {
         }
     }
 
-    fn prior(&self) -> Square {
-        let Widths { machine, kind, model, term, shape } = self.widths;
-        let base = |unknown: usize| self.bases.iter().rposition(|base| base.first <= unknown);
-        let bases: Vec<Option<usize>> = (0..self.kinds.len()).map(base).collect();
-        Square::from_fn(self.kinds.len(), |i, j| {
-            let if_same = |same: bool, width: f64| if same { width * width } else { 0.0 };
-            if self.kinds[i] == SHAPE || self.kinds[j] == SHAPE {
-                return if_same(i == j, shape);
-            }
-            machine * machine
-                + if_same(self.kinds[i] == self.kinds[j], kind)
-                + if_same(bases[i] == bases[j], model)
-                + if_same(i == j, term)
-        })
+    /// Without timings.
+    fn prior(&self) -> Normal {
+        let kinds = |base: &'_ Base| &self.kinds[base.first..][..base.unknowns()];
+        Normal::new(self.bases.iter().map(kinds), self.widths)
     }
 
     /// How many timings the scales follow from.
@@ -237,10 +228,7 @@ impl Scaled {
 
     /// The covariance of the logarithms of two times, from the scales.
     pub(super) fn covariance(&self, a: &Local, b: &Local) -> f64 {
-        let row = |(place, share): (usize, &f64)| {
-            share * dot(&self.covariance.row(a.first + place)[b.first..][..b.shares.len()], &b.shares)
-        };
-        a.shares.iter().enumerate().map(row).sum()
+        self.posterior.as_ref().map_or(0.0, |posterior| posterior.covariance(a, b))
     }
 
     /// The variance of a timing about the predicted logarithm.
@@ -250,44 +238,42 @@ impl Scaled {
 
     /// The covariance after a timing there, whatever it will be.
     pub(super) fn expect(&mut self, local: &Local) {
-        let size = self.covariance.size;
-        let gain =
-            |row: usize| dot(&self.covariance.row(row)[local.first..][..local.shares.len()], &local.shares);
-        let gains: Vec<f64> = (0..size).map(gain).collect();
-        let own = dot(&gains[local.first..][..local.shares.len()], &local.shares);
-        let by = 1.0 / (own + self.scatter(local));
-        for (row, first) in gains.iter().enumerate() {
-            for (value, second) in self.covariance.row_mut(row).iter_mut().zip(&gains) {
-                *value -= by * first * second;
-            }
-        }
+        self.normal.add(local, 1.0 / self.scatter(local), 0.0);
+        self.posterior = self.normal.solve();
     }
 
     /// [`fit`](Self::fit) by the widths by which the timings are the likeliest.
     pub(super) fn fit_widths(&mut self, nodes: usize, points: &[Point]) {
-        // Of equals, as without timings, the last one counts: the narrowest.
-        let tried = WIDER.iter().rev().map(|(all, shape)| {
+        let narrowest = WIDTHS.wider(WIDER[0].0, WIDER[0].1);
+        (self.widths, self.timings) = (narrowest, 0);
+        self.fit(nodes, points);
+        for (all, shape) in &WIDER[1..] {
             let mut one = self.clone();
             one.widths = WIDTHS.wider(*all, *shape);
             one.fit(nodes, points);
-            one
-        });
-        if let Some(likeliest) = tried.max_by(|a, b| a.evidence.total_cmp(&b.evidence)) {
-            *self = likeliest;
+            if one.evidence > self.evidence {
+                *self = one;
+            }
         }
     }
 
-    /// The scales and their covariance by these timings.
+    /// The scales and their covariance by the newest of these timings, which are in the order of
+    /// time. It begins at the scales of the last fit, if there was one.
     pub(super) fn fit(&mut self, nodes: usize, points: &[Point]) {
-        let usable =
-            |point: &&Point| point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0;
-        let points: Vec<&Point> = points.iter().filter(usable).collect();
-        let prior = self.prior();
-        self.reset();
-        let mut weights = vec![1.0; points.len()];
+        let mut counts = vec![0; self.table.entries.len()];
+        let usable = |point: &&Point| {
+            let counts = counts.get_mut(point.candidate);
+            let is_time = point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0;
+            is_time && counts.is_some_and(|count| std::mem::replace(count, *count + 1) < MOST_TIMINGS)
+        };
+        let points: Vec<&Point> = points.iter().rev().filter(usable).collect();
+        if self.timings == 0 {
+            self.reset();
+        }
         // Far from the maximum every timing looks like an outlier.
         let mut settled = false;
         self.noise = 0.1;
+        let mut weights = vec![1.0; points.len()];
         for step in 0..STEPS {
             let locals: Vec<Option<Local>> = points
                 .iter()
@@ -297,7 +283,7 @@ impl Scaled {
                 locals.iter().enumerate().filter_map(|(at, local)| Some((at, local.as_ref()?))).collect();
             self.timings = known.len();
             if known.is_empty() {
-                return;
+                return self.reset();
             }
             let residual = |(at, local): &(usize, &Local)| points[*at].seconds.ln() - local.log_seconds;
             if settled {
@@ -307,68 +293,31 @@ impl Scaled {
                     weights[known.0] = (FREEDOM + 1.0) / (FREEDOM + square);
                 }
             }
-            // S = J Σ J' + R, and the least-squares step from the prior.
-            let times_prior = |local: &Local| -> Vec<f64> {
-                (0..prior.size)
-                    .map(|row| dot(&prior.row(row)[local.first..][..local.shares.len()], &local.shares))
-                    .collect()
-            };
-            let columns: Vec<Vec<f64>> = known.iter().map(|(_, local)| times_prior(local)).collect();
-            let sum = Square::from_fn(known.len(), |i, j| {
-                let local = known[j].1;
-                let shared = dot(&columns[i][local.first..][..local.shares.len()], &local.shares);
-                shared + if i == j { self.scatter(local) / weights[known[i].0] } else { 0.0 }
-            });
-            let Some(factor) = sum.cholesky() else { return self.reset() };
-            let linear = |known: &(usize, &Local)| {
-                let local = known.1;
-                residual(known) + dot(&local.shares, &self.logs[local.first..][..local.shares.len()])
-            };
-            let mut right: Vec<f64> = known.iter().map(linear).collect();
-            factor.forward(&mut right);
-            // Laplace's approximation: how well the scales fit, how far they are from 1, and by how
-            // much the timings narrow them, as the determinants of S and R.
-            let square = dot(&right, &right);
-            factor.backward(&mut right);
-            let spread = |(at, local): &(usize, &Local)| self.scatter(local) / weights[*at];
-            let own: f64 = known.iter().zip(&right).map(|(known, right)| spread(known) * right * right).sum();
-            let narrowed: f64 = known
-                .iter()
-                .enumerate()
-                .map(|(row, known)| 2.0 * factor.at(row, row).ln() - spread(known).ln())
-                .sum();
+            let mut normal = self.prior();
+            for known in &known {
+                let Local { first, shares, .. } = known.1;
+                let y = residual(known) + dot(shares, &self.logs[*first..][..shares.len()]);
+                normal.add(known.1, weights[known.0] / self.scatter(known.1), y);
+            }
+            let Some(posterior) = normal.solve() else { return self.reset() };
+            // How well the scales fit, beside how far they are from 1 and how much narrower.
             let fit = |known: &(usize, &Local)| {
                 let scatter = self.scatter(known.1);
                 let square = residual(known).powi(2) / scatter;
                 -0.5 * (scatter.ln() + (FREEDOM + 1.0) * (square / FREEDOM).ln_1p())
             };
-            self.evidence = known.iter().map(fit).sum::<f64>() - 0.5 * (square - own + narrowed);
+            self.evidence = known.iter().map(fit).sum::<f64>() + 0.5 * posterior.evidence;
             let last = step + 1 == STEPS;
-            let to = |unknown: usize| -> f64 {
-                columns.iter().zip(&right).map(|(column, right)| column[unknown] * right).sum()
-            };
-            let by: Vec<f64> = (0..self.logs.len()).map(|unknown| to(unknown) - self.logs[unknown]).collect();
-            let moved = by.iter().fold(0.0_f64, |most, by| most.max(by.abs()));
+            let by = posterior.logs.iter().zip(&self.logs).map(|(to, log)| to - log);
+            let moved = by.clone().fold(0.0_f64, |most, by| most.max(by.abs()));
             let share = (LONGEST / moved).min(1.0);
-            for (log, by) in self.logs.iter_mut().zip(by) {
-                *log = (*log + share * by).clamp(-FARTHEST, FARTHEST);
-            }
-            if self.logs.iter().any(|log| !log.is_finite()) {
-                return self.reset();
-            }
+            let logs = by.zip(&self.logs).map(|(by, log)| (log + share * by).clamp(-FARTHEST, FARTHEST));
+            self.logs = logs.collect();
             self.scales = self.logs.iter().map(|log| log.exp()).collect();
             let weighted = settled;
             settled |= moved < SETTLED;
             if last || weighted && moved < 1e-3 {
-                let halves: Vec<Vec<f64>> = (0..self.logs.len())
-                    .map(|unknown| {
-                        let mut column: Vec<f64> = columns.iter().map(|column| column[unknown]).collect();
-                        factor.forward(&mut column);
-                        column
-                    })
-                    .collect();
-                self.covariance =
-                    Square::from_fn(prior.size, |i, j| prior.at(i, j) - dot(&halves[i], &halves[j]));
+                (self.normal, self.posterior) = (normal, Some(posterior));
                 return;
             }
         }
@@ -378,7 +327,8 @@ impl Scaled {
         self.logs.fill(0.0);
         self.scales.fill(1.0);
         (self.noise, self.timings, self.evidence) = (LEAST_NOISE, 0, f64::NEG_INFINITY);
-        self.covariance = self.prior();
+        self.normal = self.prior();
+        self.posterior = self.normal.solve();
     }
 }
 
@@ -393,7 +343,7 @@ const START: u8 = 0;
 const WORK: u8 = 1;
 const FAR: u8 = 2;
 /// A knot of a factor over an input.
-const SHAPE: u8 = 3;
+pub(super) const SHAPE: u8 = 3;
 
 /// A term that varies by less than this factor over the problems is start-up.
 const START_UP: f64 = 64.0;

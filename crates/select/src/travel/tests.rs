@@ -89,8 +89,8 @@ fn regret(source: &dyn Source, scales: &[Vec<f64>]) -> (f64, f64) {
     (sum / f64::from(all), worst)
 }
 
-/// The models after a calibration: as they were, if its trial was lost.
-fn calibrated(scales: &[Vec<f64>], budget: f64, noise: f64, random: &mut Random) -> Scaled {
+/// A calibration whose time has run out.
+fn timed_out(scales: &[Vec<f64>], budget: f64, noise: f64, random: &mut Random) -> Calibration {
     let mut calibration = Calibration::new(&TABLE, 1, Vec::new());
     let mut left = budget;
     while let Some(point) = calibration.next(left, budget) {
@@ -99,6 +99,12 @@ fn calibrated(scales: &[Vec<f64>], budget: f64, noise: f64, random: &mut Random)
         calibration.took(point, Some(seconds * (noise * random.normal()).exp()));
     }
     assert!(calibration.points().len() <= 90);
+    calibration
+}
+
+/// The models after a calibration: as they were, if its trial was lost.
+fn calibrated(scales: &[Vec<f64>], budget: f64, noise: f64, random: &mut Random) -> Scaled {
+    let calibration = timed_out(scales, budget, noise, random);
     calibration.finish().unwrap_or_else(|_| Calibration::new(&TABLE, 1, Vec::new()).finish().unwrap())
 }
 
@@ -154,7 +160,7 @@ fn bad_times_and_candidates_that_cannot_run_are_left_out() {
 #[test]
 fn one_factor_for_all_is_found_at_once() {
     let scales = [2, 3, 4].map(|count| std::vec![0.5; count]).to_vec();
-    let scaled = calibrated(&scales, 0.05, 0.01, &mut Random(3));
+    let scaled = timed_out(&scales, 0.05, 0.01, &mut Random(3)).models;
     for n in [20.0, 3000.0, 9e5] {
         let ratio = scaled.seconds(1, 1, &[n], &[]).unwrap() / TABLE.seconds(1, 1, &[n], &[]).unwrap();
         assert!((ratio - 0.5).abs() < 0.06, "{n}: {ratio}");
@@ -195,4 +201,27 @@ fn a_candidate_that_panics_leaves_the_models_as_they_are() {
     assert_eq!(report.to_string(), why);
     assert!(Models::of::<Travelling>(1).note.is_some());
     assert!(format!("{report:?}").contains("panicked"));
+}
+
+/// A file may have as many as 4,096 timings; the time of the first choice must not grow with them.
+#[test]
+fn the_newest_timings_of_each_candidate_are_fitted() {
+    let point = |at: usize, seconds: f64| Point {
+        candidate: at % 2,
+        nodes: 1,
+        inputs: std::vec![16.0 + at as f64],
+        parameters: crate::Parameters::NONE,
+        seconds,
+    };
+    let old = (0..4000).map(|at| point(at, 1.0));
+    let new = (0..80).map(|at| {
+        let own = TABLE.seconds(at % 2, 1, &[16.0 + at as f64], &[]).unwrap();
+        point(at, 0.5 * own)
+    });
+    let points: Vec<Point> = old.chain(new).collect();
+    let text = timings_text(&TABLE, crate::Machine::here(), "threads", &points);
+    let scaled = scaled_by(&TABLE, 1, &text).unwrap();
+    assert_eq!(scaled.timings(), 2 * MOST_TIMINGS);
+    let ratio = scaled.seconds(1, 1, &[40.0], &[]).unwrap() / TABLE.seconds(1, 1, &[40.0], &[]).unwrap();
+    assert!((ratio - 0.5).abs() < 0.1, "{ratio}");
 }

@@ -32,6 +32,9 @@ impl Pair {
     }
 }
 
+/// The standard error of a ratio where there is no other to compare.
+const ERROR_OF_ONE: f64 = 0.2;
+
 /// A trial under way.
 #[derive(Debug)]
 pub(super) struct Trial {
@@ -92,7 +95,8 @@ impl Trial {
         let count = self.timed() as f64;
         let mean = self.ratios().sum::<f64>() / count;
         let square = self.ratios().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
-        mean + (square / (count * (count - 1.0))).sqrt() < 0.0
+        let error = if count > 1.0 { (square / (count * (count - 1.0))).sqrt() } else { ERROR_OF_ONE };
+        mean + error < 0.0
     }
 
     /// The logarithms of the seconds of the fitted models' choices over those of the shipped ones.
@@ -137,8 +141,9 @@ mod tests {
         assert!(!played(&all, |_, _| Some(1.0)).is_won(), "equal: the shipped ones stay");
         let mixed = |pair: usize, way: usize| Some([1.0, [0.5, 1.9][pair % 2]][way]);
         assert!(!played(&all, mixed).is_won());
-        // One problem, or none, shows nothing.
+        // One problem shows much or nothing.
         assert!(!played(&all[..1], faster).is_won());
+        assert!(played(&all[..1], |_, way| Some([1.0, 0.7][way])).is_won());
         assert!(!played(&[], faster).is_won());
     }
 
