@@ -236,9 +236,15 @@ fn roles(
             .iter()
             .zip(&mut roles)
             .filter(|((_, name), role)| **role == Role::Input && !inputs.iter().any(|input| input == name));
+        let mut unused = Vec::new();
         for ((_, name), role) in others {
             *role = Role::Unused;
-            notes.push(format!("the column `{name}` is not used"));
+            unused.push(*name);
+        }
+        match &unused[..] {
+            [] => {}
+            [name] => notes.push(format!("the column `{name}` is not used")),
+            _ => notes.push(format!("the columns {} are not used", list(unused.into_iter()))),
         }
     }
     problems.is_empty().then_some(roles)
@@ -313,7 +319,13 @@ fn default_time<'a>(names: &[Cell<'a>], problems: &mut Problems<'_>) -> Option<&
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    const SHOWN: usize = 40;
+    let mut names = names.map(|name| format!("`{name}`"));
+    let shown = names.by_ref().take(SHOWN).collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// The contents of a row.

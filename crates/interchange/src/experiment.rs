@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strata_model::expr::{Function, RESERVED, is_name};
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 use strata_model::{Unit, did_you_mean};
+use strata_select::MAX_INPUTS;
 
 use crate::Selection;
 use crate::place::Problems;
@@ -123,9 +124,18 @@ impl Experiment {
                 // Benchmarks of one file may have different inputs.
                 let own: Vec<bool> = m.point.iter().map(|value| !value.is_nan()).collect();
                 let columns = columns.iter().zip(&own).filter(|(_, own)| **own).map(|(c, _)| c.clone());
+                let columns: Vec<Column> = columns.collect();
+                if columns.len() > MAX_INPUTS {
+                    let message = format!(
+                        "{} inputs, and a model has at most {MAX_INPUTS}: name those on which the time depends \
+                         with `--inputs NAME,…`",
+                        columns.len()
+                    );
+                    problems.push(m.at, message);
+                }
                 models.push(ModelSamples {
                     name,
-                    columns: columns.collect(),
+                    columns,
                     unit: unit.clone(),
                     fit: String::new(),
                     rows: Vec::new(),

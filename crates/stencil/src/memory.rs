@@ -46,8 +46,17 @@ fn machine() -> u64 {
 
 /// Bytes that programs can still allocate, if the system tells.
 fn available() -> Option<u64> {
+    told("MemAvailable:")
+}
+
+/// Bytes of memory and swap space of this machine, if the system tells.
+pub(crate) fn whole() -> Option<u64> {
+    Some(told("MemTotal:")?.saturating_add(told("SwapTotal:").unwrap_or(0)))
+}
+
+fn told(what: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(what))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1024)
 }

@@ -1,6 +1,6 @@
 //! Locks an output folder, so that only one command at a time writes to it.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::Path;
 
 use strata_screen::Failure;
@@ -8,29 +8,26 @@ use strata_screen::Failure;
 /// The name of the lock file.
 const NAME: &str = ".specc-lock";
 
-/// A locked folder, unlocked on drop. If the process is killed, the operating system releases the
-/// lock. The lock file stays, which does no harm.
+/// A locked folder, unlocked on drop.
 pub struct Lock {
-    _file: Option<File>,
+    _lock: strata_select::Lock,
 }
 
 impl Lock {
     /// Creates the folder if it is missing, and locks it.
     ///
     /// # Errors
-    /// The folder cannot be created, or another command has locked it.
+    /// The folder cannot be created, another command has locked it, or something else than a regular
+    /// file has the name of the lock.
     pub fn take(folder: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
         let path = folder.join(NAME);
-        let file = File::create(&path).map_err(|error| Failure::file(&path, error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self { _file: Some(file) }),
-            Err(TryLockError::WouldBlock) => Err(Failure::Usage(format!(
+        match strata_select::Lock::try_take(&path).map_err(|error| Failure::file(&path, error))? {
+            Some(lock) => Ok(Self { _lock: lock }),
+            None => Err(Failure::Usage(format!(
                 "another specc is at work in {}; wait until it has ended, or name another folder with -o",
                 folder.display()
             ))),
-            // Some file systems do not support locks.
-            Err(TryLockError::Error(_)) => Ok(Self { _file: None }),
         }
     }
 }

@@ -143,11 +143,12 @@ fi
 
 exec "$specc" calibrate{calibrate}
 "#,
-        head =
-            scheduler.head(&emitted.name, hosts, each.unwrap_or(1), &clock(job.budget + BESIDE)).join("\n"),
-        spec = emitted.spec.path,
+        head = scheduler
+            .head(&in_comment(&emitted.name), hosts, each.unwrap_or(1), &clock(job.budget + BESIDE))
+            .join("\n"),
+        spec = in_comment(&emitted.spec.path),
         submit = scheduler.submit(),
-        path = path.display(),
+        path = in_comment(&path.display().to_string()),
         here = quoted(&here.display().to_string()),
         folder = quoted(&folder.display().to_string()),
         specc = quoted(&specc.display().to_string()),
@@ -175,6 +176,11 @@ fn clock(limit: Duration) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
+/// A text that does not end the comment of a shell in which it stands.
+fn in_comment(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}
+
 /// A word of a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,=:".contains(c);
@@ -194,6 +200,7 @@ mod tests {
         assert_eq!(quoted("specs/sort"), "specs/sort");
         assert_eq!(quoted("it's {n}"), r"'it'\''s {n}'");
         assert_eq!(quoted(""), "''");
+        assert_eq!(in_comment("out\ntouch x\r\n# ü"), "out?touch x??# ü");
     }
 
     #[test]

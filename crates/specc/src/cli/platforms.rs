@@ -25,7 +25,7 @@ pub(super) fn failure(error: MachineError) -> Failure {
 
 /// Converts faults to errors that are printed with their source.
 fn drawn(faults: Faults) -> Vec<CheckError> {
-    let source = Arc::new(NamedSource::new(faults.file, faults.text));
+    let source = Arc::new(NamedSource::new(faults.file, faults.text.replace('\u{1b}', "?")));
     let one = |fault: strata_sim::platform::Fault| {
         let span = Span { start: fault.span.start, end: fault.span.end };
         CheckError::new(ErrorCode::Platform(fault.kind), fault.message, span, fault.label)

@@ -104,6 +104,7 @@ impl From<&How> for Overrides {
 /// `specc fit`.
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
+    let _lock = args.output.as_deref().map(Lock::take).transpose()?;
     let source = (&args.samples[..], &args.reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
     let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {

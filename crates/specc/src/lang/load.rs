@@ -79,8 +79,10 @@ pub(super) fn too_long(name: &str, text: &str) -> Option<CheckError> {
 /// Errors with their sources, by file and place.
 pub(super) fn sorted(mut errors: Vec<(usize, CheckError)>, files: &[(&str, &str)]) -> CheckErrors {
     errors.sort_by_key(|(file, error)| (*file, error.start()));
-    let sources: Vec<Arc<NamedSource<String>>> =
-        files.iter().map(|(name, text)| Arc::new(NamedSource::new(name, (*text).to_owned()))).collect();
+    let sources: Vec<Arc<NamedSource<String>>> = files
+        .iter()
+        .map(|(name, text)| Arc::new(NamedSource::new(name, text.replace('\u{1b}', "?"))))
+        .collect();
     let located = errors.into_iter().map(|(file, error)| match sources.get(file) {
         Some(source) if !error.labels.is_empty() => error.within(source),
         _ => error,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -111,4 +112,42 @@ fn a_model_of_a_corner_wins_there_and_nowhere_else() {
         (&beyond["candidate"], &beyond["outcomes"][1]["outcome"]),
         (&"a".into(), &"out of range".into())
     );
+}
+
+/// A folder from elsewhere can carry a lock that is a link or a pipe.
+#[cfg(unix)]
+#[test]
+fn a_lock_that_is_no_file_of_its_own_is_refused_and_nothing_is_emptied() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let rows: String = (1..=20).map(|n| format!("{n},{:e}\n", 1e-6 * f64::from(n))).collect();
+    fs::write(at.join("runs.csv"), format!("n,time\n{rows}")).expect("written");
+    fs::write(at.join("victim"), "another's").expect("written");
+    for out in ["link", "pipe"] {
+        let lock = at.join(out).join(".specc-lock");
+        fs::create_dir(at.join(out)).expect("a folder");
+        match out {
+            "link" => std::os::unix::fs::symlink("../victim", lock).expect("a link"),
+            _ => assert!(Command::new("mkfifo").arg(lock).status().expect("mkfifo").success()),
+        }
+        let (_, err) = expect(3, &["fit", "runs.csv", "-o", out], at);
+        assert!(err.contains(".specc-lock: it is no regular file"), "{err}");
+    }
+    assert_eq!(fs::read(at.join("victim")).expect("it is there"), b"another's");
+}
+
+/// A file's contents reach the terminal as text that does nothing there.
+#[test]
+fn what_a_file_contains_is_escaped_and_cut() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let title = "\u{1b}]0;owned\u{7}";
+    fs::write(at.join("a.csv"), format!("n,{title}x,time\n1,2,{title}\n")).expect("written");
+    fs::write(at.join("b.txt"), "\0".repeat(1 << 20)).expect("written");
+    fs::write(at.join("c.spec"), format!("model A(n) {{ {title} }}\n")).expect("written");
+    for arguments in [["fit", "a.csv"], ["fit", "b.txt"], ["check", "c.spec"]] {
+        let (_, err) = expect(1, &arguments, at);
+        let bad = |c: char| c.is_control() && c != '\n';
+        assert!(!err.contains(bad) && err.len() < 20_000, "{arguments:?}: {} bytes: {err:.500}", err.len());
+    }
 }

@@ -12,7 +12,7 @@ use super::region::Fields;
 use super::shape::{Axis, MOST_AXES, Shape, WORDS, check, of_grid};
 use super::{Halo, HaloError, HaloExchange, Places, slots};
 use crate::exchange::{Exchange, Numbers};
-use crate::{Way, requests};
+use crate::{Way, memory, requests};
 
 /// The places of elements in memory, as the program describes them.
 #[derive(Clone, Copy, Debug)]
@@ -168,8 +168,8 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             node.calibrate_as_set::<HaloExchange>();
         }
         let mine = self.describe(node);
-        let (selector, traffic) = self.gather(node, &mine)?;
-        let (shape, places, (holder, _, numbers)) = mine?;
+        let (selector, traffic, shape) = self.gather(node, &mine)?;
+        let (_, places, (holder, _, numbers)) = mine?;
         let turns = vec![shape.phases(&places.strides, places.first)];
         let rank = node.rank();
         let taken = Taken::new(node, &selector, self.way, self.fields, traffic)?;
@@ -198,12 +198,13 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
         })
     }
 
-    /// What the nodes send at most, after their shapes were compared; and the selector of the way.
+    /// What the nodes send at most, after their shapes were compared; the selector of the way; and
+    /// this node's shape, with the order of axes that all nodes have.
     fn gather(
         &self,
         node: &mut Node,
         mine: &Result<(Shape, Places, Slot), HaloError>,
-    ) -> Result<(Rc<Selector<HaloExchange>>, Traffic), HaloError> {
+    ) -> Result<(Rc<Selector<HaloExchange>>, Traffic, Shape), HaloError> {
         let (selector, gathered) = loop {
             let selector = node.selector::<HaloExchange>(&self.options.clone().inner());
             // Even if this node fails, the exchange must take place, or the others would wait
@@ -247,9 +248,10 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
                 return Err(HaloError::Unlike { nodes: [0, other], what, values });
             }
         }
-        let shapes: Vec<Shape> = all().map(|words| Shape::from_words(&words[HEAD..])).collect();
-        check(&shapes)?;
-        Ok((selector, Traffic::largest(all().map(|words| &words[TRAFFIC]))))
+        let mut shapes: Vec<Shape> = all().map(|words| Shape::from_words(&words[HEAD..])).collect();
+        check(&mut shapes)?;
+        let traffic = Traffic::largest(all().map(|words| &words[TRAFFIC]));
+        Ok((selector, traffic, shapes.swap_remove(node.rank())))
     }
 
     /// What this node says, if it holds by itself.
@@ -261,6 +263,12 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             return Err(HaloError::NoFields);
         }
         let places = self.places()?;
+        let each = places.len * size_of::<T>() + size_of::<&mut [T]>();
+        let bytes = (each as u64).saturating_mul(self.fields as u64);
+        // Of a skeleton only the lengths exist.
+        if !node.is_skeleton() && memory::whole().is_some_and(|memory| bytes > memory) {
+            return Err(HaloError::Memory { fields: self.fields, elements: places.len });
+        }
         let (nodes, rank) = (node.size(), node.rank());
         let neighbours = match self.around {
             Around::Grid(grid, periodic) => {

@@ -112,21 +112,19 @@ impl Shape {
     }
 }
 
-/// Checks what all nodes say, by rank; equal on all nodes.
+/// Checks what all nodes say, by rank, and gives the axes the same order on all; equal on all nodes.
 ///
 /// # Errors
 /// The first contradiction.
-pub(super) fn check(all: &[Shape]) -> Result<(), HaloError> {
+pub(super) fn check(all: &mut [Shape]) -> Result<(), HaloError> {
     let Some(first) = all.first() else { return Ok(()) };
     for (node, shape) in all.iter().enumerate() {
         let kinds = |shape: &Shape| {
-            let order = shape.axes.iter().fold(0, |word, axis| 10 * word + axis.place as u64);
             [
                 ("the number of axes", shape.axes.len() as u64),
                 ("the number of fields", shape.fields as u64),
                 ("the size of an element", shape.element as u64),
                 ("the exchange of corners (1: yes)", u64::from(shape.corners)),
-                ("the order of the axes in memory", order),
             ]
         };
         for ((what, mine), (_, other)) in kinds(first).into_iter().zip(kinds(shape)) {
@@ -135,6 +133,8 @@ pub(super) fn check(all: &[Shape]) -> Result<(), HaloError> {
             }
         }
     }
+    agree_on_order(all)?;
+    let all = &*all;
     for (node, shape) in all.iter().enumerate() {
         for (number, axis) in shape.axes.iter().enumerate() {
             for (side, to) in axis.neighbours.iter().enumerate() {
@@ -143,6 +143,41 @@ pub(super) fn check(all: &[Shape]) -> Result<(), HaloError> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Gives the axes the same order in memory on all nodes. An axis of one element on a node has any
+/// place among the others there.
+fn agree_on_order(all: &mut [Shape]) -> Result<(), HaloError> {
+    let count = all.first().map_or(0, |shape| shape.axes.len());
+    // The first node on which the first of two axes is the outer one, and both have more elements.
+    let mut outer = [[None; MOST_AXES]; MOST_AXES];
+    for (node, shape) in all.iter().enumerate() {
+        let long = |axis: &Axis| axis.widths.iter().fold(axis.extent, |sum, w| sum.saturating_add(*w)) > 1;
+        for (a, b) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))) {
+            let (first, second) = (&shape.axes[a], &shape.axes[b]);
+            if long(first) && long(second) && first.place < second.place {
+                outer[a][b].get_or_insert(node);
+            }
+        }
+    }
+    let order = |shape: &Shape| shape.axes.iter().fold(0, |word, axis| 10 * word + axis.place as u64);
+    let mut left: Vec<usize> = (0..count).collect();
+    for place in 0..count {
+        let is_next = |axis: &usize| left.iter().all(|other| outer[*other][*axis].is_none());
+        let Some(next) = left.iter().position(is_next) else {
+            // Some two axes have one order here and another there, perhaps by way of others.
+            let nodes: Vec<usize> =
+                left.iter().flat_map(|a| left.iter().filter_map(|b| outer[*a][*b])).collect();
+            let first = nodes.iter().copied().min().unwrap_or(0);
+            let other = nodes.into_iter().find(|node| order(&all[*node]) != order(&all[first]));
+            let nodes = [first, other.unwrap_or(first)];
+            let values = nodes.map(|node| order(&all[node]));
+            return Err(HaloError::Unlike { nodes, what: "the order of the axes in memory", values });
+        };
+        let axis = left.remove(next);
+        all.iter_mut().for_each(|shape| shape.axes[axis].place = place);
     }
     Ok(())
 }
@@ -227,7 +262,7 @@ mod tests {
         let told = |change: fn(&mut [Shape; 2])| {
             let mut shapes = pair();
             change(&mut shapes);
-            check(&shapes).map_or_else(|error| error.to_string(), |()| String::new())
+            check(&mut shapes).map_or_else(|error| error.to_string(), |()| String::new())
         };
         assert_eq!(told(|_| ()), "");
         assert_eq!(
@@ -254,6 +289,41 @@ mod tests {
             "nodes 0 and 1 disagree: the number of fields is 1 on the first, 2 on the second"
         );
         assert!(told(|[a, _]| a.axes[1].neighbours = [Some(0); 2]).contains("whether a neighbour is before"));
+    }
+
+    /// Nodes whose axes have these extents and places in memory; the places that they agree on.
+    fn ordered(nodes: &[&[(usize, usize)]]) -> Result<Vec<usize>, String> {
+        let axis = |&(extent, place): &(usize, usize)| Axis { extent, place, ..Axis::default() };
+        let shape = |axes: &&[(usize, usize)]| Shape {
+            axes: axes.iter().map(axis).collect(),
+            fields: 1,
+            element: 1,
+            corners: false,
+        };
+        let mut shapes: Vec<Shape> = nodes.iter().map(shape).collect();
+        check(&mut shapes).map_err(|error| error.to_string())?;
+        let places = |shape: &Shape| shape.axes.iter().map(|axis| axis.place).collect::<Vec<_>>();
+        assert!(shapes.iter().all(|shape| places(shape) == places(&shapes[0])));
+        Ok(places(&shapes[0]))
+    }
+
+    #[test]
+    fn an_axis_of_one_element_has_any_place() {
+        assert_eq!(ordered(&[&[(3, 1), (4, 0)], &[(1, 0), (4, 1)]]), Ok(vec![1, 0]));
+        assert_eq!(ordered(&[&[(1, 1), (1, 0)], &[(1, 0), (9, 1)]]), Ok(vec![0, 1]));
+        // The middle one's place follows from two nodes.
+        let nodes: [&[(usize, usize)]; 2] = [&[(2, 2), (3, 1), (1, 0)], &[(1, 0), (3, 2), (5, 1)]];
+        assert_eq!(ordered(&nodes), Ok(vec![2, 1, 0]));
+        let unlike =
+            "nodes 0 and 2 disagree: the order of the axes in memory is 1 on the first, 10 on the second";
+        assert_eq!(
+            ordered(&[&[(3, 0), (4, 1)], &[(1, 1), (4, 0)], &[(3, 1), (4, 0)]]),
+            Err(unlike.to_owned())
+        );
+        // a outside b, b outside c, c outside a.
+        let circle: [&[(usize, usize)]; 3] =
+            [&[(2, 0), (2, 1), (1, 2)], &[(1, 2), (2, 0), (2, 1)], &[(2, 2), (1, 0), (2, 1)]];
+        assert!(ordered(&circle).is_err());
     }
 
     #[test]
