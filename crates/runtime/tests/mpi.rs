@@ -856,12 +856,11 @@ fn main() -> ExitCode {
     // Of the arguments of a test program only this one: to run what takes long, and nothing else.
     let long = std::env::args().any(|argument| argument == "--ignored");
     for (begin, few) in [(STUCK, 8), (HEALTHY, 0)] {
-        for seed in oracle::stuck::seeds(few, long) {
-            let nodes = [2, 3, 5][seed as usize % 3];
-            for nodes in mpirun::nodes(&[nodes]) {
+        oracle::stuck::for_seeds(few, long, |seed| {
+            for nodes in mpirun::nodes(&[[2, 3, 5][seed as usize % 3]]) {
                 count(&format!("{begin}{seed}"), nodes, drive_random(begin, seed, nodes));
             }
-        }
+        });
     }
     for nodes in mpirun::nodes(if long { &[2, 3] } else { &[] }) {
         let outcome = mpirun::run(UNSENT, nodes, &[], &[]);

@@ -223,18 +223,36 @@ fn a_call_that_a_node_does_not_make_is_reported() {
 }
 
 fn stuck_programs(few: u64, long: bool) {
-    for seed in oracle::stuck::seeds(few, long) {
+    oracle::stuck::for_seeds(few, long, |seed| {
         let platform = PLATFORMS[seed as usize / 4 % PLATFORMS.len()];
         failure(&sim(platform, [2, 3, 5, 8][seed as usize % 4]), |node| {
             oracle::stuck::program(node, seed);
             Ok(())
         });
-    }
+    });
+}
+
+fn healthy_programs(few: u64, long: bool) {
+    oracle::stuck::for_seeds(few, long, |seed| {
+        let platform = PLATFORMS[seed as usize / 4 % PLATFORMS.len()];
+        let run = sim(platform, [2, 3, 5, 8][seed as usize % 4]).run(|node| {
+            let mail = oracle::messages::Mail::new(node);
+            oracle::stuck::healthy(node, &mail, seed, std::time::Duration::ZERO);
+            Ok(())
+        });
+        run.unwrap();
+    });
 }
 
 #[test]
 fn random_stuck_programs_end() {
     stuck_programs(60, false);
+}
+
+#[test]
+#[ignore = "takes two minutes"]
+fn long_random_programs_that_wait_go_on() {
+    healthy_programs(0, true);
 }
 
 #[test]

@@ -77,24 +77,24 @@ fn a_call_that_a_node_does_not_make_is_reported() {
 }
 
 fn stuck_programs(few: u64, long: bool) {
-    for seed in oracle::stuck::seeds(few, long) {
+    oracle::stuck::for_seeds(few, long, |seed| {
         failure([2, 3, 5, 8][seed as usize % 4], |node| {
             oracle::stuck::program(node, seed);
             Ok(())
         });
-    }
+    });
 }
 
 fn healthy_programs(few: u64, long: bool) {
     let longest = Duration::from_millis(if long { 3000 } else { 3 });
-    for seed in oracle::stuck::seeds(few, long) {
+    oracle::stuck::for_seeds(few, long, |seed| {
         let run = Machine::threads([2, 3, 5, 8][seed as usize % 4]).unwrap().run(|node| {
             let mail = oracle::messages::Mail::new(node);
             oracle::stuck::healthy(node, &mail, seed, longest);
             Ok(())
         });
         run.unwrap();
-    }
+    });
 }
 
 #[test]

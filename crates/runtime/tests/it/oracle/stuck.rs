@@ -2,7 +2,7 @@
 
 use super::messages::Mail;
 use super::mix;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 use strata_runtime::prelude::*;
 
 type Call = fn(&mut Node);
@@ -49,16 +49,20 @@ pub(crate) fn reported(says: &'static str) -> [&'static str; 3] {
     ["deadlock", says, "node 1 waits in wait_until at "]
 }
 
-/// Seeds of random programs; with `long` those of two minutes, from a seed that is printed.
-pub(crate) fn seeds(few: u64, long: bool) -> Box<dyn Iterator<Item = u64>> {
-    if !long {
-        return Box::new(0..few);
+/// Runs `program` for a few seeds; with `long` for two minutes, from a seed that is printed, as are
+/// the number of programs and the longest time of one.
+pub(crate) fn for_seeds(few: u64, long: bool, mut program: impl FnMut(u64)) {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let first = if long { since_1970.as_secs() << 20 } else { 0 };
+    let (start, mut longest) = (Instant::now(), Duration::ZERO);
+    let mut seed = first;
+    while if long { start.elapsed() < Duration::from_secs(120) } else { seed < few } {
+        let begun = Instant::now();
+        program(seed);
+        longest = longest.max(begun.elapsed());
+        seed += 1;
     }
-    let start = std::time::Instant::now();
-    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let first = since_1970.unwrap_or_default().as_secs();
-    println!("seeds from {first}");
-    Box::new((first << 20..).take_while(move |_| start.elapsed() < Duration::from_secs(120)))
+    println!("{} programs from seed {first}, the longest {longest:.2?}", seed - first);
 }
 
 /// A program in which, after some calls of all nodes, some do something else than the others.
