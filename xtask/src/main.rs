@@ -1,5 +1,5 @@
 //! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package |
-//! codegen | mutants`.
+//! codegen | mutants | weight`.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod sets;
 #[cfg(test)]
 mod soundness;
 mod steps;
+mod weight;
 
 use std::process::ExitCode;
 
@@ -74,6 +75,16 @@ enum Chore {
         /// Only mutations whose names contain this.
         only: Option<String>,
     },
+    /// Print the lines, public items and words of each folder, and the dependencies of specc; the
+    /// tests fail where a total exceeds that in weight.toml.
+    Weight {
+        /// Write totals that fell into weight.toml.
+        #[arg(long)]
+        lower: bool,
+        /// Build specc from nothing, in target/weight, and print the processor time. Minutes.
+        #[arg(long)]
+        build: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -84,6 +95,7 @@ fn main() -> ExitCode {
         Chore::Test { no_install, long, .. } => steps::test(no_install, long),
         Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),
+        Chore::Weight { lower, build } => weight::run(lower, build),
         Chore::Mutants { only: None } => mutants::run(),
         Chore::Mutants { only: Some(part) } => mutants::only(&part),
     };

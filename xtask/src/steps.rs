@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{licences, long, mpi};
+use crate::{licences, long, mpi, weight};
 
 /// What all steps build, and `codegen`, so that they share what is built: cargo builds dependencies
 /// anew for each set of features and members.
@@ -166,6 +166,8 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     let mut tally = Tally::default();
     tally.cargo(&FORMAT);
     tally.licences();
+    println!("\n== weight ==");
+    tally.step("weight", weight::check);
     let mpi = mpi_ready(no_install);
     let build = built();
     tally.build("lints", [&["clippy"], &build, &[&ALL_TARGETS[..], &DENY_WARNINGS].concat()], &[]);
