@@ -16,7 +16,7 @@ use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
 use strata_model::{ModelSet, Program};
 use strata_select::{
-    Domain, Parameter, Prediction, Question, Row, Source, Verdict, choose_among, normal, odds,
+    About, Domain, Info, Parameter, Prediction, Question, Row, Source, Verdict, choose_among, normal, odds,
 };
 
 /// The kinds of noise.
@@ -115,8 +115,8 @@ impl Believed<'_> {
 struct AllBelieved<'a>(&'a [Believed<'a>]);
 
 impl Source for AllBelieved<'_> {
-    fn domain(&self) -> Domain<'_> {
-        Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY)] }
+    fn info(&self) -> Info<'_> {
+        Info::of(Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY)] })
     }
 
     fn seconds(&self, candidate: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -130,8 +130,9 @@ impl Source for AllBelieved<'_> {
         self.0.get(candidate)?.predict(*inputs.first()?, parameters)
     }
 
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.0.get(candidate).map_or(1.0, |believed| believed.expected_ratio)
+    fn about(&self, candidate: usize) -> About {
+        let expected_ratio = self.0.get(candidate).map_or(1.0, |believed| believed.expected_ratio);
+        About { expected_ratio, ..About::default() }
     }
 }
 

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strata_select::{
-    Contrast, Domain, Found, Incumbent, Prediction, Source, Table, Verdict, find_models_by, say_once,
-};
+use strata_select::{About, Found, Incumbent, Info, Prediction, Source, Table, find_models_by, say_once};
 
 use crate::set::Nodes;
 use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
@@ -76,7 +74,7 @@ impl FileModels {
     #[must_use]
     pub fn difference(&self, here: &Platform) -> Option<String> {
         let platform = self.platform.as_ref()?;
-        let (min, max) = self.models.domain().nodes;
+        let (min, max) = self.models.info().domain.nodes;
         let covered = Nodes { min, max };
         let there = platform.as_used(here);
         let other = || format!("they are for {covered}, and here are {}", here.nodes);
@@ -117,8 +115,15 @@ impl Set {
 }
 
 impl Source for FileModels {
-    fn domain(&self) -> Domain<'_> {
-        self.models.domain()
+    fn info(&self) -> Info<'_> {
+        let all = self.models.info();
+        let place = |candidate| self.places.iter().position(|place| *place == Some(candidate));
+        let here = |one: Incumbent| Some(Incumbent { candidate: place(one.candidate)?, ..one });
+        Info { incumbent: all.incumbent.and_then(here), ..all }
+    }
+
+    fn about(&self, candidate: usize) -> About {
+        self.place(candidate).map_or_else(About::default, |place| self.models.about(place))
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -148,28 +153,6 @@ impl Source for FileModels {
         parameters: &[i64],
     ) -> Option<Prediction> {
         self.models.predict(self.place(candidate)?, nodes, inputs, parameters)
-    }
-
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.place(candidate).map_or(Verdict::Unverified, |place| self.models.verdict(place))
-    }
-
-    fn incumbent(&self) -> Option<Incumbent> {
-        let found = self.models.incumbent()?;
-        let candidate = self.places.iter().position(|place| *place == Some(found.candidate))?;
-        Some(Incumbent { candidate, ..found })
-    }
-
-    fn contrast(&self, candidate: usize) -> Option<Contrast> {
-        self.models.contrast(self.place(candidate)?)
-    }
-
-    fn corrected_by(&self, candidate: usize) -> Option<usize> {
-        self.models.corrected_by(self.place(candidate)?)
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.place(candidate).map_or(1.0, |place| self.models.expected_ratio(place))
     }
 }
 
@@ -249,7 +232,7 @@ const MOST_OF_A_MESSAGE: usize = 300;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_select::{Entry, Model, Parameter};
+    use strata_select::{Domain, Entry, Model, Parameter, Verdict};
 
     const MATMUL: &str = include_str!("../../../examples/own-library/models/models.toml");
 
@@ -310,11 +293,11 @@ mod tests {
         let path = folder.path().join("models.toml");
         std::fs::write(&path, MATMUL.replacen(inputs, &format!("{inputs}{kept}"), 1)).unwrap();
         let models = FileModels::read(&TABLE, &path).unwrap();
-        let found = models.incumbent().unwrap();
+        let found = models.info().incumbent.unwrap();
         assert_eq!((found.candidate, &found.parameters[..], found.gain), (2, &[16][..], 0.5));
         let plain = folder.path().join("plain.toml");
         std::fs::write(&plain, MATMUL).unwrap();
-        assert_eq!(FileModels::read(&TABLE, &plain).unwrap().incumbent(), None);
+        assert_eq!(FileModels::read(&TABLE, &plain).unwrap().info().incumbent, None);
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     let resolved = set.resolve().map_err(|error| unused(&error.to_string()))?;
     let mut files = Vec::new();
     for library in resolved.libraries() {
-        let (least, greatest) = strata_select::Source::domain(library).nodes;
+        let (least, greatest) = strata_select::Source::info(library).domain.nodes;
         let nodes = if least == greatest { least.to_string() } else { format!("{least}-{greatest}") };
         let folder = cache_folder().ok_or(InstallError::NoFolder)?.join(below(platform, library.name()));
         let hosts = platform.hosts.map_or(String::new(), |hosts| format!("@{hosts}"));

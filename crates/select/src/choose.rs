@@ -183,7 +183,7 @@ fn rank<'p, S: Source + ?Sized>(
             row.outcome = Outcome::OutOfRange;
             continue;
         };
-        let expected = found.seconds.get() * contenders.source.expected_ratio(index);
+        let expected = found.seconds.get() * contenders.source.about(index).expected_ratio;
         let found = Best { seconds: Seconds::new(expected).unwrap_or(found.seconds), ..found };
         row.outcome = Outcome::Slower(found.seconds, found.parameters);
         let before = |other: &Option<(usize, Best)>| {
@@ -230,7 +230,7 @@ fn incumbent<S: Source + ?Sized>(
     contenders: &Contenders<'_, S>,
     (index, best): (usize, Best),
 ) -> Option<(usize, Best, f64)> {
-    let Incumbent { candidate, parameters, gain } = contenders.source.incumbent()?;
+    let Incumbent { candidate, parameters, gain } = contenders.source.info().incumbent?;
     if candidate >= rows.len() || !(contenders.applies)(candidate) {
         return None;
     }
@@ -240,7 +240,7 @@ fn incumbent<S: Source + ?Sized>(
         return None;
     }
     let own = cost(&|parameters: &[i64]| contenders.seconds(candidate, parameters), parameters)?;
-    let expected = Seconds::new(own.seconds.get() * contenders.source.expected_ratio(candidate))?;
+    let expected = Seconds::new(own.seconds.get() * contenders.source.about(candidate).expected_ratio)?;
     let other = index != candidate || best.parameters != parameters;
     let stays = other && best.seconds.get() > (1.0 - gain) * expected.get();
     stays.then_some((candidate, Best { seconds: expected, ..own }, gain))
@@ -295,7 +295,7 @@ fn best_of<S: Source + ?Sized>(
     declared: &[Parameter],
 ) -> Option<Best> {
     // With a contrast, values were compared by measurement: ties are results, not missing data.
-    let middle = contenders.source.contrast(index).is_some();
+    let middle = contenders.source.about(index).contrast.is_some();
     let Some(at) = declared.iter().position(|parameter| parameter.root.is_some()) else {
         return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared, middle);
     };

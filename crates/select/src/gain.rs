@@ -41,12 +41,12 @@ impl Situation {
         let mut inputs = [0.0; MAX_INPUTS];
         let inputs = inputs.get_mut(..given.len())?;
         inputs.copy_from_slice(given);
-        let (nodes, _) = source.domain().nearest(1, inputs);
+        let (nodes, _) = source.info().domain.nearest(1, inputs);
         let elsewhere = if self.models.note.is_some() { ELSEWHERE } else { 0.0 };
         let predict = |wanted: &str| {
             let candidate = self.table.entries.iter().position(|entry| entry.name == wanted)?;
             let found = source.predict(candidate, nodes, inputs, &[])?;
-            let found = found.times(source.expected_ratio(candidate))?;
+            let found = found.times(source.about(candidate).expected_ratio)?;
             let extra = if wanted == default { 0.0 } else { extra };
             let seconds = found.seconds.get() + extra;
             let deviation = (found.deviation.get() / seconds).hypot(elsewhere);

@@ -377,7 +377,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
     #[must_use]
     pub fn predicted<S: Source + ?Sized>(&self, source: &S, nodes: usize, inputs: &[f64]) -> Vec<Predicted> {
         let mut nearest = inputs.to_vec();
-        let (nodes, _) = source.domain().nearest(nodes, &mut nearest);
+        let (nodes, _) = source.info().domain.nearest(nodes, &mut nearest);
         let one = |(candidate, row): (usize, &Row)| {
             let parameters = match row.outcome {
                 Outcome::Taken => self.parameters,
@@ -386,7 +386,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
             };
             let found = source.predict(candidate, nodes, &nearest, &parameters)?;
             let seconds = found.seconds.get();
-            let expected = seconds * source.expected_ratio(candidate);
+            let expected = seconds * source.about(candidate).expected_ratio;
             let deviation = (found.deviation.get() / seconds).hypot(self.distance);
             (seconds > 0.0).then_some((expected.ln(), deviation))
         };

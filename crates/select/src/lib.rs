@@ -22,14 +22,14 @@
 //! `no_std`. Emitted models then need the feature `libm` for their mathematical functions.
 //!
 //! ```
-//! use strata_select::{Domain, Parameter, Prediction, Question, Row, Source, Verdict, choose_among};
+//! use strata_select::{Domain, Info, Parameter, Prediction, Question, Row, Source, choose_among};
 //!
 //! /// Sums blocks of `width` numbers: many blocks cost calls, wide ones cache misses.
 //! struct Blocked;
 //!
 //! impl Source for Blocked {
-//!     fn domain(&self) -> Domain<'_> {
-//!         Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 1e9)] }
+//!     fn info(&self) -> Info<'_> {
+//!         Info::of(Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 1e9)] })
 //!     }
 //!     fn seconds(&self, _: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
 //!         let (n, width) = (inputs[0], parameters[0] as f64);
@@ -127,7 +127,7 @@ pub use quantity::{NotATime, Prediction, Seconds};
 pub use say::{printable, say, say_styled};
 #[cfg(feature = "std")]
 pub use sources::SOURCES;
-pub use table::{Domain, Entry, Incumbent, Source, Table};
+pub use table::{About, Domain, Entry, Incumbent, Info, Source, Table};
 #[cfg(feature = "std")]
 pub use travel::{
     Calibrated, Calibration, Point, Scaled, Timed, all_kept, cache_folder, calibrate_as_set, fnv,

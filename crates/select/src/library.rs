@@ -95,7 +95,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     applies: &dyn Fn(usize) -> bool,
 ) -> Result<Choice<R>, ChooseError<'p, R>> {
     let Question { pin, nodes, cores, .. } = question;
-    let domain = source.domain();
+    let domain = source.info().domain;
     let (takes, given) = (domain.inputs.len(), question.inputs.len());
     let mut inputs = [0.0; MAX_INPUTS];
     let Some(inputs) = inputs.get_mut(..given).filter(|_| takes == given) else {
@@ -119,6 +119,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     };
     let ranked = note.is_some() && decision.predicted.take().is_some();
     let Decision { index, parameters, predicted, expected, runner_up, pinned, kept } = decision;
+    let about = source.about(index);
     Ok(Choice {
         library,
         index,
@@ -126,8 +127,8 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
         parameters,
         predicted,
         expected,
-        verdict: source.verdict(index),
-        corrected_by: source.corrected_by(index),
+        verdict: about.verdict,
+        corrected_by: about.corrected_by,
         runner_up,
         pinned,
         kept,

@@ -182,7 +182,7 @@ impl Models<'_> {
     /// The explanation of a choice by these models for a problem: the candidate and why, which
     /// models, and how sure the choice is.
     pub fn explain<R: AsRef<[Row]>>(&self, choice: &Choice<R>, nodes: usize, inputs: &[f64]) -> String {
-        let here = self.note.is_none() && Machine::here().is_of(self.source.platform());
+        let here = self.note.is_none() && Machine::here().is_of(self.source.info().platform);
         let of = if here { ", of this machine" } else { "" };
         let by = self.file.map_or_else(|| format!("that are compiled in{of}"), |file| format!("in {file}"));
         let odds = choice.odds(self.source, nodes, inputs);

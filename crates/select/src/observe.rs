@@ -9,9 +9,7 @@
 //! gain exceeds its cost.
 
 use crate::library::choose_from;
-use crate::{
-    Contrast, Domain, Incumbent, Library, MAX_INPUTS, Models, Prediction, Question, Seconds, Source, Verdict,
-};
+use crate::{Library, MAX_INPUTS, Models, Prediction, Question, Seconds, Source};
 
 /// The expected gain and the cost of an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,19 +52,15 @@ impl<'a> Unobserved<'a> {
             let mut inputs = [0.0; MAX_INPUTS];
             let inputs = inputs.get_mut(..case.len())?;
             inputs.copy_from_slice(case);
-            self.source.domain().nearest(1, inputs);
+            self.source.info().domain.nearest(1, inputs);
             Some(of(inputs))
         })
     }
 }
 
 impl Source for Unobserved<'_> {
-    fn domain(&self) -> Domain<'_> {
-        self.source.domain()
-    }
-
-    fn platform(&self) -> &str {
-        self.source.platform()
+    fn base(&self) -> Option<&dyn Source> {
+        Some(self.source)
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, _: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -112,26 +106,6 @@ impl Source for Unobserved<'_> {
     ) -> Option<(i64, i64)> {
         let ranges = self.each(|inputs| self.source.range(candidate, parameter, nodes, cores, inputs));
         ranges.flatten().flatten().reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))
-    }
-
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.source.verdict(candidate)
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.source.expected_ratio(candidate)
-    }
-
-    fn incumbent(&self) -> Option<Incumbent> {
-        self.source.incumbent()
-    }
-
-    fn contrast(&self, candidate: usize) -> Option<Contrast> {
-        self.source.contrast(candidate)
-    }
-
-    fn corrected_by(&self, candidate: usize) -> Option<usize> {
-        self.source.corrected_by(candidate)
     }
 }
 
@@ -204,8 +178,8 @@ impl Models<'_> {
         let blind = Unobserved::new(self.source, cases);
         let blind_question = Question { inputs: cases.first()?, ..question };
         let (_, taken) = choose_from::<L, _>(&blind, blind_question, &able).ok()?;
-        let (nodes, _) = self.source.domain().nearest(question.nodes, &mut []);
-        let ratio = self.source.expected_ratio(taken.index);
+        let (nodes, _) = self.source.info().domain.nearest(question.nodes, &mut []);
+        let ratio = self.source.about(taken.index).expected_ratio;
         let mut gain = 0.0;
         for (case, inputs) in cases
             .iter()
@@ -223,7 +197,7 @@ impl Models<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Model, Row, Table};
+    use crate::{Domain, Entry, Model, Row, Table, Verdict};
 
     const fn computed(
         seconds: fn(usize, &[f64]) -> Option<f64>,

@@ -84,9 +84,11 @@ impl<R: AsRef<[Row]>> Choice<R> {
         let mut nearest = [0.0; MAX_INPUTS];
         let nearest = nearest.get_mut(..inputs.len())?;
         nearest.copy_from_slice(inputs);
-        let (nodes, _) = source.domain().nearest(nodes, nearest);
+        let (nodes, _) = source.info().domain.nearest(nodes, nearest);
         let predict = |candidate, parameters: &[i64]| {
-            source.predict(candidate, nodes, nearest, parameters)?.times(source.expected_ratio(candidate))
+            source
+                .predict(candidate, nodes, nearest, parameters)?
+                .times(source.about(candidate).expected_ratio)
         };
         let mut chosen = None;
         let mut predicted = std::vec::Vec::new();
@@ -121,7 +123,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
         let mut nearest = [0.0; MAX_INPUTS];
         let nearest = nearest.get_mut(..inputs.len())?;
         nearest.copy_from_slice(inputs);
-        let (nodes, _) = source.domain().nearest(nodes, nearest);
+        let (nodes, _) = source.info().domain.nearest(nodes, nearest);
         if self.pinned { None } else { self.values(source, nodes, nearest)?.tied() }
     }
 

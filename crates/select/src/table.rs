@@ -191,18 +191,50 @@ impl Domain<'_> {
     }
 }
 
+/// What is known of the models of a library besides times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Info<'a> {
+    /// Where the models were measured.
+    pub domain: Domain<'a>,
+    /// The measured platform, as in a [`Table`]; empty if unknown.
+    pub platform: &'a str,
+    /// The library's incumbent, if it has one.
+    pub incumbent: Option<Incumbent>,
+}
+
+impl<'a> Info<'a> {
+    /// Of models about which nothing else is known.
+    #[must_use]
+    pub const fn of(domain: Domain<'a>) -> Self {
+        Self { domain, platform: "", incumbent: None }
+    }
+}
+
+/// What is known of the model of one candidate besides times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct About {
+    /// Its verdict, for the explanation only: it does not affect the choice.
+    pub verdict: Verdict,
+    /// The factor from its predicted to its expected time; see [`Entry::expected_ratio`].
+    pub expected_ratio: f64,
+    /// How its errors differ between values of its parameters; `None` if unknown: odds then count
+    /// candidates only.
+    pub contrast: Option<Contrast>,
+    /// How many samples [correct](crate::Correction) its terms; `None` without a correction.
+    pub corrected_by: Option<usize>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        Self { verdict: Verdict::Unverified, expected_ratio: 1.0, contrast: None, corrected_by: None }
+    }
+}
+
 /// Models of the candidates of one library, numbered in the library's order.
 ///
-/// Implemented by [`Table`], and by `strata_model::LibraryModels` for models from a file.
+/// Implemented by [`Table`], by `strata_model::LibraryModels` for models from a file, and by sources
+/// that change the times of another one, their [`base`](Self::base).
 pub trait Source {
-    /// Where the models were measured.
-    fn domain(&self) -> Domain<'_>;
-
-    /// The measured platform, as in a [`Table`]; empty if unknown.
-    fn platform(&self) -> &str {
-        ""
-    }
-
     /// The time of a candidate in seconds; `None` outside what was measured or required. Must be
     /// fast and must not allocate: it is called for every value of the parameters.
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>;
@@ -219,11 +251,28 @@ pub trait Source {
         Prediction::new(self.seconds(candidate, nodes, inputs, parameters)?, 0.0)
     }
 
+    /// The source whose times this one changes, if it does: everything else is that one's.
+    fn base(&self) -> Option<&dyn Source> {
+        None
+    }
+
+    /// What is known of all models. A source without a [`base`](Self::base) implements it; by
+    /// default they hold nowhere, so that candidates are only ranked.
+    fn info(&self) -> Info<'_> {
+        let nowhere = Domain { nodes: Domain::ANY_NODES, inputs: &[] };
+        self.base().map_or(Info::of(nowhere), |base| base.info())
+    }
+
+    /// What is known of the model of a candidate.
+    fn about(&self, candidate: usize) -> About {
+        self.base().map_or_else(About::default, |base| base.about(candidate))
+    }
+
     /// The value of the function whose root is a parameter of the candidate
     /// ([`Root`](crate::Root)); `None` for a candidate without one, and outside what was measured
     /// or required.
-    fn sign(&self, _candidate: usize, _nodes: usize, _inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
-        None
+    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        self.base()?.sign(candidate, nodes, inputs, parameters)
     }
 
     /// The least and the greatest value of a parameter of the candidate for a problem; empty if the
@@ -231,41 +280,13 @@ pub trait Source {
     /// [`ends`](crate::Parameter::ends). `cores`: the most cores that the range may use.
     fn range(
         &self,
-        _candidate: usize,
-        _parameter: usize,
-        _nodes: usize,
-        _cores: usize,
-        _inputs: &[f64],
+        candidate: usize,
+        parameter: usize,
+        nodes: usize,
+        cores: usize,
+        inputs: &[f64],
     ) -> Option<(i64, i64)> {
-        None
-    }
-
-    /// The verdict on the model of a candidate, for the explanation only: it does not affect the
-    /// choice.
-    fn verdict(&self, _candidate: usize) -> Verdict {
-        Verdict::Unverified
-    }
-
-    /// The factor from a candidate's predicted to its expected time; see [`Entry::expected_ratio`].
-    fn expected_ratio(&self, _candidate: usize) -> f64 {
-        1.0
-    }
-
-    /// The library's incumbent, if it has one.
-    fn incumbent(&self) -> Option<Incumbent> {
-        None
-    }
-
-    /// How the errors of a candidate's model differ between values of its parameters; `None` if
-    /// unknown: odds then count candidates only.
-    fn contrast(&self, _candidate: usize) -> Option<Contrast> {
-        None
-    }
-
-    /// How many samples [correct](crate::Correction) the terms of a candidate's model; `None`
-    /// without a correction.
-    fn corrected_by(&self, _candidate: usize) -> Option<usize> {
-        None
+        self.base()?.range(candidate, parameter, nodes, cores, inputs)
     }
 }
 
@@ -301,14 +322,6 @@ impl Table {
 }
 
 impl Source for Table {
-    fn domain(&self) -> Domain<'_> {
-        self.domain
-    }
-
-    fn platform(&self) -> &str {
-        self.platform
-    }
-
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         let model = self.model(candidate, inputs)?;
         joined(inputs, parameters, |x| model.seconds(nodes, x))
@@ -323,6 +336,24 @@ impl Source for Table {
     ) -> Option<Prediction> {
         let model = self.model(candidate, inputs)?;
         joined(inputs, parameters, |x| model.predict(nodes, x))
+    }
+
+    fn info(&self) -> Info<'_> {
+        let is_one = |(candidate, entry): (usize, &Entry)| {
+            let (parameters, gain) = entry.incumbent?;
+            Some(Incumbent { candidate, parameters: Parameters::new(parameters)?, gain })
+        };
+        let incumbent = self.entries.iter().enumerate().find_map(is_one);
+        Info { domain: self.domain, platform: self.platform, incumbent }
+    }
+
+    fn about(&self, candidate: usize) -> About {
+        self.entries.get(candidate).map_or_else(About::default, |entry| About {
+            verdict: entry.verdict,
+            expected_ratio: entry.expected_ratio,
+            contrast: entry.contrast,
+            corrected_by: entry.model.corrected_by(),
+        })
     }
 
     fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -341,29 +372,5 @@ impl Source for Table {
     ) -> Option<(i64, i64)> {
         let parameter = self.entries.get(candidate)?.parameters.get(parameter)?;
         Some(parameter.within((parameter.ends?.0)(nodes, cores as f64, inputs)?))
-    }
-
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.entries.get(candidate).map_or(Verdict::Unverified, |entry| entry.verdict)
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.entries.get(candidate).map_or(1.0, |entry| entry.expected_ratio)
-    }
-
-    fn incumbent(&self) -> Option<Incumbent> {
-        let is_one = |(candidate, entry): (usize, &Entry)| {
-            let (parameters, gain) = entry.incumbent?;
-            Some(Incumbent { candidate, parameters: Parameters::new(parameters)?, gain })
-        };
-        self.entries.iter().enumerate().find_map(is_one)
-    }
-
-    fn contrast(&self, candidate: usize) -> Option<Contrast> {
-        self.entries.get(candidate)?.contrast
-    }
-
-    fn corrected_by(&self, candidate: usize) -> Option<usize> {
-        self.entries.get(candidate)?.model.corrected_by()
     }
 }

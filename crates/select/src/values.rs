@@ -154,7 +154,7 @@ impl<S: Source + ?Sized> Values<'_, S> {
     /// each parameter alone, as if errors of parameters were independent. `seconds`: the expected
     /// time of the taken candidate.
     pub(crate) fn odds(&self, mut odds: Odds, seconds: f64, distance: f64) -> Odds {
-        let Some(contrast) = self.source.contrast(self.candidate) else { return odds };
+        let Some(contrast) = self.source.about(self.candidate).contrast else { return odds };
         let contrast = Contrast { deviation: contrast.deviation.hypot(distance), ..contrast };
         for (right, saved) in self.lines().flatten().map(|line| line.odds(contrast)) {
             odds.fastest *= right;
@@ -165,7 +165,7 @@ impl<S: Source + ?Sized> Values<'_, S> {
 
     /// For each parameter the least and the greatest value that ties with the taken one.
     pub(crate) fn tied(&self) -> Option<Vec<(i64, i64)>> {
-        let contrast = self.source.contrast(self.candidate)?;
+        let contrast = self.source.about(self.candidate).contrast?;
         let ranges = self.lines().zip(self.taken.iter());
         Some(ranges.map(|(line, taken)| line.map_or((*taken, *taken), |line| line.tied(contrast))).collect())
     }

@@ -71,7 +71,7 @@ impl Competition {
     /// The range of an input in which at least one candidate has a prediction; infinite if no model
     /// limits it.
     pub fn range(&self, input: usize) -> (f64, f64) {
-        self.models.domain().inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
+        self.models.info().domain.inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
     }
 
     /// Whether an input takes whole numbers only.
@@ -81,7 +81,7 @@ impl Competition {
 
     /// The incumbent (the choice kept unless another promises a gain): candidate, parameters, gain.
     pub fn incumbent(&self) -> Option<(usize, Vec<i64>, f64)> {
-        self.models.incumbent().map(|one| (one.candidate, one.parameters.to_vec(), one.gain))
+        self.models.info().incumbent.map(|one| (one.candidate, one.parameters.to_vec(), one.gain))
     }
 
     /// The declaration of a candidate in the set.
@@ -129,7 +129,7 @@ impl Competition {
     /// The time by which a candidate with these parameters is ranked.
     pub fn expected(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         let seconds = self.models.seconds(candidate, self.nodes, inputs, parameters)?;
-        Some(seconds * self.models.expected_ratio(candidate))
+        Some(seconds * self.models.about(candidate).expected_ratio)
     }
 
     /// The prediction of a candidate with these parameters, where its model covers the point.
@@ -170,7 +170,7 @@ fn is_whole(set: &ModelSet, models: &LibraryModels, name: &str) -> bool {
     let given: Vec<bool> = given.collect();
     let ends = || {
         let input = models.inputs().iter().position(|input| input == name)?;
-        models.domain().inputs.get(input).map(|(low, high)| low.fract() == 0.0 && high.fract() == 0.0)
+        models.info().domain.inputs.get(input).map(|(low, high)| low.fract() == 0.0 && high.fract() == 0.0)
     };
     if given.is_empty() { ends().unwrap_or(false) } else { given.into_iter().all(|integer| integer) }
 }

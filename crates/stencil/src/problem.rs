@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use strata_runtime::Node;
 use strata_runtime::select::{ALL, Options, Selector, which};
-use strata_select::{
-    Contrast, Domain, Incumbent, Library as _, Models, Note, Prediction, Question, Source, Verdict,
-};
+use strata_select::{Library as _, Models, Note, Prediction, Question, Source};
 
 use crate::edge_models::StencilEdges;
 use crate::exchange_models::{StencilExchange, StencilWave};
@@ -262,7 +260,8 @@ impl<'a> Exchanged<'a> {
             let inputs = inputs_of(layout, &block);
             let models = self.ways;
             // The first candidate, without overlap.
-            let packed = models.source.seconds(0, nodes, &inputs, &[0])? * models.source.expected_ratio(0);
+            let packed =
+                models.source.seconds(0, nodes, &inputs, &[0])? * models.source.about(0).expected_ratio;
             let question = Question { nodes, inputs: &inputs, ..self.question };
             let (_, choice) = models.choose::<StencilExchange>(question, &|_| true).ok()?;
             Some(choice.expected?.get() / packed)
@@ -272,24 +271,13 @@ impl<'a> Exchanged<'a> {
 }
 
 impl Source for Exchanged<'_> {
-    fn domain(&self) -> Domain<'_> {
-        self.layouts.domain()
+    fn base(&self) -> Option<&dyn Source> {
+        Some(self.layouts)
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         let seconds = self.layouts.seconds(candidate, nodes, inputs, parameters)?;
         Some(seconds * self.ratio(candidate, nodes, inputs, parameters))
-    }
-
-    fn range(
-        &self,
-        candidate: usize,
-        parameter: usize,
-        nodes: usize,
-        cores: usize,
-        inputs: &[f64],
-    ) -> Option<(i64, i64)> {
-        self.layouts.range(candidate, parameter, nodes, cores, inputs)
     }
 
     fn predict(
@@ -301,26 +289,6 @@ impl Source for Exchanged<'_> {
     ) -> Option<Prediction> {
         let predicted = self.layouts.predict(candidate, nodes, inputs, parameters)?;
         predicted.times(self.ratio(candidate, nodes, inputs, parameters))
-    }
-
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.layouts.verdict(candidate)
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.layouts.expected_ratio(candidate)
-    }
-
-    fn incumbent(&self) -> Option<Incumbent> {
-        self.layouts.incumbent()
-    }
-
-    fn contrast(&self, candidate: usize) -> Option<Contrast> {
-        self.layouts.contrast(candidate)
-    }
-
-    fn corrected_by(&self, candidate: usize) -> Option<usize> {
-        self.layouts.corrected_by(candidate)
     }
 }
 

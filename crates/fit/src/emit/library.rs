@@ -69,7 +69,7 @@ pub(super) fn table(
         } else {
             format!("\n            .with(&[{}])", parameters.join(", "))
         };
-        let contrast = match models.contrast(index).filter(|_| !parameters.is_empty()) {
+        let contrast = match models.about(index).contrast.filter(|_| !parameters.is_empty()) {
             Some(Contrast { deviation, reach }) => {
                 format!("\n            .contrast({deviation:?}, {reach:?})")
             }
@@ -83,12 +83,12 @@ pub(super) fn table(
         entries += &format!(
             "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with}{contrast}{processes}{incumbent},\n",
             candidate.name,
-            models.verdict(index),
-            models.expected_ratio(index)
+            models.about(index).verdict,
+            models.about(index).expected_ratio
         );
     }
     let strings: Vec<String> = library.inputs.iter().map(|i| format!("{i:?}")).collect();
-    let domain = models.domain();
+    let domain = models.info().domain;
     let ranges =
         domain.inputs.iter().map(|(min, max)| format!("({}, {})", rust_number(*min), rust_number(*max)));
     let nodes = match domain.nodes {

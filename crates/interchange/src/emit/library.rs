@@ -167,7 +167,7 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
                 parameters: parameters
                     .map(|range| (locals.claim(&snake(&range.name), &[""]), range.clone()))
                     .collect(),
-                ratio: models.expected_ratio(place),
+                ratio: models.about(place).expected_ratio,
                 incumbent: (library.incumbent.as_ref())
                     .filter(|one| one.candidate == declared.name)
                     .map(|one| (one.parameters.clone(), one.gain)),
@@ -175,7 +175,7 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
         };
         let candidates: Vec<PlainCandidate> =
             library.candidates.iter().enumerate().filter_map(&mut candidate).collect();
-        let Domain { nodes, inputs: ranges } = models.domain();
+        let Domain { nodes, inputs: ranges } = models.info().domain;
         let (called, ranges) = (one_line(&library.name), ranges.to_vec());
         Some(PlainLibrary { called, name, inputs, nodes, ranges, candidates })
     };

@@ -247,16 +247,16 @@ fn best(models: &LibraryModels, nodes: usize, n: f64) -> Option<(f64, f64)> {
         }
         for at in all {
             let Some(seconds) = models.seconds(place, nodes, &[n], &at) else { continue };
-            let expected = seconds * models.expected_ratio(place);
+            let expected = seconds * models.about(place).expected_ratio;
             if best.is_none_or(|(least, _)| expected < least) {
                 best = models.predict(place, nodes, &[n], &at).map(|prediction| (expected, prediction));
             }
         }
     }
     let (least, mut prediction) = best?;
-    let kept = models.incumbent().unwrap();
+    let kept = models.info().incumbent.unwrap();
     if let Some(own) = models.predict(kept.candidate, nodes, &[n], &kept.parameters)
-        && least > (1.0 - kept.gain) * (own.seconds.get() * models.expected_ratio(kept.candidate))
+        && least > (1.0 - kept.gain) * (own.seconds.get() * models.about(kept.candidate).expected_ratio)
     {
         prediction = own;
     }
@@ -272,7 +272,7 @@ fn compare_choices(language: &str, printed: &str) {
     for (line, (nodes, n)) in printed.lines().zip(choices()) {
         let words: Vec<&str> = line.split(' ').collect();
         let mut nearest = [n];
-        let (nearest_nodes, distance) = models.domain().nearest(nodes, &mut nearest);
+        let (nearest_nodes, distance) = models.info().domain.nearest(nodes, &mut nearest);
         match (best(models, nearest_nodes, nearest[0]), &words[..]) {
             (None, ["none"]) => none += 1,
             (Some(times), [seconds, half_width, covered]) => {

@@ -10,11 +10,11 @@ use super::check::{check_name, check_names, content, parse};
 use super::compiled::{Compiled, MAX_INPUTS, Models};
 use super::ends::Ends;
 use super::inline::{Check, FitSpread, Formula, Inliner};
-use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
+use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError};
 use crate::expr::{Expr, ExprKind};
 use crate::platform::PROCESSES;
 use crate::{Platform, Prediction};
-use strata_select::{Contrast, Domain, MAX_PARAMETERS, Parameters, Source, Step};
+use strata_select::{About, Domain, Incumbent, Info, MAX_PARAMETERS, Parameters, Source, Step};
 
 impl Library {
     /// Whether a candidate competes only where nodes are processes: [`PROCESSES`] is one of its
@@ -161,34 +161,26 @@ impl LibraryModels {
 
 /// A candidate's verdict is the worst of the models of its time. No method allocates.
 impl Source for LibraryModels {
-    fn domain(&self) -> Domain<'_> {
+    fn info(&self) -> Info<'_> {
         // Candidates for any number of nodes do not count, unless all candidates are such.
         let nodes = self.candidates.iter().map(|candidate| candidate.formula.nodes);
         let limited = nodes.filter(|nodes| *nodes != Nodes::ANY).map(|nodes| (nodes.min, nodes.max));
         let nodes = limited.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        Domain { nodes: nodes.unwrap_or(Domain::ANY_NODES), inputs: &self.ranges }
+        let domain = Domain { nodes: nodes.unwrap_or(Domain::ANY_NODES), inputs: &self.ranges };
+        let incumbent = self.library.incumbent.as_ref().and_then(|found| {
+            let (candidate, gain) = (self.candidate(&found.candidate)?, found.gain);
+            Some(Incumbent { candidate, parameters: Parameters::new(&found.parameters)?, gain })
+        });
+        Info { incumbent, ..Info::of(domain) }
     }
 
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.candidates.get(candidate).map_or_else(Verdict::default, |candidate| candidate.formula.verdict)
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.candidates.get(candidate).map_or(1.0, |candidate| expected_ratio(candidate.formula.own_error))
-    }
-
-    fn incumbent(&self) -> Option<strata_select::Incumbent> {
-        let found = self.library.incumbent.as_ref()?;
-        let (candidate, gain) = (self.candidate(&found.candidate)?, found.gain);
-        Some(strata_select::Incumbent { candidate, parameters: Parameters::new(&found.parameters)?, gain })
-    }
-
-    fn contrast(&self, candidate: usize) -> Option<Contrast> {
-        self.candidates.get(candidate)?.formula.contrast
-    }
-
-    fn corrected_by(&self, candidate: usize) -> Option<usize> {
-        Some(self.candidates.get(candidate)?.formula.correction.as_ref()?.table.samples)
+    fn about(&self, candidate: usize) -> About {
+        self.formula(candidate).map_or_else(About::default, |formula| About {
+            verdict: formula.verdict,
+            expected_ratio: expected_ratio(formula.own_error),
+            contrast: formula.contrast,
+            corrected_by: formula.correction.as_ref().map(|correction| correction.table.samples),
+        })
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {

@@ -188,8 +188,8 @@ fn a_candidate_whose_model_was_not_measured_keeps_its_place_and_predicts_nothing
     assert_eq!(library.candidate("sample"), Some(1));
     assert_eq!(library.seconds(1, 4, &[100.0, 32.0], &[]), None);
     assert!(library.seconds(0, 4, &[100.0, 32.0], &[8]).is_some());
-    assert_eq!(library.domain().nodes, (4, 4), "what is not known limits nothing");
-    assert_eq!(library.domain().inputs[0], (1.0, 1e6));
+    assert_eq!(library.info().domain.nodes, (4, 4), "what is not known limits nothing");
+    assert_eq!(library.info().domain.inputs[0], (1.0, 1e6));
     assert_eq!(set.models[1].quality(), "not known: it requires more nodes");
 }
 
@@ -685,7 +685,7 @@ fn verdicts_reach_the_candidates() {
     }];
     let resolved = set.resolve().unwrap();
     let library = resolved.library("lib").unwrap();
-    let verdicts: Vec<Verdict> = (0..names.len()).map(|c| library.verdict(c)).collect();
+    let verdicts: Vec<Verdict> = (0..names.len()).map(|c| library.about(c).verdict).collect();
     use Verdict::*;
     assert_eq!(verdicts, [Verified, Failed, Doubtful, Failed, Doubtful, Unverified, Verified]);
 }

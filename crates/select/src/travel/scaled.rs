@@ -14,7 +14,7 @@ use super::matrix::dot;
 use super::normal::{Normal, Posterior};
 use super::{MOST_TIMINGS, Point, WIDER, WIDTHS, Widths};
 use crate::model::joined;
-use crate::{Contrast, Domain, Incumbent, MAX_TERMS, Model, Prediction, Source, Table, Verdict, normal};
+use crate::{MAX_TERMS, Model, Prediction, Source, Table, normal};
 
 /// The relative deviation of a timing about its mean, at least.
 const LEAST_NOISE: f64 = 0.03;
@@ -349,12 +349,8 @@ pub(super) const SHAPE: u8 = 3;
 const START_UP: f64 = 64.0;
 
 impl Source for Scaled {
-    fn domain(&self) -> Domain<'_> {
-        self.table.domain()
-    }
-
-    fn platform(&self) -> &str {
-        self.table.platform()
+    fn base(&self) -> Option<&dyn Source> {
+        Some(self.table)
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -394,40 +390,5 @@ impl Source for Scaled {
         let mean = self.covariance(&local, &local).max(0.0) + own;
         let half = normal::HALF_WIDTH * (mean - own + noise.max(own)).sqrt();
         Prediction::new(seconds, seconds * half)?.with_deviation(seconds * mean.sqrt())
-    }
-
-    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-        self.table.sign(candidate, nodes, inputs, parameters)
-    }
-
-    fn range(
-        &self,
-        candidate: usize,
-        parameter: usize,
-        nodes: usize,
-        cores: usize,
-        inputs: &[f64],
-    ) -> Option<(i64, i64)> {
-        self.table.range(candidate, parameter, nodes, cores, inputs)
-    }
-
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.table.verdict(candidate)
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.table.expected_ratio(candidate)
-    }
-
-    fn incumbent(&self) -> Option<Incumbent> {
-        self.table.incumbent()
-    }
-
-    fn contrast(&self, candidate: usize) -> Option<Contrast> {
-        self.table.contrast(candidate)
-    }
-
-    fn corrected_by(&self, candidate: usize) -> Option<usize> {
-        self.table.corrected_by(candidate)
     }
 }

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Choice, ChooseError, Domain, Ends, Entry, Incumbent, Library, Model, Models, Outcome, Parameter,
-    Parameters, Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict, choose_among,
+    About, Choice, ChooseError, Domain, Ends, Entry, Incumbent, Info, Library, Model, Models, Outcome,
+    Parameter, Parameters, Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict,
+    choose_among,
 };
 
 /// A candidate made of plain functions of one number.
@@ -20,9 +21,6 @@ struct Plain {
 struct Plains<'a>(&'a [Plain], i64);
 
 impl Source for Plains<'_> {
-    fn domain(&self) -> Domain<'_> {
-        Domain { nodes: Domain::ANY_NODES, inputs: &[] }
-    }
     fn seconds(&self, candidate: usize, _: usize, _: &[f64], parameters: &[i64]) -> Option<f64> {
         (self.0[candidate].seconds)(&self.1, parameters)
     }
@@ -30,8 +28,8 @@ impl Source for Plains<'_> {
         let seconds = (self.0[candidate].seconds)(&self.1, parameters)?;
         Prediction::new(seconds, seconds / 10.0)
     }
-    fn verdict(&self, candidate: usize) -> Verdict {
-        self.0[candidate].verdict
+    fn about(&self, candidate: usize) -> About {
+        About { verdict: self.0[candidate].verdict, ..About::default() }
     }
 }
 
@@ -83,14 +81,14 @@ fn pick<'p>(
 struct Kept<'a>(Plains<'a>, Incumbent);
 
 impl Source for Kept<'_> {
-    fn domain(&self) -> Domain<'_> {
-        self.0.domain()
+    fn base(&self) -> Option<&dyn Source> {
+        Some(&self.0)
     }
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         self.0.seconds(candidate, nodes, inputs, parameters)
     }
-    fn incumbent(&self) -> Option<Incumbent> {
-        Some(self.1)
+    fn info(&self) -> Info<'_> {
+        Info { incumbent: Some(self.1), ..self.0.info() }
     }
 }
 
@@ -223,9 +221,6 @@ fn odds_weigh_the_deviations_and_what_lies_outside_is_less_sure() {
     /// Times with these means and deviations; none where a mean is negative.
     struct Times([(f64, f64); 2]);
     impl Source for Times {
-        fn domain(&self) -> Domain<'_> {
-            Domain { nodes: Domain::ANY_NODES, inputs: &[] }
-        }
         fn seconds(&self, candidate: usize, _: usize, _: &[f64], _: &[i64]) -> Option<f64> {
             Some(self.0[candidate].0)
         }
