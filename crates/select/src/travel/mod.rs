@@ -90,7 +90,8 @@ const FEWEST_TOLD: usize = 24;
 /// less than threads and a cluster.
 const WIDER: [(f64, f64); 4] = [(1.0, 1.0), (2.5, 1.0), (1.0, 3.0), (2.5, 3.0)];
 
-/// The most timings of a candidate in one calibration, and the most that a fit takes of each.
+/// The most timings in one calibration, by candidate; a fit takes as many of the newest, and the
+/// newest so many of each.
 const MOST_TIMINGS: usize = 30;
 
 /// A calibration ends when no timing is expected to save so large a share of the time anywhere.

@@ -257,14 +257,19 @@ impl Scaled {
         }
     }
 
-    /// The scales and their covariance by the newest of these timings, which are in the order of
-    /// time. It begins at the scales of the last fit, if there was one.
+    /// The scales and their covariance by the newest of these timings, and of those of each
+    /// candidate; they are in the order of time. It begins at the scales of the last fit, if any.
     pub(super) fn fit(&mut self, nodes: usize, points: &[Point]) {
         let mut counts = vec![0; self.table.entries.len()];
+        let mut newest = MOST_TIMINGS * counts.len();
         let usable = |point: &&Point| {
-            let counts = counts.get_mut(point.candidate);
-            let is_time = point.nodes == nodes && point.seconds.is_finite() && point.seconds > 0.0;
-            is_time && counts.is_some_and(|count| std::mem::replace(count, *count + 1) < MOST_TIMINGS)
+            if point.nodes != nodes || !(point.seconds.is_finite() && point.seconds > 0.0) {
+                return false;
+            }
+            let Some(count) = counts.get_mut(point.candidate) else { return false };
+            let is_new = newest > 0 || *count < MOST_TIMINGS;
+            (newest, *count) = (newest.saturating_sub(1), *count + 1);
+            is_new
         };
         let points: Vec<&Point> = points.iter().rev().filter(usable).collect();
         if self.timings == 0 {

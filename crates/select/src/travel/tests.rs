@@ -206,22 +206,23 @@ fn a_candidate_that_panics_leaves_the_models_as_they_are() {
 /// A file may have as many as 4,096 timings; the time of the first choice must not grow with them.
 #[test]
 fn the_newest_timings_of_each_candidate_are_fitted() {
-    let point = |at: usize, seconds: f64| Point {
-        candidate: at % 2,
+    let point = |candidate: usize, at: usize, seconds: f64| Point {
+        candidate,
         nodes: 1,
         inputs: std::vec![16.0 + at as f64],
         parameters: crate::Parameters::NONE,
         seconds,
     };
-    let old = (0..4000).map(|at| point(at, 1.0));
-    let new = (0..80).map(|at| {
-        let own = TABLE.seconds(at % 2, 1, &[16.0 + at as f64], &[]).unwrap();
-        point(at, 0.5 * own)
+    let old = (0..4000).map(|at| point(at % 2, at, 1.0));
+    let new = (0..100).map(|at| {
+        let own = TABLE.seconds(1, 1, &[16.0 + at as f64], &[]).unwrap();
+        point(1, at, 0.5 * own)
     });
     let points: Vec<Point> = old.chain(new).collect();
     let text = timings_text(&TABLE, crate::Machine::here(), "threads", &points);
     let scaled = scaled_by(&TABLE, 1, &text).unwrap();
-    assert_eq!(scaled.timings(), 2 * MOST_TIMINGS);
+    // The newest are all of one candidate; the other keeps its own newest.
+    assert_eq!(scaled.timings(), (TABLE.entries.len() + 1) * MOST_TIMINGS);
     let ratio = scaled.seconds(1, 1, &[40.0], &[]).unwrap() / TABLE.seconds(1, 1, &[40.0], &[]).unwrap();
     assert!((ratio - 0.5).abs() < 0.1, "{ratio}");
 }

@@ -263,7 +263,7 @@ impl<T: Pod, const R: usize> HaloBuilder<T, R> {
             return Err(HaloError::NoFields);
         }
         let places = self.places()?;
-        let each = places.len * size_of::<T>() + size_of::<&mut [T]>();
+        let each = places.len.saturating_mul(size_of::<T>()).saturating_add(size_of::<&mut [T]>());
         let bytes = (each as u64).saturating_mul(self.fields as u64);
         // Of a skeleton only the lengths exist.
         if !node.is_skeleton() && memory::whole().is_some_and(|memory| bytes > memory) {

@@ -21,8 +21,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Polls of memory between two looks at what the other nodes do.
-const POLLS_BETWEEN: u32 = 64;
+/// Polls of memory between two looks at what the other nodes do: a fifth of a second, so that a
+/// library that finds such a wait itself (connection sets) has the time to say it in its own terms.
+const POLLS_BETWEEN: u32 = if cfg!(test) { 64 } else { 2048 };
 
 /// Blocks in flight from one node to another. An exchange starts with a rendezvous, so there is
 /// never more than one.
