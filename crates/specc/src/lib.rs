@@ -10,6 +10,9 @@
 
 #![forbid(unsafe_code)]
 
+// Named by the parser that `pest` derives without std.
+extern crate alloc;
+
 pub mod advise;
 mod bootstrap;
 pub mod cli;

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use serde_json::{Value, json};
 use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_model::set::{Bound, Input, Model, ModelSet, Term};
 use strata_model::{Program, expr::parse};
@@ -177,35 +178,55 @@ fn a_table_has_a_row_a_term() {
     assert!(csv.contains("\nhash,n,3101,ps,") && csv.contains("\nhash_memory,1,32,bytes,"), "{csv}");
 }
 
-/// The data of a template that was written for others.
+/// What the JSON has of the models, as Cardano's files have it.
 #[test]
 fn cardano_takes_its_shapes() {
-    let mut prices = whole();
-    // What has no shape there is left out by its user.
-    prices.rows.retain(|row| !["lookup", "tree"].contains(&&*row.name));
-    let text = prices::render(&prices, include_str!("../../../../docs/templates/cardano.hbs")).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    let expected = serde_json::json!({
-        "noop": {"cpu": {"type": "constant_cost", "arguments": 104_000}, "memory": {"type": "constant_cost", "arguments": 4}},
-        "hash": {"cpu": {"type": "linear_in_x", "arguments": {"intercept": 900_400, "slope": 3101}},
-                 "memory": {"type": "constant_cost", "arguments": 32}},
-        "verify": {"cpu": {"type": "with_interaction_in_x_and_y",
-                           "arguments": {"c00": 4_000_000, "c10": 50_000, "c01": 20_000, "c11": 2000}},
-                   "memory": {"type": "linear_in_x", "arguments": {"intercept": 0, "slope": 8}}},
-        "sort": {"cpu": {"type": "quadratic_in_x", "arguments": {"c0": 3_000_000, "c1": 20_700, "c2": 51}},
-                 "memory": {"type": "linear_in_x", "arguments": {"intercept": 4, "slope": 8}}},
-    });
-    assert_eq!(json, expected);
+    let data: Value = serde_json::from_str(&prices::json(&whole())).unwrap();
+    let shape = |row: &Value| {
+        let of = &row["shape"];
+        // Its files are made of this text.
+        assert_eq!(of["json"].as_str().map(str::to_owned), written(of), "{of}");
+        match of["type"].as_str() {
+            Some("constant_cost") => json!(["constant_cost", of["arguments"]["cost"]]),
+            Some(name) => json!([name, of["arguments"]]),
+            None => of.clone(),
+        }
+    };
+    let rows = data["models"].as_array().unwrap().iter();
+    let shapes: Vec<Value> =
+        rows.map(|row| json!([row["name"], shape(row), shape(&row["others"]["memory"])])).collect();
+    let expected = json!([
+        ["noop", ["constant_cost", 104_000], ["constant_cost", 4]],
+        ["hash", ["linear_in_x", {"intercept": 900_400, "slope": 3101}], ["constant_cost", 32]],
+        [
+            "verify",
+            ["with_interaction_in_x_and_y", {"c00": 4_000_000, "c10": 50_000, "c01": 20_000, "c11": 2000}],
+            ["linear_in_x", {"intercept": 0, "slope": 8}],
+        ],
+        [
+            "sort",
+            ["quadratic_in_x", {"c0": 3_000_000, "c1": 20_700, "c2": 51}],
+            ["linear_in_x", {"intercept": 4, "slope": 8}],
+        ],
+        ["lookup", false, null],
+        ["tree", false, null],
+    ]);
+    assert_eq!(json!(shapes), expected);
+}
+
+/// The text of a shape's arguments; `None` if there is no shape.
+fn written(shape: &Value) -> Option<String> {
+    let arguments = &shape["arguments"];
+    let one = (shape["type"] == "constant_cost").then(|| arguments["cost"].to_string());
+    one.or_else(|| arguments.is_object().then(|| arguments.to_string()))
 }
 
 #[test]
 fn substrate_takes_its_data() {
-    let text = prices::render(&whole(), include_str!("../../../../docs/templates/weights.hbs")).unwrap();
-    insta::assert_snapshot!("weights", text);
-    let data: serde_json::Value = serde_json::from_str(&prices::data(&whole())).unwrap();
+    let data: Value = serde_json::from_str(&prices::json(&whole())).unwrap();
     let hash = &data["benchmarks"][1];
     assert_eq!((&hash["name"], &hash["base_weight"]), (&"hash".into(), &"900400".into()));
-    assert_eq!(hash["component_weight"][0], serde_json::json!({"name": "n", "slope": "3101", "error": "0"}));
+    assert_eq!(hash["component_weight"][0], json!({"name": "n", "slope": "3101", "error": "0"}));
     assert_eq!(hash["base_calculated_proof_size"], "1000");
     // Products and curves are no slopes.
     let names: Vec<&str> =
@@ -213,10 +234,17 @@ fn substrate_takes_its_data() {
     assert_eq!(names, ["noop", "hash"]);
 }
 
+/// The program of the guide, if there is Python.
 #[test]
-fn a_template_with_a_wrong_name_is_refused() {
-    let error = prices::render(&whole(), "{{#each models}}{{nmae}}{{/each}}").unwrap_err();
-    assert!(error.contains("nmae"), "{error}");
-    let error = prices::render(&whole(), "{{#each models}}").unwrap_err();
-    assert!(error.contains("1:17"), "{error}");
+fn a_program_of_yours_makes_a_file_of_them() {
+    let page = include_str!("../../../../docs/bounds.md");
+    let (_, rest) = page.split_once("```python prices.py\n").unwrap();
+    let (program, _) = rest.split_once("```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("prices.json"), prices::json(&whole())).unwrap();
+    let python = Command::new("python3").args(["-c", program]).current_dir(folder.path()).output();
+    let Ok(output) = python else { return eprintln!("skipped: there is no python3") };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("\nhash = 900400 + 3101 * n ps\n"), "{text}");
 }

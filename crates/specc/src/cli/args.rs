@@ -746,11 +746,10 @@ pub(super) struct Export {
     #[arg(required = true, value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
     /// What to write: models as `models` (the `models.rs` of `fit`, of several platforms), `rust`,
-    /// `rust-no-std`, `c` (a header), `python`, `latex`, `csv` (a row a term), or through a
-    /// `template` of yours; samples as `samples` (ours) or `json-lines` (Extra-P's).
-    ///
-    /// A template is in Handlebars, and gets what `template-data` prints: `models` as rows, and
-    /// `benchmarks` as the templates of Substrate's `benchmark pallet` take them.
+    /// `rust-no-std`, `c` (a header), `python`, `latex`, `csv` (a row a term), or `json`, of which
+    /// your own program or template engine makes a file: `models` as rows, and `benchmarks` as the
+    /// templates of Substrate's `benchmark pallet` take them; samples as `samples` (ours) or
+    /// `json-lines` (Extra-P's).
     ///
     /// Programs get the time of each model, half of its interval, and for each library a function
     /// that chooses; outside what was measured it ranks the candidates at the nearest point that
@@ -791,7 +790,7 @@ pub(super) struct Export {
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub(super) prefix: Option<String>,
     /// Write whole numbers that are never below the model: each coefficient rounded up, sums that
-    /// stay at the greatest number. With `--to rust`, `c`, `csv`, `template` and `template-data`.
+    /// stay at the greatest number. With `--to rust`, `c`, `csv` and `json`.
     #[arg(long, value_name = "HOW")]
     pub(super) round: Option<Round>,
     /// The unit of these numbers: one of time, as `ns` (`ps` where it is left out and times are
@@ -799,9 +798,6 @@ pub(super) struct Export {
     /// second): `gas=2.5e9`.
     #[arg(long, value_name = "UNIT[=FACTOR]")]
     pub(super) unit: Option<PriceUnit>,
-    /// With `--to template`: the template, in Handlebars.
-    #[arg(long, value_name = "FILE", required_if_eq("to", "template"))]
-    pub(super) template: Option<PathBuf>,
     /// The model whose samples are written; all of them where it is left out.
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
@@ -848,10 +844,8 @@ pub(super) enum Form {
     Latex,
     /// A row a term.
     Csv,
-    /// Whatever a template makes of the models.
-    Template,
-    /// What a template gets, as JSON.
-    TemplateData,
+    /// The same as JSON, for files of your own.
+    Json,
     /// Strata's samples.
     Samples,
     /// Extra-P's JSON lines.

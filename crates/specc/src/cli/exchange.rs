@@ -73,19 +73,16 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         ));
     }
     let is_priced = match args.to {
-        Form::Csv | Form::Template | Form::TemplateData => true,
+        Form::Csv | Form::Json => true,
         Form::Rust | Form::C => args.round.is_some(),
         _ => false,
     };
     if !is_priced && (args.round.is_some() || args.unit.is_some()) {
         return Err(Failure::Usage(
-            "`--round` and `--unit` are for `--to csv`, `template` and `template-data`, and for whole numbers in \
-             `rust` and `c` (`--round up`)"
+            "`--round` and `--unit` are for `--to csv` and `json`, and for whole numbers in `rust` and `c` \
+             (`--round up`)"
                 .into(),
         ));
-    }
-    if args.template.is_some() && args.to != Form::Template {
-        return Err(Failure::Usage("`--template` is for `--to template`".into()));
     }
     let source = match (&args.sources[..], args.to) {
         ([source], _) => source,
@@ -135,7 +132,7 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,
         // These forms are handled above, as prices.
-        Form::Csv | Form::Template | Form::TemplateData => String::new(),
+        Form::Csv | Form::Json => String::new(),
     };
     match &args.output {
         None => print(text.trim_end()),
@@ -154,16 +151,11 @@ fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
     for warning in prices.left_out.iter().chain(&prices.warnings) {
         tell!("warning: {warning}");
     }
-    match (args.to, &args.template) {
-        (Form::Template, Some(path)) => {
-            let template = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
-            prices::render(&prices, &template)
-                .map_err(|why| Failure::Fault(format!("{}: {why}", path.display())))
-        }
-        (Form::Csv, _) => prices::csv(&prices).map_err(fault),
-        (Form::Rust, _) => prices::rust(&prices).map_err(fault),
-        (Form::C, _) => prices::c(&prices, args.prefix.as_deref().unwrap_or("strata")).map_err(fault),
-        _ => Ok(prices::data(&prices)),
+    match args.to {
+        Form::Csv => prices::csv(&prices).map_err(fault),
+        Form::Rust => prices::rust(&prices).map_err(fault),
+        Form::C => prices::c(&prices, args.prefix.as_deref().unwrap_or("strata")).map_err(fault),
+        _ => Ok(prices::json(&prices)),
     }
 }
 

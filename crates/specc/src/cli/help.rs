@@ -79,7 +79,7 @@ specc impact here/models.toml Halo --set Put.bytes*=0.5",
 specc export threads/models.toml mpi/models.toml --to models -o models.rs
 specc export models.toml --to thresholds --at width=32 -o thresholds.rs
 specc export models.toml --to rust --round up --unit gas=2.5e9 -o gas.rs
-specc export models.toml --to template --template weights.hbs --round up",
+specc export models.toml --to json --round up -o prices.json",
     ),
     (
         "platform",

@@ -3,9 +3,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use specc::lang::plan::{CheckedSpec, ModelKind, Parameter, Timed};
-use specc::lang::{CheckErrors, load, load_all};
+use specc::lang::{CheckErrors, load, load_all, parse};
 use specc::points::{Site, Space};
 use strata_model::Platform;
+use strata_model::expr::MAX_NESTING;
 
 fn load_file(path: &Path) -> Result<CheckedSpec, CheckErrors> {
     let text = std::fs::read_to_string(path).unwrap();
@@ -160,5 +161,34 @@ fn a_machine_that_a_spec_is_not_for_is_refused_before_anything_is_built() {
         let (status, _, err) = super::specc(folder.path(), "200", &arguments);
         assert!(status == Some(2) && err.contains(told), "{err}");
         assert!(!folder.path().join("out/Cargo.toml").exists());
+    }
+}
+
+/// The grammar recurses at parentheses, and has no guard of the stack.
+#[test]
+fn what_nests_too_deep_is_an_error() {
+    let nested = |deep: usize| {
+        let (open, close) = ("(".repeat(deep), ")".repeat(deep));
+        let closed = |open: &str| format!("{}n{close}", open.repeat(deep));
+        [closed("("), closed("min(1, "), closed("-(!"), closed("n+(1*"), open.clone(), format!("{open}n}}}}")]
+    };
+    for place in [
+        "let x = @",
+        "terms x = (1, n) by @",
+        "model M(n) { for n in @..=4 task { f(n) } }",
+        "model M(n) { for n in 1..=4 let m = @ require @ task { f(n) } terms @ }",
+        "model M(n) = @",
+        "model M(n) ~ (n, @) by (@, 1)",
+        "library l(n) { candidate a = M(@) for k in @..=4, p = root(0..=9, @) require @ }",
+        "{{ i 1 @ ++ @@ f(i) @@ n:@ @@ m:@ }}",
+    ] {
+        for deep in [MAX_NESTING, MAX_NESTING + 1, 10_000] {
+            for text in nested(deep) {
+                let spec = place.replace("@@", "\0").replace('@', &text).replace('\0', "@");
+                // Whether less is in order depends on the place.
+                let is_refused = !parse(&spec).errors.is_empty();
+                assert!(is_refused || deep == MAX_NESTING, "{deep} deep in {place}");
+            }
+        }
     }
 }

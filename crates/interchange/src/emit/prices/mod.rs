@@ -4,9 +4,9 @@
 //! neither, as long as no term is negative.
 
 mod c;
+mod json;
 mod rust;
 mod table;
-mod template;
 mod whole;
 
 use strata_model::expr::{Expr, parse};
@@ -16,9 +16,9 @@ use strata_model::{Platform, Unit};
 use crate::selection::seconds_of;
 
 pub use c::c;
+pub use json::json;
 pub use rust::rust;
 pub use table::csv;
-pub use template::{data, render};
 
 /// The constant term.
 const CONSTANT: &str = "1";

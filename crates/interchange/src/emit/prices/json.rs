@@ -1,62 +1,21 @@
-//! Prices through a template of Handlebars, whose data are also those of Substrate's templates.
+//! Prices as JSON, for programs and template engines that write files of their own.
 //!
 //! `rows` has all that is known of each model, and `models` of those that are no further measure of
 //! another, which these have under `others`; `benchmarks` has the models that are a base with
-//! slopes, under the names that `benchmark pallet --template` of Substrate uses, in ps.
+//! slopes, under the names that the templates of Substrate's `benchmark pallet` use, in ps.
 
-use handlebars::{Context, Handlebars, Helper, HelperResult, Output, RenderContext, RenderErrorReason};
 use serde_json::{Map, Value, json};
 use strata_model::number_text;
 
 use super::{Price, PriceTerm, Prices};
 
-/// The data of a template as JSON.
+/// The prices as JSON, indented.
 #[must_use]
-pub fn data(prices: &Prices) -> String {
+pub fn json(prices: &Prices) -> String {
     serde_json::to_string_pretty(&context(prices)).unwrap_or_default() + "\n"
 }
 
-/// The text of a template. A name that the data do not have is an error, unlike in Substrate: it
-/// would be a price of nothing.
-///
-/// # Errors
-/// A message with line and column.
-pub fn render(prices: &Prices, template: &str) -> Result<String, String> {
-    let mut engine = Handlebars::new();
-    engine.set_strict_mode(true);
-    engine.register_escape_fn(handlebars::no_escape);
-    engine.register_helper("underscore", Box::new(underscore));
-    engine.render_template(template, &context(prices)).map_err(|error| error.to_string())
-}
-
-/// `{{underscore 1234567}}` is `1_234_567`.
-fn underscore(
-    helper: &Helper<'_>,
-    _: &Handlebars<'_>,
-    _: &Context,
-    _: &mut RenderContext<'_, '_>,
-    out: &mut dyn Output,
-) -> HelperResult {
-    let value = helper.param(0).ok_or(RenderErrorReason::ParamNotFoundForIndex("underscore", 0))?.value();
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let grouped = match text.parse::<u64>() {
-        Ok(_) => {
-            let mut grouped = String::new();
-            for (place, digit) in text.char_indices() {
-                if place > 0 && (text.len() - place) % 3 == 0 {
-                    grouped.push('_');
-                }
-                grouped.push(digit);
-            }
-            grouped
-        }
-        Err(_) => text,
-    };
-    Ok(out.write(&grouped)?)
-}
-
 fn context(prices: &Prices) -> Value {
-    let platform = prices.platform.as_ref();
     let stem = prices.spec.rsplit('/').next().unwrap_or_default();
     let pallet = stem.split('.').next().filter(|name| !name.is_empty()).unwrap_or("models");
     let with_others: Vec<Value> = (prices.rows.iter())
@@ -83,19 +42,8 @@ fn context(prices: &Prices) -> Value {
         "rows": with_others,
         "models_sha256": prices.models_sha256,
         "spec": prices.spec,
-        "header": "",
         "pallet": pallet,
-        "instance": pallet,
-        "version": env!("CARGO_PKG_VERSION"),
-        "date": "",
-        "hostname": "",
-        "cpuname": platform.map_or("", |platform| platform.cpu.as_str()),
-        "args": [],
-        "cmd": {
-            "steps": "", "repeat": "", "lowest_range_values": [], "highest_range_values": [],
-            "wasm_execution": "", "chain": "", "db_cache": "", "analysis_choice": "upper",
-            "worst_case_map_values": "", "additional_trie_layers": "",
-        },
+        "cpuname": prices.platform.as_ref().map_or("", |platform| platform.cpu.as_str()),
         "benchmarks": prices.rows.iter().filter_map(|price| benchmark(price, prices)).collect::<Vec<_>>(),
     })
 }
