@@ -1,5 +1,6 @@
 //! What can go wrong between a checked spec and its samples.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use miette::Diagnostic;
@@ -8,7 +9,7 @@ use thiserror::Error;
 use super::compiler::CodeErrors;
 
 /// Why there are no samples.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 pub enum DriveError {
     /// The options are invalid.
     #[error("{message}")]
@@ -18,18 +19,15 @@ pub enum DriveError {
     },
     /// Code of the spec does not compile.
     #[error(transparent)]
-    #[diagnostic(transparent)]
     Code(#[from] Box<CodeErrors>),
     /// The generated program does not compile, and not because of code in the spec.
     #[error("the profiling program does not compile")]
-    #[diagnostic(help("this is not the spec's fault; the compiler said:\n{output}"))]
     Build {
         /// The output of cargo.
         output: String,
     },
     /// A program could not be started.
     #[error("cannot start {program}: {reason}")]
-    #[diagnostic(help("{help}"))]
     Start {
         /// The program.
         program: String,
@@ -46,7 +44,6 @@ pub enum DriveError {
     },
     /// The profiling program failed.
     #[error("the profiling program failed ({status}): {message}")]
-    #[diagnostic(help("{help}"))]
     Run {
         /// Its exit status or signal.
         status: String,
@@ -57,7 +54,6 @@ pub enum DriveError {
     },
     /// What starts jobs of MPI failed before the profiling program began.
     #[error("`{command}` ended with {status} before the profiling program began: {message}")]
-    #[diagnostic(help("{help}"))]
     Launch {
         /// The launcher with its arguments.
         command: String,
@@ -80,7 +76,6 @@ pub enum DriveError {
     },
     /// The run was interrupted by a signal.
     #[error("interrupted")]
-    #[diagnostic(help("{help}"))]
     Interrupted {
         /// The files that are kept, and how to resume.
         help: String,
@@ -102,5 +97,25 @@ impl DriveError {
             | Self::File { .. } => 3,
             Self::Interrupted { .. } => 130,
         }
+    }
+}
+
+impl Diagnostic for DriveError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        match self {
+            Self::Build { output } => {
+                Some(Box::new(format!("this is not the spec's fault; the compiler said:\n{output}")))
+            }
+            Self::Start { help, .. }
+            | Self::Run { help, .. }
+            | Self::Launch { help, .. }
+            | Self::Interrupted { help } => Some(Box::new(help)),
+            Self::Usage { .. } | Self::Code(_) | Self::Fault { .. } | Self::File { .. } => None,
+        }
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        let Self::Code(errors) = self else { return None };
+        errors.related()
     }
 }

@@ -1,13 +1,15 @@
 //! Why a checked spec cannot become a program.
 
+use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use miette::Diagnostic;
 use thiserror::Error;
 
+use crate::lang::CheckError;
+
 /// Why nothing was emitted.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 pub enum EmitError {
     /// No model of the spec has a task.
     #[error("nothing to profile: no model of {spec} has a task or a sample")]
@@ -17,7 +19,6 @@ pub enum EmitError {
     },
     /// There is no package that the spec could belong to.
     #[error("{} belongs to no Rust package: no Cargo.toml in its folder or above", spec.display())]
-    #[diagnostic(help("put the spec into the package whose code it measures"))]
     NoWorkspace {
         /// The spec.
         spec: PathBuf,
@@ -32,7 +33,6 @@ pub enum EmitError {
     },
     /// The workspace has no part of Strata, so that what profiling programs need is not found.
     #[error("the workspace {} does not contain or depend on strata-select or strata-runtime", root.display())]
-    #[diagnostic(help("add strata-select, which chooses by models, to the dependencies of the package"))]
     NoRuntime {
         /// The workspace's folder.
         root: PathBuf,
@@ -41,12 +41,10 @@ pub enum EmitError {
     #[error("the spec uses {} that the workspace does not know", if errors.len() == 1 { "a crate" } else { "crates" })]
     UnknownCrates {
         /// One for each line.
-        #[related]
-        errors: Vec<UnknownCrate>,
+        errors: Vec<CheckError>,
     },
     /// The folder holds something else.
     #[error("{} was not made by specc; it will not be overwritten", path.display())]
-    #[diagnostic(help("choose another folder with -o"))]
     Foreign {
         /// The file that is in the way.
         path: PathBuf,
@@ -73,19 +71,20 @@ impl EmitError {
     }
 }
 
-/// A `use` line that names a crate the workspace does not know.
-#[derive(Debug, Error, Diagnostic)]
-#[error("there is no crate `{name}`")]
-#[diagnostic(code(spec::unknown_crate), help("{advice}"))]
-pub struct UnknownCrate {
-    /// The crate's name.
-    pub name: String,
-    /// Where it could be found.
-    pub advice: String,
-    /// The spec.
-    #[source_code]
-    pub source_code: NamedSource<Arc<str>>,
-    /// The line.
-    #[label("neither in the workspace nor among its dependencies")]
-    pub line: SourceSpan,
+impl Diagnostic for EmitError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(Box::new(match self {
+            Self::NoWorkspace { .. } => "put the spec into the package whose code it measures",
+            Self::NoRuntime { .. } => {
+                "add strata-select, which chooses by models, to the dependencies of the package"
+            }
+            Self::Foreign { .. } => "choose another folder with -o",
+            _ => return None,
+        }))
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        let Self::UnknownCrates { errors } = self else { return None };
+        Some(Box::new(errors.iter().map(|error| error as &dyn Diagnostic)))
+    }
 }

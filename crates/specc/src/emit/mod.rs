@@ -24,11 +24,12 @@ use strata_model::sha256_hex;
 
 use crate::lang::ast::Code;
 use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind, Timed};
+use crate::lang::{CheckError, ErrorCode};
 use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments};
 use source_map::Page;
 
 pub use dependencies::Workspace;
-pub use error::{EmitError, UnknownCrate};
+pub use error::EmitError;
 pub use source_map::{SourceMap, SpecRange};
 pub use sources::code_hash;
 
@@ -175,12 +176,13 @@ fn crates(
         for used in &file.uses {
             match crate_of_use(&used.text) {
                 Some(name) if workspace.knows(&name) => _ = crates.insert(name),
-                Some(name) => errors.push(UnknownCrate {
-                    advice: workspace.advice(&name),
-                    name,
-                    source_code: NamedSource::new(&paths[index], Arc::clone(&file.text)),
-                    line: (used.span.start, used.span.end - used.span.start).into(),
-                }),
+                Some(name) => {
+                    let label = "neither in the workspace nor among its dependencies";
+                    let message = format!("there is no crate `{name}`");
+                    let error = CheckError::new(ErrorCode::UnknownCrate, message, used.span, label);
+                    let source = Arc::new(NamedSource::new(&paths[index], file.text.to_string()));
+                    errors.push(error.help(workspace.advice(&name)).within(&source));
+                }
                 None => crates.extend(first_segments(&used.text)),
             }
         }

@@ -24,6 +24,8 @@ pub enum ErrorCode {
     Unknown,
     /// A name that nothing defines.
     UnknownName,
+    /// A crate that the spec's workspace does not have.
+    UnknownCrate,
     /// A name or option given twice.
     Duplicate,
     /// A name with a meaning of its own: `P`, a Rust keyword, a word of this language.
@@ -60,6 +62,7 @@ impl ErrorCode {
             Self::Unclosed => "spec::unclosed",
             Self::Unknown => "spec::unknown",
             Self::UnknownName => "spec::unknown_name",
+            Self::UnknownCrate => "spec::unknown_crate",
             Self::Duplicate => "spec::duplicate",
             Self::Reserved => "spec::reserved",
             Self::NotAFunction => "spec::not_a_function",

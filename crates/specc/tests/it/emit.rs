@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use specc::drive::DriveError;
 use specc::emit::{EmitError, emit};
 use specc::lang::load;
 
@@ -73,9 +75,11 @@ fn unknown_crates_are_shown_at_their_lines() {
     let Err(EmitError::UnknownCrates { errors }) = emit(&spec, &out("unknown"), &[]) else {
         panic!("accepted")
     };
-    assert_eq!(errors.iter().map(|error| error.name.as_str()).collect::<Vec<_>>(), ["no_such", "nor_this"]);
-    assert_eq!((errors[1].line.offset(), errors[1].line.len()), (text.find("use nor").unwrap(), 18));
-    assert!(errors[0].advice.contains("strata_runtime"));
+    let messages = ["there is no crate `no_such`", "there is no crate `nor_this`"];
+    assert_eq!(errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>(), messages);
+    let (place, _) = errors[1].labels[0];
+    assert_eq!((place.start, place.end - place.start), (text.find("use nor").unwrap(), 18));
+    assert!(errors[0].help.as_ref().unwrap().contains("strata_runtime"));
 }
 
 #[test]
@@ -101,4 +105,47 @@ fn models_that_are_gone_leave_no_module() {
     assert!(emit(&two, &out, &[]).unwrap().folder.join("src/m2_B.rs").is_file());
     let one = load("x.spec", "model A() { task { () } terms P }\n").unwrap();
     assert!(!emit(&one, &out, &[]).unwrap().folder.join("src/m2_B.rs").exists());
+}
+
+/// How they are drawn; those in code of the spec are in `depending.rs`.
+#[test]
+fn errors_before_and_after_building_read_well() {
+    let path = || PathBuf::from("out/x.spec");
+    let text = |text: &str| text.to_owned();
+    let refused = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    let uses = "use no_such::thing;\nuse rand::Rng;\nuse nor_this as x;\nmodel A() { task { () } terms P }\n";
+    let mut unknown = emit(&load("crates/specc/tests/unknown.spec", uses).unwrap(), &out("drawn"), &[]);
+    if let Err(EmitError::UnknownCrates { errors }) = &mut unknown {
+        errors.iter_mut().for_each(|error| error.help = Some(text("these are the others")));
+    }
+    let mut errors: Vec<Box<dyn Diagnostic>> = vec![Box::new(unknown.unwrap_err())];
+    for error in [
+        EmitError::NothingToMeasure { spec: text("x.spec") },
+        EmitError::NoWorkspace { spec: path() },
+        EmitError::Metadata { manifest: path(), reason: text("why") },
+        EmitError::NoRuntime { root: path() },
+        EmitError::Foreign { path: path() },
+        EmitError::File { path: path(), source: refused() },
+    ] {
+        errors.push(Box::new(error));
+    }
+    let help = || text("what is kept, and how to go on");
+    for error in [
+        DriveError::Usage { message: text("no nodes") },
+        DriveError::Build { output: text("two\nlines") },
+        DriveError::Start { program: text("mpirun"), reason: text("why"), help: help() },
+        DriveError::Fault { message: text("a fault") },
+        DriveError::Run { status: text("signal 9"), message: text("why"), help: help() },
+        DriveError::Launch { command: text("srun"), status: text("1"), message: text("why"), help: help() },
+        DriveError::File { what: "cannot read", path: path(), source: refused() },
+        DriveError::Interrupted { help: help() },
+    ] {
+        errors.push(Box::new(error));
+    }
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(80);
+    let mut drawn = String::new();
+    for error in &errors {
+        handler.render_report(&mut drawn, error.as_ref()).unwrap();
+    }
+    insta::assert_snapshot!(drawn);
 }
