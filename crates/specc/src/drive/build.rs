@@ -29,7 +29,7 @@ pub struct Program {
 /// Ctrl-C.
 pub fn build(emitted: &Emitted, on: &On) -> Result<Program, DriveError> {
     let interrupt = Interrupt::listen();
-    let mut status = Status::spinner("building the profiling program");
+    let mut status = Status::new("building the profiling program");
     let mut offline = true;
     loop {
         let attempt = cargo(emitted, on, offline, interrupt, &mut status)?;

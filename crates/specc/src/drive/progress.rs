@@ -1,63 +1,58 @@
 //! Progress on stderr: one line, redrawn in place on a terminal; nothing without a terminal, or on
 //! one that cannot redraw (`TERM=dumb`).
 
-use std::io::IsTerminal as _;
-use std::time::Duration;
+use std::io::{IsTerminal as _, Write as _};
 
-use indicatif::{ProgressBar, ProgressStyle};
-use strata_screen::tell;
+use strata_screen::{tell, width_of_stderr};
+
+/// The columns of the bar.
+const BAR: usize = 24;
 
 /// Progress of one stage.
 pub(super) struct Status {
-    bar: Option<ProgressBar>,
     title: String,
+    /// What is shown; `None` where no line can be redrawn.
+    line: Option<String>,
 }
 
 impl Status {
     /// A stage whose length is unknown.
-    pub(super) fn spinner(title: &str) -> Self {
-        let status = Self::new(title);
-        if let Some(bar) = &status.bar {
-            bar.enable_steady_tick(Duration::from_millis(120));
-        }
+    pub(super) fn new(title: &str) -> Self {
+        let can_redraw =
+            std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let mut status = Self { title: title.to_owned(), line: can_redraw.then(String::new) };
+        status.show(title.to_owned());
         status
     }
 
-    fn new(title: &str) -> Self {
-        let can_redraw =
-            std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
-        let bar = can_redraw.then(|| {
-            let bar = ProgressBar::new_spinner();
-            restyle(&bar, "{spinner} {wide_msg}");
-            bar.set_message(title.to_owned());
-            bar
-        });
-        Self { bar, title: title.to_owned() }
-    }
-
     /// Shows the current activity within the stage.
-    pub(super) fn detail(&self, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {text}", self.title));
-        }
+    pub(super) fn detail(&mut self, text: &str) {
+        self.show(format!("{}: {text}", self.title));
     }
 
     /// A line that stays.
-    pub(super) fn say(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| tell!("{text}")),
-            None => tell!("{text}"),
-        }
+    pub(super) fn say(&mut self, text: &str) {
+        let line = self.line.clone();
+        self.show(String::new());
+        tell!("{text}");
+        self.show(line.unwrap_or_default());
     }
 
     /// Ends the stage.
     pub(super) fn done(&mut self, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.show(String::new());
         if !text.is_empty() {
             tell!("{text}");
         }
+    }
+
+    /// Redraws the line; what does not fit is cut off.
+    fn show(&mut self, text: String) {
+        let Some(line) = self.line.as_mut().filter(|line| **line != text) else { return };
+        let shown: String = text.chars().take(width_of_stderr() - 1).collect();
+        *line = text;
+        // Its reader may be gone.
+        let _unwritten = std::io::stderr().write_all(format!("\r\x1b[2K{shown}").as_bytes());
     }
 
     /// A line of the profiling program on its stdout; false if it is none of its progress lines.
@@ -87,23 +82,17 @@ impl Status {
             (field("begun"), field("points"), field("elapsed"), field("remaining"))
         {
             let model = line.split_once("model=").map_or("", |(_, model)| model);
-            if let Some(bar) = &self.bar {
-                if bar.length().is_none() {
-                    // What does not fit the line is cut off.
-                    restyle(bar, "{bar:24} {wide_msg}");
-                }
-                bar.set_length(((elapsed + remaining) * 1000.0) as u64);
-                bar.set_position((elapsed * 1000.0) as u64);
-                bar.set_message(format!("{begun} of {points} points, {} left: {model}", human(remaining)));
-            }
+            let filled = (BAR as f64 * elapsed / (elapsed + remaining).max(f64::MIN_POSITIVE)) as usize;
+            let bar = format!("{}{}", "█".repeat(filled.min(BAR)), "░".repeat(BAR.saturating_sub(filled)));
+            self.show(format!("{bar} {begun} of {points} points, {} left: {model}", human(remaining)));
         }
         true
     }
 }
 
-fn restyle(bar: &ProgressBar, template: &str) {
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+impl Drop for Status {
+    fn drop(&mut self) {
+        self.show(String::new());
     }
 }
 

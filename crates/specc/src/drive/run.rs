@@ -31,7 +31,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         })?;
     }
     let interrupt = Interrupt::listen();
-    let mut status = Status::spinner(&title(emitted, options));
+    let mut status = Status::new(&title(emitted, options));
     let mut message = String::new();
     let launcher = options.launcher()?;
     let mut command = command(program, launcher.as_ref(), options)?;
