@@ -20,8 +20,6 @@
 //! assert!((fitted.model.terms[1].coefficient - 1e-7).abs() < 2e-9);
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod bound;
 mod correction;
 mod design;

@@ -9,19 +9,39 @@
 //! Source: Ogita, Rump and Oishi, *Accurate sum and dot product* (2005), algorithms Dot2 and Dot2
 //! with FMA.
 
-use pulp::Arch;
+#![allow(unsafe_code, reason = "calls a function for instructions that the processor has")]
 
 use super::wide::{Wide, two_product, two_sum};
 
 /// Independent sums in a dot product: enough for two vectors of the widest kind.
 const LANES: usize = 16;
 
-/// Runs loops with fused multiply-adds, if the processor has such instructions.
-fn fused() -> Option<Arch> {
-    match Arch::new() {
+/// Exists where the processor has fused multiply-adds.
+struct Fused(());
+
+impl Fused {
+    fn new() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        let is_there = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         // Arm's 64-bit processors always have them.
-        Arch::Scalar if !cfg!(any(target_feature = "fma", target_arch = "aarch64")) => None,
-        arch => Some(arch),
+        #[cfg(not(target_arch = "x86_64"))]
+        let is_there = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+        is_there.then_some(Self(()))
+    }
+
+    /// Runs a loop whose functions are all `#[inline(always)]`, compiled for these instructions.
+    fn run<T>(self, columns: impl FnOnce() -> T) -> T {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2,fma")]
+            fn compiled<T>(columns: impl FnOnce() -> T) -> T {
+                columns()
+            }
+            // SAFETY: `new` has found both on this processor.
+            unsafe { compiled(columns) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        columns()
     }
 }
 
@@ -38,8 +58,8 @@ fn product<const FUSED: bool>(a: f64, b: f64) -> (f64, f64) {
 
 /// The dot product of two columns, rounded about once.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> Wide {
-    match fused() {
-        Some(arch) => arch.dispatch(
+    match Fused::new() {
+        Some(fused) => fused.run(
             #[inline(always)]
             || dot_of::<true>(a, b),
         ),
@@ -89,8 +109,8 @@ pub(super) fn absolute_sum(values: &[f64]) -> f64 {
 pub(super) fn residual(a: &[f64], b: &[f64], x: &[Wide]) -> (Vec<f64>, Vec<f64>) {
     let (mut sums, mut lost) = (b.to_vec(), vec![0.0; b.len()]);
     for (column, x) in a.chunks_exact(b.len().max(1)).zip(x) {
-        match fused() {
-            Some(arch) => arch.dispatch(
+        match Fused::new() {
+            Some(fused) => fused.run(
                 #[inline(always)]
                 || take_off::<true>(&mut sums, &mut lost, column, *x),
             ),
@@ -133,8 +153,8 @@ impl WideColumn {
     /// The dot product from row `from` on.
     pub(super) fn dot(&self, other: &Self, from: usize) -> Wide {
         let (a, b) = ((&self.hi[from..], &self.lo[from..]), (&other.hi[from..], &other.lo[from..]));
-        match fused() {
-            Some(arch) => arch.dispatch(
+        match Fused::new() {
+            Some(fused) => fused.run(
                 #[inline(always)]
                 || wide_dot::<true>(a, b),
             ),
@@ -146,8 +166,8 @@ impl WideColumn {
     pub(super) fn take_off(&mut self, factor: Wide, other: &Self, from: usize) {
         let (hi, lo) = (&mut self.hi[from..], &mut self.lo[from..]);
         let other = (&other.hi[from..], &other.lo[from..]);
-        match fused() {
-            Some(arch) => arch.dispatch(
+        match Fused::new() {
+            Some(fused) => fused.run(
                 #[inline(always)]
                 || wide_take_off::<true>(hi, lo, factor, other),
             ),
