@@ -113,7 +113,7 @@ pub mod threads_2 {
 //! ```text
 //! spec     specs/copy/exchange/exchange.spec  sha256 59a48d3bc4aedb61f3ea50ab11064f4d3828c73f2ec5853b12069aaf2773e0d2
 //! samples  sha256 73f35fa064a60dfbacc4f0b99cfcfa794de09acaef60c7e9068e31080e337dd7
-//! models   sha256 d11d14ee80e9e4e49f94b99e1e098b17733ce712c93798eb2bdd0a818af603f8
+//! models   sha256 f3a092ce7af76414d7ab1c01e272437117297e24216fe2975d9661534c594a50
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyExchange: verified, rank 12 of 12, condition 7.6e1; held-out error 3.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
@@ -217,7 +217,7 @@ fn avx512_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.00318954353058894), own: Variance::Relative(0.0),
+    terms: avx512_forward_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.0031895435305889443), own: Variance::Relative(0.0),
     coefficients: &[9.060752588540092e-11, 6.98695519406663e-11, -3.5725377257433104e-11,
         -5.149124413915714e-11, -7.316360619984713e-11, 1.6095323653856915e-11, -2.237701802414978e-5,
         2.189710270834533e-11, 3.915007639197322e-11, 9.072200755282301e-11, 3.978396558004536e-11],
@@ -286,7 +286,7 @@ fn avx_forward_stream_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         0.0_f64.max(bytes - (33554432.0 / 8.0))])
 }
 pub static AVX_FORWARD_STREAM_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_exchange, quantile: 1.9849843115219719, noise: Variance::Relative(0.0018418443141992662), own: Variance::Relative(0.0),
+    terms: avx_forward_stream_exchange, quantile: 1.9849843115219719, noise: Variance::Relative(0.0018418443141992682), own: Variance::Relative(0.0),
     coefficients: &[7.616708195440253e-7, 1.4594633752312336e-10, -4.863747699626631e-12,
         -7.088060687057307e-11, 1.9222374611476178e-11, -7.005376871312517e-6, -2.228794063706075e-12,
         9.68936833627883e-12],
@@ -307,7 +307,7 @@ fn avx_forward_stream_to_rep_movsb_exchange(nodes: usize, x: &[f64], to: &mut [f
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_to_rep_movsb_exchange, quantile: 1.98580181434533, noise: Variance::Relative(0.00034111059319953744), own: Variance::Relative(0.0),
+    terms: avx_forward_stream_to_rep_movsb_exchange, quantile: 1.98580181434533, noise: Variance::Relative(0.00034111059319953755), own: Variance::Relative(0.0),
     coefficients: &[4.606453587182566e-7, 1.1054202033948889e-10, -5.582388230727896e-11,
         1.8770196675621796e-11, -3.618802047251452e-12, -1.2469441629090313e-11, -1.1190577419484532e-5,
         8.692059793871268e-12, 5.286613609734108e-12, 1.4160464688532929e-11, 4.5710585852688883e-11],
@@ -360,7 +360,7 @@ fn memcpy_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static MEMCPY_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.003167534333859765), own: Variance::Relative(0.0),
+    terms: memcpy_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.003167534333859783), own: Variance::Relative(0.0),
     coefficients: &[2.0017020523414186e-8, 1.0704037719995545e-10, 5.7094737834941726e-11,
         -2.1410347973113703e-11, -5.479460893671817e-11, -6.967452580935491e-11, 3.854497076644367e-11,
         -1.2997887903731223e-5, 1.2721820078332532e-11, -5.647669554913645e-12, 3.774703443705131e-11,
@@ -389,7 +389,7 @@ fn rep_movsb_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<us
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_exchange_used, quantile: 1.98580181434533, noise: Variance::Relative(0.004881755042281843), own: Variance::Relative(0.0),
+    terms: rep_movsb_exchange_used, quantile: 1.98580181434533, noise: Variance::Relative(0.004881755042281841), own: Variance::Relative(0.0),
     coefficients: &[1.0628161721055614e-10, 6.57019017133768e-11, -3.0431624550073937e-11,
         -5.1480835959666845e-11, -7.679212831516721e-11, 3.3093391580582645e-11, -1.3986954601899189e-5,
         1.5447681161287774e-11, 4.22840188651375e-11, 6.360392103686184e-11, 4.1392021863880305e-11],
@@ -414,7 +414,7 @@ fn avx512_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Opti
         0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.002164087623789714), own: Variance::Relative(0.0),
+    terms: avx512_forward_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.0021640876237897146), own: Variance::Relative(0.0),
     coefficients: &[1.1585839817384243e-10, 4.4854363873942545e-11, -1.8483472735160842e-11,
         -5.4613192374976695e-11, -7.198113381047404e-11, 3.693823589977052e-11, -1.5087866256244353e-5,
         1.585335572941745e-11, -4.856968942882517e-12, 4.02128564130879e-11, 9.241414473865579e-11,
@@ -467,7 +467,7 @@ fn avx_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static AVX_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_exchange_used, quantile: 1.9869786995058272, noise: Variance::Relative(0.0014268596719672509), own: Variance::Relative(0.0),
+    terms: avx_forward_exchange_used, quantile: 1.9869786995058272, noise: Variance::Relative(0.0014268596719672502), own: Variance::Relative(0.0),
     coefficients: &[1.5969946582227088e-8, 1.0936375762722039e-10, -8.538854423709324e-12,
         5.733144732692898e-11, -1.768840108656281e-11, -5.281819360098028e-11, -7.260017229718249e-11,
         3.725200013631989e-11, -1.1167059064627243e-5, 1.2381877170466237e-11, -4.462612859693923e-12,
@@ -523,7 +523,7 @@ fn avx_forward_stream_to_rep_movsb_exchange_used(nodes: usize, x: &[f64], to: &m
         0.0_f64.max(bytes - (33554432.0 / 4.0))])
 }
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_to_rep_movsb_exchange_used, quantile: 1.9863771544180795, noise: Variance::Relative(0.0006891944683551429), own: Variance::Relative(0.0),
+    terms: avx_forward_stream_to_rep_movsb_exchange_used, quantile: 1.9863771544180795, noise: Variance::Relative(0.0006891944683551431), own: Variance::Relative(0.0),
     coefficients: &[4.207644484196738e-7, 1.3956494849037006e-10, -6.28001167310752e-11,
         1.4246405375817157e-11, 6.5511456633039084e-12, -1.0692685915277325e-11, -1.2797434512518098e-11,
         -1.018624192796183e-5, 8.267770693443057e-12, 8.977508402511731e-12, 1.6823800503330177e-11,
@@ -573,7 +573,7 @@ pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
     spec: "specs/copy/exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "d11d14ee80e9e4e49f94b99e1e098b17733ce712c93798eb2bdd0a818af603f8",
+    digest: "f3a092ce7af76414d7ab1c01e272437117297e24216fe2975d9661534c594a50",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -593,7 +593,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
     spec: "specs/copy/exchange/exchange.spec",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "d11d14ee80e9e4e49f94b99e1e098b17733ce712c93798eb2bdd0a818af603f8",
+    digest: "f3a092ce7af76414d7ab1c01e272437117297e24216fe2975d9661534c594a50",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[

@@ -183,7 +183,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     specs/copy/copy.spec  sha256 23e312961f355b47f8588968bbac9622206a958cebf9151adb0acc978f7acc90
 //! samples  sha256 cbb39bd0be222f6a458b4cd219e0b579391fd9d29a485ba777ff11eb762594f8
-//! models   sha256 3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04
+//! models   sha256 748b276403f60883a021bb5508fa2e2fbbd31976a1760555f50c11cea99b6fb7
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyCold: verified, rank 17 of 17, condition 6.2e1; held-out error 2.4 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -291,7 +291,7 @@ fn rep_movsb_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
 }
 pub static REP_MOVSB_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.00404791111440847), own: Variance::Relative(0.0008410105876915742),
+    terms: rep_movsb_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.004047911114408464), own: Variance::Relative(0.0008410105876915742),
     coefficients: &[3.550149544059298e-7, 7.46380279944613e-11, 1.5699259669288662e-12,
         -1.1087430956613633e-7, -3.3875331715645004e-12, -2.2119669934027154e-11,
         -1.0835095426030194e-11, -7.752689704329315e-12, -8.736701716502639e-6, 8.901945885900243e-12,
@@ -324,7 +324,7 @@ fn avx512_forward_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>
         bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
 pub static AVX512_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.001144809469019315), own: Variance::Relative(0.0),
+    terms: avx512_forward_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.0011448094690193155), own: Variance::Relative(0.0),
     coefficients: &[3.4845396972876017e-7, 7.251560151394008e-11, 2.5520431375586093e-8,
         9.687911332445643e-13, -3.060071700006385e-12, -1.5391523534277963e-11, -3.0999690210290557e-12,
         -7.82986296368535e-12, -7.836211120786444e-12, -2.0845261438886414e-12, -6.30984690797194e-6,
@@ -460,7 +460,7 @@ fn memcpy_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
 pub static MEMCPY_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_cold_read, quantile: 1.9704231946740107, noise: Variance::Relative(0.0008816756321663117), own: Variance::Relative(0.0),
+    terms: memcpy_cold_read, quantile: 1.9704231946740107, noise: Variance::Relative(0.000881675632166312), own: Variance::Relative(0.0),
     coefficients: &[4.5151255401034163e-7, 8.626625048456121e-11, -6.17362524414698e-8,
         -7.030361592096312e-12, -8.434060692215148e-12, -4.711906775588319e-12, -3.1929460663773334e-12,
         -1.1614577980996855e-11, -5.324999879014539e-6, 6.316678338927426e-12, 9.112355217172834e-12,
@@ -852,7 +852,7 @@ fn memcpy_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(bytes - 33554432.0)])
 }
 pub static MEMCPY_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_hot_read, quantile: 1.9705162426825968, noise: Variance::Relative(0.0020193184514515905), own: Variance::Relative(0.0),
+    terms: memcpy_hot_read, quantile: 1.9705162426825968, noise: Variance::Relative(0.00201931845145159), own: Variance::Relative(0.0),
     coefficients: &[2.7801305330902803e-11, 3.3756856396074838e-12, 2.8420067971972842e-8,
         -2.640392049144744e-12, 1.5080251362218675e-11, -4.135217627119167e-12, -2.5869032119155004e-12,
         9.22833549327187e-12, 1.4528609831021195e-12, -2.232108339841716e-12, 1.6507817881146396e-11,
@@ -1044,7 +1044,7 @@ fn avx_forward_stream_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Optio
         0.0_f64.max(bytes - (33554432.0 / 2.0))])
 }
 pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_hot_read, quantile: 1.970241936201031, noise: Variance::Relative(0.0009990835553173882), own: Variance::Relative(0.0),
+    terms: avx_forward_stream_hot_read, quantile: 1.970241936201031, noise: Variance::Relative(0.0009990835553173878), own: Variance::Relative(0.0),
     coefficients: &[2.7850302565920035e-7, 1.8785782593773608e-10, 2.759930994263131e-11,
         -2.5534254296447047e-10, 1.0316724201853226e-10, -3.738848839943826e-12, -3.29989421831325e-6,
         2.84341023814735e-12, 1.0483975149050863e-11, 1.1503616359244575e-11],
@@ -1062,7 +1062,7 @@ pub static COPY_COLD: Table = Table {
     library: "copy_cold",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
+    digest: "748b276403f60883a021bb5508fa2e2fbbd31976a1760555f50c11cea99b6fb7",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1080,7 +1080,7 @@ pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
+    digest: "748b276403f60883a021bb5508fa2e2fbbd31976a1760555f50c11cea99b6fb7",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1098,7 +1098,7 @@ pub static COPY_HOT: Table = Table {
     library: "copy_hot",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
+    digest: "748b276403f60883a021bb5508fa2e2fbbd31976a1760555f50c11cea99b6fb7",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1116,7 +1116,7 @@ pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
     spec: "specs/copy/copy.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3724a728ab924c763ec03676aa3eaf74baa03908860ae4fcb3bb640e7dad7a04",
+    digest: "748b276403f60883a021bb5508fa2e2fbbd31976a1760555f50c11cea99b6fb7",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[

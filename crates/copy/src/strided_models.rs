@@ -191,7 +191,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     specs/copy/strided/strided.spec  sha256 bdea5b3c16d8391e6f1531b36af4734fb2ec28ebfc706cc29cf412cd9a1eebe3
 //! samples  sha256 a4d43b7bb123ab8adc6fc2d1ebe639cf4233eee194a954e97afd15f5a9be2e2f
-//! models   sha256 2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8
+//! models   sha256 a5d3090fb4ec52051d873ee060b32f9aa7ff40e2abfe5139eeed5fa809fdf65f
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples)
 //!     valid for block in 1..=2004, stride in 9..=8200, 1 node
@@ -587,7 +587,7 @@ fn sse2_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>
         f64::from(stride == 4096.0) * f64::from(block > 128.0)])
 }
 pub static SSE2_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sse2_moves_pack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.007555909996743419), own: Variance::Relative(0.003165441714290937),
+    terms: sse2_moves_pack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.007555909996743416), own: Variance::Relative(0.003165441714290937),
     coefficients: &[4.301495302023943e-11, -2.6890057508253373e-12, 3.2335411073179504e-10,
         9.658251174724736e-13, 3.145038510235142e-10, 2.9271511721598576e-12, 4.752666670690648e-10,
         -8.619285709571959e-10, 2.581050300120666e-9, -1.4199260834923189e-11, -8.589780500961866e-10,
@@ -621,7 +621,7 @@ fn avx_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
 pub static AVX_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_pack_hot, quantile: 1.9766921979292067, noise: Variance::Relative(0.006099188112202222), own: Variance::Relative(0.004676015025630163),
+    terms: avx_moves_pack_hot, quantile: 1.9766921979292067, noise: Variance::Relative(0.006099188112202219), own: Variance::Relative(0.004676015025630163),
     coefficients: &[-3.7789589144877493e-11, -4.737897850387732e-12, 5.432104314685134e-10,
         -1.26904448219212e-12, -3.9544000834205355e-13, 7.792981855968273e-13, 4.374626009725769e-10,
         2.763472435464749e-12, 4.975902165643646e-10, 6.881662071651222e-10, -9.29326652097631e-10,
@@ -756,7 +756,7 @@ fn memcpy_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> 
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
 pub static MEMCPY_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_unpack_cold, quantile: 1.9741004473984614, noise: Variance::Relative(0.004654906787029465), own: Variance::Relative(0.0015387149859491752),
+    terms: memcpy_unpack_cold, quantile: 1.9741004473984614, noise: Variance::Relative(0.004654906787029464), own: Variance::Relative(0.0015387149859491752),
     coefficients: &[9.906380954822378e-9, 3.338180306251718e-11, 6.308045342003673e-10,
         8.495193720039206e-10, 3.4313234182560816e-9, 4.725415386506097e-9, 3.884480982403025e-9,
         4.000297758799153e-11, -4.181373668934502e-9, -1.4203791785590037e-11, 2.0327135047671047e-9,
@@ -855,7 +855,7 @@ fn sse2_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usi
         f64::from(stride == 4096.0) * f64::from(block > 128.0)])
 }
 pub static SSE2_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: sse2_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.003902826490341437), own: Variance::Relative(0.0013822494919229883),
+    terms: sse2_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.00390282649034144), own: Variance::Relative(0.0013822494919229883),
     coefficients: &[6.7677911832074695e-9, 5.196081002293303e-11, 9.424003025565254e-10,
         -3.345092294741796e-11, -4.1016406753182835e-9, -1.7947412550297417e-11, 3.839106935273849e-11,
         2.317395214816121e-9, -8.869656121742364e-10, -7.185635905948687e-10, 2.255145761740804e-9,
@@ -891,7 +891,7 @@ fn avx_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
 pub static AVX_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.0020003451430904767), own: Variance::Relative(0.0006934779550358548),
+    terms: avx_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.002000345143090478), own: Variance::Relative(0.0006934779550358548),
     coefficients: &[9.38384212010542e-9, 4.608883813355635e-11, 1.1063753124056743e-9,
         -1.7053532175571442e-11, -6.698264840177976e-9, -2.8853131665189618e-12, -1.6233749738748781e-9,
         4.884643661637572e-11, 1.646540034068762e-9, -7.004578827890981e-10, 1.466601952714067e-9,
@@ -972,7 +972,7 @@ fn avx512_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<u
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
 pub static AVX512_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_unpack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.0015467268091746526), own: Variance::Relative(0.0002490681253845354),
+    terms: avx512_moves_unpack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.001546726809174653), own: Variance::Relative(0.0002490681253845354),
     coefficients: &[1.26219702690737e-8, 3.138846398471553e-11, 1.6693954027477263e-9,
         4.4187999881505863e-10, -4.6010633161086385e-12, -8.125582700881433e-9, 2.653602252919618e-12,
         -3.081212510349285e-9, 5.899933268824294e-11, 2.3591647965934922e-9, -5.767789249337239e-12,
@@ -1009,7 +1009,7 @@ fn avx512_moves_ahead_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Op
         f64::from(stride == 4096.0) * f64::from(block > 256.0)])
 }
 pub static AVX512_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_ahead_unpack_cold, quantile: 1.9765750658299912, noise: Variance::Relative(0.0029945757830605138), own: Variance::Relative(0.0010374196379309265),
+    terms: avx512_moves_ahead_unpack_cold, quantile: 1.9765750658299912, noise: Variance::Relative(0.002994575783060513), own: Variance::Relative(0.0010374196379309265),
     coefficients: &[1.0454199130635009e-8, 5.6922144153613656e-11, 1.2982906715375447e-9,
         1.1347717627662404e-9, -6.253856389169337e-9, -8.738613163720176e-12, -1.5721802666816188e-9,
         2.682940449797393e-11, 1.5061492678627066e-9, -1.0041670573966705e-9, -1.7156018537710187e-9,
@@ -1183,7 +1183,7 @@ fn avx_moves_ahead_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option
         f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
 pub static AVX_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_ahead_unpack_hot, quantile: 1.9764595626324315, noise: Variance::Relative(0.00935330891320851), own: Variance::Relative(0.005941118481458474),
+    terms: avx_moves_ahead_unpack_hot, quantile: 1.9764595626324315, noise: Variance::Relative(0.009353308913208512), own: Variance::Relative(0.005941118481458474),
     coefficients: &[1.8810709805789316e-10, -8.077444816659134e-12, 6.141009521934613e-10,
         1.4692946114404773e-12, -1.5323345465423872e-10, 6.022633749334297e-11, 1.4321879238761996e-9,
         1.516583677644346e-11, 6.372359460485701e-10, 7.868000435335225e-10, 2.9100891394908146e-9,
@@ -1246,7 +1246,7 @@ fn avx512_moves_ahead_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Opt
         f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 384.0)])
 }
 pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_ahead_unpack_hot, quantile: 1.9762333088948407, noise: Variance::Relative(0.007207280738892163), own: Variance::Relative(0.006413039779956482),
+    terms: avx512_moves_ahead_unpack_hot, quantile: 1.9762333088948407, noise: Variance::Relative(0.00720728073889216), own: Variance::Relative(0.006413039779956482),
     coefficients: &[2.087992525176747e-10, -1.8241569124294954e-12, 9.093826947722037e-10,
         -1.704132031698744e-10, 7.230972017459776e-13, 3.813681306453743e-9, -4.539377011077504e-12,
         2.3360000904300715e-9, 3.040441305080111e-9, -1.1422357245547684e-9, 8.124728344480986e-10,
@@ -1270,7 +1270,7 @@ pub static PACK_COLD: Table = Table {
     library: "pack_cold",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
+    digest: "a5d3090fb4ec52051d873ee060b32f9aa7ff40e2abfe5139eeed5fa809fdf65f",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1289,7 +1289,7 @@ pub static PACK_HOT: Table = Table {
     library: "pack_hot",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
+    digest: "a5d3090fb4ec52051d873ee060b32f9aa7ff40e2abfe5139eeed5fa809fdf65f",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[
@@ -1308,7 +1308,7 @@ pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
+    digest: "a5d3090fb4ec52051d873ee060b32f9aa7ff40e2abfe5139eeed5fa809fdf65f",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1327,7 +1327,7 @@ pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2546e8c79f56c110b5ed63916cf00439f767923b5f6449e159369382469969b8",
+    digest: "a5d3090fb4ec52051d873ee060b32f9aa7ff40e2abfe5139eeed5fa809fdf65f",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[

@@ -53,7 +53,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     patterns.spec  sha256 dcb715de72152262ab5ff7a165c67d16f6aa64ad6effd18a4ae888e9dcfbf871
 //! samples  sha256 b113a2398cd26d249e2b8d555577e46778a4d02ec4f30094bdd93e36b3806a10
-//! models   sha256 8cd95bd98079e65c5ba7c5c616be672b95a40c65529ee9f71e53aca36f28854b
+//! models   sha256 f97cc355142fdbfe38188405fb031517e021b91ef9ba38464be4ace00de5e4c6
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Dfa: doubtful, rank 6 of 6, condition 4.0e1; held-out error 7.3 % (20 of 152 samples)
 //!     valid for p in 1..=2048, h in 1024..=1048576, 1 node
@@ -103,7 +103,7 @@ pub static PATTERNS: Table = Table {
     library: "patterns",
     spec: "patterns.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "8cd95bd98079e65c5ba7c5c616be672b95a40c65529ee9f71e53aca36f28854b",
+    digest: "f97cc355142fdbfe38188405fb031517e021b91ef9ba38464be4ace00de5e4c6",
     inputs: &["p", "h"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2048.0), (1024.0, 1048576.0)] },
     entries: &[

@@ -136,7 +136,7 @@ pub mod sim_paragon_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 27ee3bd4e164a22617cb93d9623e307e9bf487a87e0da88a0b869c0b8421c44a
-//! models   sha256 f92e91cb9658c8ae2e5b25a27f5369d486e8ef8c99225d0d2892e01ee837cf92
+//! models   sha256 1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -252,7 +252,7 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         (words.powi(2) * depth.log2()) * p])
 }
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007037900791965571), own: Variance::Relative(0.004445870857811075),
+    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007037900791965568), own: Variance::Relative(0.004445870857811075),
     coefficients: &[1.2608600901531064e-5, 6.294009170520019e-6, -3.51421137088588e-7,
         -3.9008353898801717e-7, 2.400442904971317e-7, 7.907774095713917e-10],
     factor: &[3.59163e-7, -1.19957e-7, 1.06707e-8, 1.78915e-8, -4.79984e-10, -1.14094e-11,
@@ -266,7 +266,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "f92e91cb9658c8ae2e5b25a27f5369d486e8ef8c99225d0d2892e01ee837cf92",
+    digest: "1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -282,7 +282,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "f92e91cb9658c8ae2e5b25a27f5369d486e8ef8c99225d0d2892e01ee837cf92",
+    digest: "1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -298,7 +298,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "f92e91cb9658c8ae2e5b25a27f5369d486e8ef8c99225d0d2892e01ee837cf92",
+    digest: "1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -316,7 +316,7 @@ pub mod sim_cm5_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 4fe34c708ef921e3470594d03a8450f69848be55cb7569fdda74e22ba745f271
-//! models   sha256 7f53e38a8cd69facfd2ea805d19cb291ed49b041bcdaa2feb166be1dbb23ea06
+//! models   sha256 d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -434,7 +434,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "7f53e38a8cd69facfd2ea805d19cb291ed49b041bcdaa2feb166be1dbb23ea06",
+    digest: "d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -450,7 +450,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "7f53e38a8cd69facfd2ea805d19cb291ed49b041bcdaa2feb166be1dbb23ea06",
+    digest: "d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -466,7 +466,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "7f53e38a8cd69facfd2ea805d19cb291ed49b041bcdaa2feb166be1dbb23ea06",
+    digest: "d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -484,7 +484,7 @@ pub mod mpi_8 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 f99959482cc79b3db1479b1a2a8a5d05d0813e65831a7a23bd48d6b53cd492b3
 //! samples  sha256 ce233c7b101e27a487630aa4b49068d63c78e74ebf1b59749e772bdf206fe9ba
-//! models   sha256 4fc2adf8afc83c930fc8991b73e1eaaea3c063e9d3e59ec5be93ae4233f7d3ff
+//! models   sha256 4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8
 //! platform mpi nodes=8 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! busy     other programs kept 1.6 cores busy while it was measured
 //! Broadcasts: doubtful, rank 6 of 6, condition 1.8e1; held-out error 5.8 % (60 of 147 samples)
@@ -519,7 +519,7 @@ fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         f64::from(words > 21.0), f64::from(words > 21.0) * p])
 }
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: broadcasts, quantile: 1.9921021540017638, noise: Variance::Relative(0.0067255042858907895), own: Variance::Relative(4.001139519479947),
+    terms: broadcasts, quantile: 1.9921021540017638, noise: Variance::Relative(0.006725504285890792), own: Variance::Relative(4.001139519479947),
     coefficients: &[-9.401947676192055e-7, 1.2028441298438496e-6, 3.7260256366965265e-8,
         7.176339892161889e-8, -3.261823499305214e-6, 2.050876977345171e-6],
     factor: &[3.69081e-8, -3.38872e-8, 3.34025e-11, 2.3635e-9, -1.51827e-7, 7.16955e-8,
@@ -663,7 +663,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=8 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "4fc2adf8afc83c930fc8991b73e1eaaea3c063e9d3e59ec5be93ae4233f7d3ff",
+    digest: "4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8",
     inputs: &["words"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 16384.0)] },
     entries: &[
@@ -679,7 +679,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=8 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "4fc2adf8afc83c930fc8991b73e1eaaea3c063e9d3e59ec5be93ae4233f7d3ff",
+    digest: "4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8",
     inputs: &["words"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 16384.0)] },
     entries: &[
@@ -695,7 +695,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=8 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "4fc2adf8afc83c930fc8991b73e1eaaea3c063e9d3e59ec5be93ae4233f7d3ff",
+    digest: "4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8",
     inputs: &["words"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 16384.0)] },
     entries: &[

@@ -264,7 +264,7 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 faadda38409745a68c4abbb354ba872d796345cb56268da1583b8652377fcd42
 //! samples  sha256 06abd1cdfb63be63160c9bbe256cf8548fd0d89ab866d5ce8e0423b29edc941f
-//! models   sha256 bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b
+//! models   sha256 ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! ScatterSets: verified, rank 5 of 5, condition 1.1e2; held-out error 5.3 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
@@ -557,7 +557,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -571,7 +571,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -585,7 +585,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 2.0), (1.0, 1.0), (1.0, 2.0), (1.0, 2.0), (120.0, 220.0)] },
     entries: &[
@@ -599,7 +599,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -613,7 +613,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (2.0, 4.0), (1.0, 1.0), (2.0, 4.0), (2.0, 4.0), (120.0, 220.0)] },
     entries: &[
@@ -627,7 +627,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (120.0, 220.0)] },
     entries: &[
@@ -659,7 +659,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
@@ -691,7 +691,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "bb361c4e3eb78d9b91f72b649110e3c05dffbc249d6e183ad63d3fce75b6911b",
+    digest: "ecf1120911611737669333fbb4ffc963286b516dfaab219207d10afaecadb0f8",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
@@ -707,7 +707,7 @@ pub mod mpi_4 {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 faadda38409745a68c4abbb354ba872d796345cb56268da1583b8652377fcd42
 //! samples  sha256 0f61b820bec81a87a119f0bfabbc36d940ef3fe4aa27c2567f44817e0b3a412a
-//! models   sha256 e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60
+//! models   sha256 2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! ScatterSets: verified, rank 5 of 5, condition 4.2e1; held-out error 8.4 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
@@ -806,7 +806,7 @@ fn exchange_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
 }
 pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: exchange_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.0274731857140981), own: Variance::Relative(0.0),
+    terms: exchange_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.027473185714096487), own: Variance::Relative(0.0),
     coefficients: &[-1.4863737126941178e-5, 1.562202312696075e-5, 2.11716415129397e-9,
         -1.820786217173204e-9, 2.082313813857426e-6, 1.217220112250432e-10],
     factor: &[4.86025e-7, -4.84531e-7, 1.60208e-11, -1.38958e-11, 3.39211e-8, -1.9413e-12,
@@ -824,7 +824,7 @@ fn halo_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
 }
 pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: halo_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.11352431518110985), own: Variance::Relative(0.009107886307837284),
+    terms: halo_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.11352431518110177), own: Variance::Relative(0.009107886307837284),
     coefficients: &[-1.4925623932060797e-5, 1.3230486282672784e-7, 2.8221550871488982e-9,
         -2.553727383212395e-9, 3.012054590817672e-6, 1.559691383190857e-10],
     factor: &[9.6556e-7, -8.03477e-9, 1.83948e-10, -1.79613e-10, 4.84316e-9, -4.82988e-12,
@@ -874,7 +874,7 @@ fn gather_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
 }
 pub static GATHER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather_messages, quantile: 2.0638985616278602, noise: Variance::Relative(0.04890165414578058), own: Variance::Relative(0.006945025566949865),
+    terms: gather_messages, quantile: 2.0638985616278602, noise: Variance::Relative(0.048901654145794865), own: Variance::Relative(0.006945025566949865),
     coefficients: &[-2.0418860488149915e-5, 1.8470953798898604e-7, 2.0414142106950615e-9,
         1.706086372582985e-10, -1.7387825893713763e-9, -3.148212646431344e-10],
     factor: &[7.21315e-7, -6.01232e-9, 1.35167e-10, -8.23146e-12, -1.4974e-10, 2.12528e-11,
@@ -1011,7 +1011,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -1025,7 +1025,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -1039,7 +1039,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 2.0), (1.0, 1.0), (1.0, 2.0), (1.0, 2.0), (120.0, 220.0)] },
     entries: &[
@@ -1053,7 +1053,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -1067,7 +1067,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (2.0, 4.0), (1.0, 1.0), (2.0, 4.0), (2.0, 4.0), (120.0, 220.0)] },
     entries: &[
@@ -1081,7 +1081,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (120.0, 220.0)] },
     entries: &[
@@ -1113,7 +1113,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
@@ -1145,7 +1145,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "e8e019d1ef7bae7f6b113f6ce59c88abff78b90ceb48d0f5dba86aadc3305d60",
+    digest: "2042c0bc0adfc5691ee892be04ce1c11a115f3a45513e47a03271c3420f0e278",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
