@@ -103,6 +103,37 @@ pub struct Platform {
     pub arch: String,
 }
 
+/// The number of processes that the launcher of an MPI library started, if it started this one: the
+/// variables of Open MPI, MPICH and its kin, and SMPI.
+#[must_use]
+pub fn of_mpi_library() -> Option<usize> {
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].into_iter().find_map(number_in)
+}
+
+/// The number of processes started by `mpirun`, Slurm or `jsrun`, if it started this one. A shell of
+/// Slurm is one process, and no job of MPI.
+#[must_use]
+pub fn mpi_processes() -> Option<usize> {
+    let several = |name: &str| number_in(name).filter(|processes| *processes > 1);
+    let of_scheduler = || ["SLURM_STEP_NUM_TASKS", "JSM_NAMESPACE_SIZE"].into_iter().find_map(several);
+    of_mpi_library().or_else(of_scheduler)
+}
+
+fn number_in(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Number of empty timings, whose median is the cost of one.
+const TIMINGS: usize = 1001;
+
+/// The median difference between two consecutive readings of a clock: the cost of a timing. `empty`
+/// returns one such difference.
+pub fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
+    let mut differences: Vec<f64> = (0..TIMINGS).map(|_| empty()).collect();
+    differences.sort_by(f64::total_cmp);
+    differences[TIMINGS / 2]
+}
+
 impl Platform {
     /// Describes this machine as the host of `nodes` nodes on `transport`.
     #[must_use]

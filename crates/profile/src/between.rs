@@ -4,8 +4,7 @@
 //! meanwhile. Timings that follow each other at once keep a pool awake and underestimate a parallel
 //! task. Every node therefore computes for a while before a timing.
 
-use strata_runtime::Node;
-
+use super::Node;
 use super::timer::Clock;
 
 /// Seconds of other work before a timing. The workers of a rayon pool look for work for 110 to

@@ -14,6 +14,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "nodes"))]
+mod alone;
 mod between;
 mod compare;
 mod journal;
@@ -34,18 +36,23 @@ mod timer;
 #[cfg(test)]
 mod noise;
 #[cfg(test)]
+#[cfg(feature = "nodes")]
 mod tests;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use strata_runtime::{Error, Node, launch};
-use strata_select::say;
-
+#[cfg(not(feature = "nodes"))]
+use alone as nodes;
+use nodes::{Error, launch};
 use run::{Job, Outcome};
 use settings::Request;
 use signals::Interrupt;
+#[cfg(feature = "nodes")]
+use strata_runtime as nodes;
+use strata_select::say;
 
+pub use nodes::Node;
 pub use strata_model::plan::PlanPoint as Point;
 
 pub use stats::{median, relative_half_width};
@@ -58,6 +65,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Names that code in a spec has in scope without a `use` line.
 pub mod prelude {
     pub use super::{ClearMemory, clear_memory};
+    #[cfg(feature = "nodes")]
     pub use strata_runtime::prelude::*;
 }
 

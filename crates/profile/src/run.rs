@@ -7,7 +7,6 @@ use strata_model::plan::{ModelPlan, Plan, Run};
 use strata_model::platform::HOSTS;
 use strata_model::samples::{SpecId, Timing as Single};
 use strata_model::{Platform, count};
-use strata_runtime::Node;
 use strata_select::say;
 
 use super::between;
@@ -20,7 +19,7 @@ use super::settings::{DEFAULT_BUDGET, Settings};
 use super::signals::{Interrupt, end_with_stdin};
 use super::taking::{Taken, Taking};
 use super::timer::{Clock, NodeClock};
-use super::{Failure, Profiled};
+use super::{Failure, Node, Profiled};
 
 /// The relative half width of a median that suffices if no budget was given.
 const GOAL: f64 = 0.05;

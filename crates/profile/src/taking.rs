@@ -2,15 +2,15 @@
 //! agreed among all nodes.
 
 use strata_model::plan::ModelPlan;
-use strata_runtime::{Node, Op};
 
 use super::between::OtherWork;
 use super::compare::Call;
+use super::nodes::Op;
 use super::panics::guard;
 use super::run::{Job, Tasks};
 use super::schedule::PointIndex;
 use super::timer::{Clock, Timer, Timing};
-use super::{Bench, Failure, Point, Random, Scratch};
+use super::{Bench, Failure, Node, Point, Random, Scratch};
 
 /// A task that is measured hot and takes less than this is called once, untimed, before the timing:
 /// waking a pool of threads costs tens of microseconds.

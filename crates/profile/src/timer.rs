@@ -10,7 +10,9 @@
 //! The counters of the node's thread do not describe a task with threads of its own: they may take
 //! that thread's core, or work on while it waits for one. Such a task is timed by the clock alone.
 
-use strata_runtime::{Node, usual_cost};
+use strata_model::platform::usual_cost;
+
+use super::Node;
 
 /// Ticks that a reliable timing must last.
 const LEAST_TICKS: f64 = 100.0;

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use strata_model::Seconds;
+#[cfg(feature = "sim")]
 use strata_sim::Time;
 
-use crate::cycles::usual_cost;
+use strata_model::platform::usual_cost;
 
 /// The start of the program by this machine's clock.
 #[derive(Clone, Copy)]
@@ -104,6 +105,7 @@ impl Clock {
     }
 
     /// The simulated time, without advancing the clock; zero if time is not simulated.
+    #[cfg(feature = "sim")]
     pub(crate) fn simulated_time(&self) -> Time {
         match self {
             Self::Host(clock) if clock.is_simulated() => Time(clock.ns().saturating_mul(1000)),

@@ -1,17 +1,7 @@
 //! Measuring short times in processor cycles.
 
 use strata_model::Seconds;
-
-/// Number of empty timings, whose median is the cost of one.
-const TIMINGS: usize = 1001;
-
-/// The median difference between two consecutive readings of a clock: the cost of a timing. `empty`
-/// returns one such difference.
-pub fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
-    let mut differences: Vec<f64> = (0..TIMINGS).map(|_| empty()).collect();
-    differences.sort_by(f64::total_cmp);
-    differences[TIMINGS / 2]
-}
+use strata_model::platform::usual_cost;
 
 /// Times short sections in cycles; the cost of the timing itself is subtracted (Brewer, manual,
 /// §9.4).

@@ -20,6 +20,8 @@
 //! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995,
 //! and his thesis, ch. 6 and appendix A).
 
+#![cfg_attr(not(feature = "sim"), allow(dead_code, reason = "what only simulated nodes use"))]
+
 mod block;
 mod clock;
 mod cycles;
@@ -33,6 +35,7 @@ mod number;
 pub mod patterns;
 pub mod select;
 mod settings;
+#[cfg(feature = "sim")]
 pub mod simulation;
 mod transport;
 pub mod trees;
@@ -42,8 +45,6 @@ mod work;
 
 pub use block::Block;
 pub use cycles::CycleTimer;
-#[doc(hidden)]
-pub use cycles::usual_cost;
 pub use develop::{Development, Reporter, State};
 pub use error::Error;
 #[cfg(feature = "mpi")]
@@ -52,6 +53,7 @@ pub use machine::{Machine, launch};
 pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested, WithBytes};
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
+#[cfg(feature = "sim")]
 pub use simulation::Simulation;
 /// Copies with the fastest routine for their size.
 pub use strata_copy as copy;

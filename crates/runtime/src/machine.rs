@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::node::Node;
 use crate::settings::Settings;
+#[cfg(feature = "sim")]
 use crate::simulation::{SimulatedMachine, Simulation};
 use crate::transport::threads;
 #[cfg(feature = "mpi")]
@@ -14,6 +15,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 #[cfg(feature = "mpi")]
 use strata_model::Platform;
+use strata_model::platform::mpi_processes;
+#[cfg(feature = "mpi")]
+use strata_model::platform::of_mpi_library;
 
 /// The machine on which a program runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +26,7 @@ pub struct Machine(Backend);
 #[derive(Clone, Debug, PartialEq)]
 enum Backend {
     Threads(usize),
+    #[cfg(feature = "sim")]
     Sim(Simulation),
     #[cfg(feature = "mpi")]
     Mpi,
@@ -45,6 +50,7 @@ impl Machine {
     ///
     /// # Errors
     /// [`Error::Start`] if the machine cannot have that many nodes.
+    #[cfg(feature = "sim")]
     pub fn sim(platform: &SimulatedMachine, nodes: usize) -> Result<Simulation, Error> {
         Simulation::new(platform, nodes)
     }
@@ -193,6 +199,7 @@ impl Machine {
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         match &self.0 {
+            #[cfg(feature = "sim")]
             Backend::Sim(simulation) => Ok(simulation.run_by(development, program)?.results),
             &Backend::Threads(nodes) => {
                 let mut settings =
@@ -211,9 +218,6 @@ impl Machine {
         }
     }
 }
-
-/// The most hosts, and the most nodes on each, that a value of `STRATA_ON` may name.
-const MOST_NODES: usize = 1 << 20;
 
 impl FromStr for Machine {
     type Err = Error;
@@ -236,34 +240,12 @@ impl FromStr for Machine {
                 Self::threads(nodes).map_err(|error| wrong(error.to_string()))
             }
             ("threads", None) => Err(wrong("how many threads?".to_owned())),
-            ("sim", Some(rest)) => {
-                let (name, nodes) = rest
-                    .rsplit_once(':')
-                    .ok_or_else(|| wrong("how many nodes? as in sim:cm5:64".to_owned()))?;
-                let (hosts, each) = nodes.split_once('x').unzip();
-                let number = |text: &str| match text.parse() {
-                    Ok(number @ 1..=MOST_NODES) => Ok(number),
-                    _ => Err(wrong(format!("`{text}` is not a number of nodes"))),
-                };
-                let mut platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
-                let nodes = match (hosts, each) {
-                    (Some(hosts), Some(each)) => {
-                        let (hosts, each): (usize, usize) = (number(hosts)?, number(each)?);
-                        platform = platform
-                            .with_hosts_of(each)
-                            .ok_or_else(|| wrong(format!("`{name}` has no table `[host]`")))?;
-                        hosts * each
-                    }
-                    _ => number(nodes)?,
-                };
-                let mut simulation =
-                    Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
-                if let Some(options) = options {
-                    simulation = simulation.with_options(options).map_err(wrong)?;
-                }
-                Ok(Self(Backend::Sim(simulation)))
-            }
-            ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
+            #[cfg(feature = "sim")]
+            ("sim", rest) => Ok(Self(Backend::Sim(Simulation::named(rest, options).map_err(wrong)?))),
+            #[cfg(not(feature = "sim"))]
+            ("sim", _) => Err(wrong(
+                "build the program with the feature `sim` of strata-runtime, a profiling program with `--features sim`".to_owned(),
+            )),
             #[cfg(feature = "mpi")]
             ("mpi", None) if options.is_none() => Ok(Self::mpi()),
             #[cfg(not(feature = "mpi"))]
@@ -345,24 +327,6 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, hosts: usize) -> Settings {
     text.resize(usize::try_from(length).unwrap_or(0), 0);
     endpoint.broadcast(Call::moving(Action::Broadcast, 1, 0, text.len(), place), 0, &mut text);
     Settings::from_text(&String::from_utf8_lossy(&text)).unwrap_or(own)
-}
-
-/// The number of processes that the launcher of an MPI library started, if it started this one: the
-/// variables of Open MPI, MPICH and its kin, and SMPI.
-fn of_mpi_library() -> Option<usize> {
-    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SMPI_GLOBAL_SIZE"].into_iter().find_map(number_in)
-}
-
-/// The number of processes started by `mpirun`, Slurm or `jsrun`, if it started this one. A shell of
-/// Slurm is one process, and no job of MPI.
-pub(crate) fn mpi_processes() -> Option<usize> {
-    let several = |name: &str| number_in(name).filter(|processes| *processes > 1);
-    let of_scheduler = || ["SLURM_STEP_NUM_TASKS", "JSM_NAMESPACE_SIZE"].into_iter().find_map(several);
-    of_mpi_library().or_else(of_scheduler)
-}
-
-fn number_in(variable: &str) -> Option<usize> {
-    std::env::var(variable).ok()?.parse().ok()
 }
 
 /// Runs `program` on the machine selected by the command that started this process (see

@@ -21,6 +21,9 @@ pub use strata_sim::platform::{SimulatedMachine, Topology};
 /// Steps after which a simulation is stopped by default: hours of simulating.
 const STEPS: u64 = 100_000_000_000;
 
+/// The most hosts, and the most nodes on each, that a value of `STRATA_ON` may name.
+const MOST_NODES: usize = 1 << 20;
+
 /// The options of `STRATA_ON=sim:MACHINE:NODES,OPTION=VALUE,…`.
 const OPTIONS: [&str; 6] = ["computing", "disturbed", "kernels", "network", "seed", "steps"];
 
@@ -100,6 +103,34 @@ impl Simulation {
             disturbed: false,
         };
         Ok(Self { setup, prints_network: false })
+    }
+
+    /// What `STRATA_ON=sim:MACHINE:NODES,OPTION=VALUE,…` names, by what follows `sim:`.
+    ///
+    /// # Errors
+    /// A sentence that names the fault.
+    pub(crate) fn named(machine: Option<&str>, options: Option<&str>) -> Result<Self, String> {
+        let machine = machine.ok_or("which machine? as in sim:cm5:64")?;
+        let (name, nodes) = machine.rsplit_once(':').ok_or("how many nodes? as in sim:cm5:64")?;
+        let number = |text: &str| match text.parse() {
+            Ok(number @ 1..=MOST_NODES) => Ok(number),
+            _ => Err(format!("`{text}` is not a number of nodes")),
+        };
+        let mut platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
+        let nodes = match nodes.split_once('x') {
+            Some((hosts, each)) => {
+                let (hosts, each): (usize, usize) = (number(hosts)?, number(each)?);
+                platform =
+                    platform.with_hosts_of(each).ok_or_else(|| format!("`{name}` has no table `[host]`"))?;
+                hosts * each
+            }
+            None => number(nodes)?,
+        };
+        let simulation = Self::new(&platform, nodes).map_err(|error| error.to_string())?;
+        match options {
+            Some(options) => simulation.with_options(options),
+            None => Ok(simulation),
+        }
     }
 
     #[cfg(test)]

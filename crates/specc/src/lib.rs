@@ -15,6 +15,7 @@ extern crate alloc;
 
 pub mod advise;
 mod bootstrap;
+mod cargo;
 pub mod cli;
 pub mod compare;
 pub mod competition;

@@ -23,7 +23,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     let spec =
         load(&path.to_string_lossy(), &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interrupt");
-    let emitted = emit(&spec, &out, &[]).unwrap();
+    let emitted = emit(&spec, &out, &[], false).unwrap();
     let program = build(&emitted, &On::Threads).unwrap();
     let output = out.join("samples.txt");
     let partial = out.join("samples.txt.partial");

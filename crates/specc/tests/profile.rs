@@ -20,7 +20,7 @@ fn emitted(name: &str) -> Emitted {
     let text = std::fs::read_to_string(&path).unwrap();
     let spec =
         load(&path.to_string_lossy(), &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
-    let emitted = emit(&spec, &out(name), &[]).unwrap();
+    let emitted = emit(&spec, &out(name), &[], false).unwrap();
     let run = |nodes| plan(&spec, nodes, 1, &Points::default()).unwrap().0;
     let plan = Plan { spec: emitted.spec.clone(), runs: vec![run(2), run(3)] };
     // Atomically: tests that share a spec run at once.

@@ -9,7 +9,8 @@
 use std::hint::black_box;
 use std::ops::DerefMut;
 
-use strata_runtime::{Node, usual_cost};
+use strata_model::platform::usual_cost;
+use strata_runtime::Node;
 
 use super::trial::Trial;
 use crate::suite::{IN_TURN, REPETITIONS, ROOTS, WARM_UP};

@@ -1,5 +1,6 @@
 //! The program's view of the machine: its node.
 
+#[cfg(feature = "sim")]
 mod circuits;
 mod composite;
 mod either;
@@ -15,6 +16,7 @@ mod split;
 mod transfers;
 mod ways;
 
+#[cfg(feature = "sim")]
 pub use circuits::Circuits;
 pub use ports::{Completed, USER_WORDS};
 pub use random::Seed;

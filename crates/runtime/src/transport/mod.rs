@@ -19,8 +19,8 @@ use crate::patterns::Schedule;
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
-use strata_sim::Time;
-use strata_sim::platform::Circuits;
+#[cfg(feature = "sim")]
+use strata_sim::{Time, platform::Circuits};
 
 mod call;
 mod contributions;
@@ -37,6 +37,7 @@ mod ports;
 mod prefix;
 mod prepared;
 mod riding;
+#[cfg(feature = "sim")]
 pub(crate) mod sim;
 #[cfg(test)]
 mod suite;
@@ -231,12 +232,15 @@ pub(crate) trait Simulated {
     /// The source of the time of work.
     fn computing(&self) -> Computing;
     /// The machine's reserved circuits, if it has any.
+    #[cfg(feature = "sim")]
     fn circuits(&self) -> Option<Circuits>;
     /// Advances this node's clock to at least `time`.
+    #[cfg(feature = "sim")]
     fn pass_until(&mut self, time: Time);
     /// Lets everything happen first that is earlier than this node's clock.
     fn catch_up(&mut self);
     /// Wakes node `to`, if it waits for memory, at `time` at the latest.
+    #[cfg(feature = "sim")]
     fn wake(&mut self, to: usize, time: Time);
     /// Stores this node's value of its next round; the last node of a round wakes the others.
     /// Returns the round's number.

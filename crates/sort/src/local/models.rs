@@ -63,9 +63,9 @@ pub mod threads_1 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort/local/local.spec  sha256 1680185bb0f474aa108fa201bc1d7945ebfab65bf9d51a1b1111cfd669a4efc5
-//! samples  sha256 b1f705551ea0fe93f3db45b832bfba0e18b3473cd3947f3b97b89dce00b96523
-//! models   sha256 14e3e82afb22c09fa98d4308650af6735f1bb1a3d85018856dfd6cda9626ab81
+//! spec     specs/sort/local/local.spec  sha256 c2ab2a206a2d84809f97591c3de7c350efb562ddce897153b8433c175828af00
+//! samples  sha256 97e057f6058804ae3dc8ca98e6cf2802e6f7593544f24d08f2c56cd2937ed9ce
+//! models   sha256 f095601202512b7417503152afe7b90bafb77f9da1ed3d15845f6daa5e16b142
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! Stable: failed, rank 9 of 9, condition 5.8e0; held-out error 24 % (60 of 1005 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
@@ -251,7 +251,7 @@ pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort/local/local.spec",
     platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "14e3e82afb22c09fa98d4308650af6735f1bb1a3d85018856dfd6cda9626ab81",
+    digest: "f095601202512b7417503152afe7b90bafb77f9da1ed3d15845f6daa5e16b142",
     inputs: &["keys", "width", "run", "distinct", "ordered"],
     domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 555704.0), (2.0, 1482910.0), (0.0, 1.0)] },
     entries: &[

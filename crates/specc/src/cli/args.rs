@@ -69,10 +69,11 @@ pub(super) enum Command {
     },
     /// Write the profiling program of a spec, without running it.
     ///
-    /// It is a cargo package, with what it is to measure in `plan.txt`. In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path
-    /// profile/Cargo.toml` measures it on 4 nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with
-    /// `--features mpi`; `-- --help` shows the program's options. Loops that read `cache1`,
-    /// `cache2`, `cache3` or `cores` are planned for this machine.
+    /// It is a cargo package, with what it is to measure in `plan.txt`. In the output folder
+    /// `STRATA_ON=threads:4 cargo run --release --manifest-path profile/Cargo.toml` measures it on 4
+    /// nodes; `STRATA_ON=sim:cm5:16` takes `--features sim`, and mpirun `--features mpi`. `-- --help`
+    /// shows the program's options. Loops that read `cache1`, `cache2`, `cache3` or `cores` are planned
+    /// for this machine. A program for one node may have no other machines.
     ///
     /// With `--job` the script `job.sh` is written, too. As a job of a cluster it calibrates there,
     /// in the same output folder. Submitted again it goes on from the samples that there are, so that
@@ -481,8 +482,9 @@ pub(super) struct Output {
 /// How the code of a spec is built.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Features {
-    /// Features of the package that the spec belongs to, besides those that are on by default; its
-    /// profile `release`, RUSTFLAGS and .cargo/config.toml count as always.
+    /// Features, besides those that are on by default and those that the spec names: of the package
+    /// that the spec belongs to, or `CRATE/FEATURE`. The package's profile `release`, RUSTFLAGS and
+    /// .cargo/config.toml count as always.
     #[arg(long, value_delimiter = ',', value_name = "FEATURE")]
     pub features: Vec<String>,
 }

@@ -121,8 +121,10 @@ impl<'a> Campaign<'a> {
         // A number that the machine lacks is reported before anything is built.
         points::spaces(spec, platform).map_err(Failure::Fault)?;
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
-        let emitted =
-            emit::emit(spec, target.program.as_deref().unwrap_or(output), &target.features.features)?;
+        // A program in a folder of its own serves other numbers of nodes, too.
+        let alone = target.program.is_none() && options.nodes == 1 && options.on == On::Threads;
+        let folder = target.program.as_deref().unwrap_or(output);
+        let emitted = emit::emit(spec, folder, &target.features.features, alone)?;
         let program = drive::build(&emitted, &options.on)?;
         Ok(Self { spec, seed: target.seed, emitted, program, options, only: None })
     }

@@ -54,11 +54,12 @@ pub(super) fn emit(
         jobs::check(&spec, nodes, job)?;
     }
     let _lock = Lock::take(output)?;
-    let emitted = emit::emit(&spec, output, features)?;
     let mut numbers: BTreeSet<_> = nodes.iter().map(|layout| (layout.nodes(), layout.hosts())).collect();
     if numbers.is_empty() {
         numbers.insert((measuring::nodes_of(&spec), None));
     }
+    let alone = numbers.iter().all(|(nodes, _)| *nodes == 1);
+    let emitted = emit::emit(&spec, output, features, alone)?;
     let sites = numbers.into_iter().map(|(nodes, hosts)| On::Threads.platform(nodes, hosts).into());
     let plan = measuring::plan(&spec, &emitted, sites, 1, &Points::default())?;
     measuring::write(&output.join("plan.txt"), &plan.to_text())?;

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use cargo_metadata::Message;
-
 use super::child::{self, Line, Reach};
 use super::compiler::Collector;
 use super::progress::Status;
 use super::{DriveError, Interrupt, On, smpi};
+use crate::cargo::Message;
 use crate::emit::Emitted;
 use crate::lang::plan::MachineKind;
 
@@ -89,19 +88,20 @@ fn cargo(
     if offline {
         command.arg("--offline");
     }
-    if on.kind() == MachineKind::Mpi {
-        command.args(["--features", "mpi"]);
+    match on.kind() {
+        MachineKind::Threads => {}
+        kind @ (MachineKind::Mpi | MachineKind::Sim) => _ = command.args(["--features", kind.word()]),
     }
     let mut collector = Collector::default();
     let mut executable = None;
     let mut said = String::new();
     let end = child::run(&mut command, Reach::Group, interrupt, |line| match line {
         Line::Out(text) => match serde_json::from_str::<Message>(&text) {
-            Ok(Message::CompilerMessage(message)) => collector.take(&message.message, emitted),
-            Ok(Message::CompilerArtifact(artifact))
-                if artifact.target.is_bin() && artifact.target.name == emitted.name =>
+            Ok(Message::Compiler { message }) => collector.take(&message, emitted),
+            Ok(Message::Artifact { target, executable: path })
+                if target.kind.contains("bin") && target.name == emitted.name =>
             {
-                executable = artifact.executable.map(Into::into);
+                executable = path;
             }
             _ => {}
         },

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use cargo_metadata::diagnostic::{Diagnostic as Rustc, DiagnosticLevel, DiagnosticSpan};
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
+use crate::cargo::{Diagnostic as Rustc, DiagnosticSpan};
 use crate::emit::{Emitted, SpecRange};
 
 /// One compiler error in code of the spec.
@@ -70,7 +70,7 @@ pub(super) struct Collector {
 impl Collector {
     /// Collects the errors of a message; warnings are ignored.
     pub(super) fn take(&mut self, message: &Rustc, emitted: &Emitted) {
-        if !matches!(message.level, DiagnosticLevel::Error | DiagnosticLevel::Ice) {
+        if !["error", "error: internal compiler error"].contains(&message.level.as_str()) {
             return;
         }
         let places = labels(message, emitted);
@@ -134,7 +134,7 @@ fn labels(message: &Rustc, emitted: &Emitted) -> Option<(usize, Vec<LabeledSpan>
 /// Where in the spec a span lies; for code that comes out of a macro, where the macro is called.
 fn place(span: &DiagnosticSpan, emitted: &Emitted) -> Option<SpecRange> {
     let own = file(&span.file_name, emitted)
-        .and_then(|file| emitted.map.find(&file, span.byte_start as usize..span.byte_end as usize));
+        .and_then(|file| emitted.map.find(&file, span.byte_start..span.byte_end));
     own.or_else(|| place(&span.expansion.as_ref()?.span, emitted))
 }
 

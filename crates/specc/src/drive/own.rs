@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use cargo_metadata::{Artifact, Message, MetadataCommand};
-
 use super::{DriveError, Interrupt, Launcher, On, Program, run, smpi};
+use crate::cargo::{self, Message};
 
 /// Which program of which package.
 #[derive(Clone, Debug, Default)]
@@ -58,10 +57,9 @@ impl OwnProgram {
             let message = format!("the program does not compile ({})", output.status);
             return Err(DriveError::Fault { message });
         }
-        let mut programs = Message::parse_stream(&output.stdout[..]).filter_map(|message| match message {
-            Ok(Message::CompilerArtifact(Artifact { executable: Some(path), target, .. })) => {
-                Some((target.name, PathBuf::from(path)))
-            }
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let mut programs = lines.lines().filter_map(|line| match serde_json::from_str(line) {
+            Ok(Message::Artifact { executable: Some(path), target }) => Some((target.name, path)),
             _ => None,
         });
         let usage = |message| DriveError::Usage { message };
@@ -80,14 +78,9 @@ impl OwnProgram {
 
     /// The folder in which cargo builds.
     fn target(&self) -> Result<PathBuf, DriveError> {
-        let mut command = MetadataCommand::new();
-        command.no_deps();
-        if let Some(manifest) = &self.manifest {
-            command.manifest_path(manifest);
-        }
-        match command.exec() {
-            Ok(metadata) => Ok(metadata.target_directory.into()),
-            Err(error) => Err(DriveError::Fault { message: error.to_string() }),
+        match cargo::metadata(self.manifest.as_deref(), &["--no-deps".to_owned()]) {
+            Ok(metadata) => Ok(metadata.target_directory),
+            Err(message) => Err(DriveError::Fault { message }),
         }
     }
 }

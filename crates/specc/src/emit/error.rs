@@ -43,6 +43,12 @@ pub enum EmitError {
         /// One for each line.
         errors: Vec<CheckError>,
     },
+    /// Features that no crate has.
+    #[error("the spec needs {} that the workspace does not have", if errors.len() == 1 { "a feature" } else { "features" })]
+    UnknownFeatures {
+        /// One for each.
+        errors: Vec<CheckError>,
+    },
     /// The folder holds something else.
     #[error("{} was not made by specc; it will not be overwritten", path.display())]
     Foreign {
@@ -64,7 +70,7 @@ impl EmitError {
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::NothingToMeasure { .. } | Self::UnknownCrates { .. } => 1,
+            Self::NothingToMeasure { .. } | Self::UnknownCrates { .. } | Self::UnknownFeatures { .. } => 1,
             Self::NoWorkspace { .. } | Self::NoRuntime { .. } | Self::Foreign { .. } => 2,
             Self::Metadata { .. } | Self::File { .. } => 3,
         }
@@ -84,7 +90,7 @@ impl Diagnostic for EmitError {
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        let Self::UnknownCrates { errors } = self else { return None };
+        let (Self::UnknownCrates { errors } | Self::UnknownFeatures { errors }) = self else { return None };
         Some(Box::new(errors.iter().map(|error| error as &dyn Diagnostic)))
     }
 }

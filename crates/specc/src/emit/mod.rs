@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use miette::NamedSource;
+use proc_macro2::{TokenStream, TokenTree};
 use strata_model::codegen::toml_string;
 use strata_model::samples::SpecId;
 use strata_model::sha256_hex;
 
-use crate::lang::ast::Code;
-use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind, Timed};
+use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
 use crate::lang::{CheckError, ErrorCode};
 use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments};
 use source_map::Page;
@@ -73,32 +73,27 @@ impl Emitted {
     }
 }
 
-/// Writes the profiling program of a spec into `<out>/profile`; `features` are those of its
-/// package.
+/// Writes the profiling program of a spec into `<out>/profile`, with the features that the spec
+/// names, and these. One that is to run on one node, `alone`, and whose code needs no more than that
+/// does without the run-time.
 ///
 /// Files whose text has not changed are left alone, so that cargo does not build them again.
 ///
 /// # Errors
-/// The spec has nothing to measure or uses unknown crates; the workspace or the folder cannot be
-/// used.
-pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitted, EmitError> {
+/// The spec has nothing to measure or uses unknown crates or features; the workspace or the folder
+/// cannot be used.
+pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String], alone: bool) -> Result<Emitted, EmitError> {
     let first = spec.files.first().map(|file| PathBuf::from(&file.name)).unwrap_or_default();
-    let workspace = &Workspace::containing(&first, features)?;
+    let workspace = &mut Workspace::containing(&first, &all_features(spec, features))?;
     let paths: Vec<String> =
         spec.files.iter().map(|file| relative(Path::new(&file.name), workspace.root())).collect();
     let id = spec_id(spec, &paths);
-    let measured: Vec<(&Model, &Measured)> = spec
-        .models
-        .iter()
-        .filter_map(|model| match &model.kind {
-            ModelKind::Measured(measured) => Some((model, measured)),
-            ModelKind::Unmeasured | ModelKind::Factored(_) => None,
-        })
-        .collect();
+    let measured: Vec<(&Model, &Measured)> = measured(spec).collect();
     if measured.is_empty() {
         return Err(EmitError::NothingToMeasure { spec: id.path });
     }
-    let crates = crates(spec, &measured, &paths, workspace)?;
+    let mut crates = crates(spec, &paths, alone, workspace)?;
+    turn_on(spec, features, &paths, workspace, &mut crates)?;
     let folder = std::env::current_dir().unwrap_or_default().join(out).join("profile");
     std::fs::create_dir_all(folder.join("src"))
         .map_err(|source| EmitError::File { path: folder.clone(), source })?;
@@ -112,9 +107,10 @@ pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitt
         let page = model::module(model, plan, file, &paths[model.file]);
         map.add(&format!("src/{}.rs", module_name(index, model)), page);
     }
-    let dependencies = workspace.dependency_lines(&crates, &folder);
-    let mpi = workspace.mpi_features(&crates);
-    let manifest = manifest(&name, &id, &map, (&dependencies, &mpi), &workspace.inherited(&folder));
+    let dependencies = workspace.dependency_lines(&crates, &folder).join("\n");
+    let features = workspace.program_features(&crates);
+    let needs = format!("{features}[dependencies]\n{dependencies}\n");
+    let manifest = manifest(&name, &id, &map, &needs, &workspace.inherited(&crates, &folder));
     write(&folder, &manifest, &map, workspace)?;
     let (build_folder, apart) = workspace.build_folder();
     Ok(Emitted {
@@ -160,14 +156,60 @@ pub fn identity(spec: &CheckedSpec) -> Result<SpecId, EmitError> {
     Ok(spec_id(spec, &paths))
 }
 
-/// The crates that the code of a spec names; those of `use` lines must exist.
+/// The models that are measured.
+fn measured(spec: &CheckedSpec) -> impl Iterator<Item = (&Model, &Measured)> {
+    spec.models.iter().filter_map(|model| match &model.kind {
+        ModelKind::Measured(measured) => Some((model, measured)),
+        ModelKind::Unmeasured | ModelKind::Factored(_) => None,
+    })
+}
+
+/// The features that the spec names, and these.
+fn all_features(spec: &CheckedSpec, features: &[String]) -> Vec<String> {
+    let named = spec.files.iter().flat_map(|file| &file.features).map(|feature| feature.text.clone());
+    named.chain(features.iter().cloned()).collect()
+}
+
+/// The run-time's names that code of a spec has in scope.
+const OF_RUNTIME: [&str; 8] = ["Block", "Boundary", "Error", "Machine", "Node", "Op", "Work", "launch"];
+
+/// What a node can do without the run-time.
+const OF_ONE_NODE: [&str; 3] = ["now", "rank", "size"];
+
+/// Whether a piece of Rust needs the run-time's node, even inside macros.
+fn needs_runtime(code: TokenStream) -> bool {
+    let mut tokens = code.into_iter();
+    while let Some(token) = tokens.next() {
+        let needs = match token {
+            TokenTree::Group(group) => needs_runtime(group.stream()),
+            TokenTree::Ident(name) if name == "node" => {
+                let mut after = tokens.clone();
+                let is_call = matches!(after.next(), Some(TokenTree::Punct(dot)) if dot.as_char() == '.');
+                let method = after.next().map(|method| method.to_string()).unwrap_or_default();
+                !(is_call && OF_ONE_NODE.contains(&&*method))
+            }
+            TokenTree::Ident(name) => OF_RUNTIME.iter().any(|known| name == known),
+            TokenTree::Literal(_) | TokenTree::Punct(_) => false,
+        };
+        if needs {
+            return true;
+        }
+    }
+    false
+}
+
+/// The crates that the code of a spec names, those of `use` lines must exist, and those of every
+/// profiling program, on one node `alone` without the run-time.
 fn crates(
     spec: &CheckedSpec,
-    measured: &[(&Model, &Measured)],
     paths: &[String],
+    alone: bool,
     workspace: &Workspace,
 ) -> Result<BTreeSet<String>, EmitError> {
-    let mut crates = BTreeSet::from([RUNTIME, HARNESS].map(str::to_owned));
+    let mut codes = measured(spec).flat_map(|(_, measured)| measured.codes());
+    let alone = alone && !codes.any(|code| code.written_out().parse().is_ok_and(needs_runtime));
+    let always = if alone { &[HARNESS][..] } else { &[RUNTIME, HARNESS] };
+    let mut crates: BTreeSet<String> = always.iter().map(|name| (*name).to_owned()).collect();
     if !crates.iter().all(|name| workspace.knows(name)) {
         return Err(EmitError::NoRuntime { root: workspace.root().to_owned() });
     }
@@ -190,15 +232,46 @@ fn crates(
     if !errors.is_empty() {
         return Err(EmitError::UnknownCrates { errors });
     }
-    for (_, plan) in measured {
-        let work: &Code = match &plan.work {
-            Timed::Task { code, .. } | Timed::Sample { code, .. } => code,
-        };
-        for code in [plan.setup.as_ref(), Some(work), plan.cleanup.as_ref()].into_iter().flatten() {
-            crates.extend(first_segments(&code.written_out()));
-        }
+    for code in measured(spec).flat_map(|(_, measured)| measured.codes()) {
+        crates.extend(first_segments(&code.written_out()));
     }
     Ok(crates)
+}
+
+/// Turns on the features that the spec names, and these, which the command line named. What has
+/// them is added to `crates`.
+fn turn_on(
+    spec: &CheckedSpec,
+    features: &[String],
+    paths: &[String],
+    workspace: &mut Workspace,
+    crates: &mut BTreeSet<String>,
+) -> Result<(), EmitError> {
+    let mut errors = Vec::new();
+    let message = |feature: &str| format!("there is no feature `{feature}`");
+    for (file, path) in spec.files.iter().zip(paths) {
+        for feature in &file.features {
+            match workspace.turn_on(&feature.text, crates) {
+                Ok(takers) => crates.extend(takers),
+                Err(advice) => {
+                    let label = "neither the package nor a crate has it";
+                    let message = message(&feature.text);
+                    let error = CheckError::new(ErrorCode::UnknownFeature, message, feature.span, label);
+                    let source = Arc::new(NamedSource::new(path, file.text.to_string()));
+                    errors.push(error.help(advice).within(&source));
+                }
+            }
+        }
+    }
+    for feature in features {
+        match workspace.turn_on(feature, crates) {
+            Ok(takers) => crates.extend(takers),
+            Err(advice) => {
+                errors.push(CheckError::of_file(format!("--features: {}", message(feature)), advice))
+            }
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(EmitError::UnknownFeatures { errors }) }
 }
 
 fn main_page(id: &SpecId, paths: &[String], measured: &[(&Model, &Measured)]) -> Page {
@@ -239,13 +312,7 @@ fn module_name(index: usize, model: &Model) -> String {
 /// The version is derived from the text: in a shared build folder cargo treats packages of equal
 /// name and version as one program, in whatever folder they are, and would run that of another
 /// folder.
-fn manifest(
-    name: &str,
-    id: &SpecId,
-    map: &SourceMap,
-    (dependencies, mpi): (&[String], &BTreeSet<String>),
-    inherited: &str,
-) -> String {
+fn manifest(name: &str, id: &SpecId, map: &SourceMap, needs: &str, inherited: &str) -> String {
     let sources: String = map.pages().map(|(path, text)| format!("{path}\n{text}")).collect();
     let version = &sha256_hex(sources.as_bytes())[..12];
     let mut text = format!("{MARK} from {} sha256={}; do not edit\n", id.path, id.sha256);
@@ -253,12 +320,7 @@ fn manifest(
         "[package]\nname = {}\nversion = \"0.0.0+{version}\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n",
         toml_string(name)
     );
-    let mpi: Vec<String> = mpi.iter().map(|feature| toml_string(feature)).collect();
-    text += &format!("[features]\nmpi = [{}]\n\n[dependencies]\n", mpi.join(", "));
-    for line in dependencies {
-        text += line;
-        text.push('\n');
-    }
+    text += needs;
     if !inherited.is_empty() {
         text.push('\n');
         text += inherited;
@@ -325,4 +387,25 @@ fn relative(path: &Path, root: &Path) -> String {
 fn relative_to(to: &Path, folder: &Path) -> String {
     let path = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.to_owned());
     path.to_string_lossy().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_some_code_of_one_node_needs_the_run_time() {
+        for (code, needs) in [
+            ("work(n);", false),
+            ("sample(|| node.now().get(), node.rank(), node . size())", false),
+            ("let nodes = x.node_count; vec![list.len(); n]", false),
+            ("work(node)", true),
+            ("node.barrier()", true),
+            ("vec![node.rank(), work(&mut *node)]", true),
+            ("let n = node;", true),
+            ("x.reduce(Op::Max)", true),
+        ] {
+            assert_eq!(needs_runtime(code.parse().unwrap()), needs, "{code}");
+        }
+    }
 }

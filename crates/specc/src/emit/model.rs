@@ -67,7 +67,7 @@ impl Printer<'_> {
         self.line(0, "");
         self.line(1, "fn measure(");
         self.line(2, "&self,");
-        self.line(2, "node: &mut ::strata_runtime::Node,");
+        self.line(2, "node: &mut ::strata_profile::Node,");
         self.line(2, "strata_point: &::strata_profile::Point,");
         self.line(2, "strata_bench: &mut ::strata_profile::Bench,");
         self.line(1, ") -> Result<(), ::strata_profile::Failure> {");

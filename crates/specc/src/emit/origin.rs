@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use cargo_metadata::Package;
-
 use strata_model::codegen::toml_string;
 
 use super::relative_to;
+use crate::cargo::Package;
+
+/// How cargo names the registry that needs no name.
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The source of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +25,9 @@ pub(super) enum Origin {
 impl Origin {
     pub(super) fn of(package: &Package) -> Self {
         let Some(source) = &package.source else {
-            let folder = package.manifest_path.parent().map(|folder| folder.as_std_path().to_owned());
-            return Self::Path(folder.unwrap_or_default());
+            return Self::Path(package.manifest_path.parent().unwrap_or(Path::new("")).to_owned());
         };
-        if let Some(git) = source.repr.strip_prefix("git+") {
+        if let Some(git) = source.strip_prefix("git+") {
             let git = git.split_once('#').map_or(git, |(git, _commit)| git);
             let (url, query) = git.split_once('?').map_or((git, None), |(url, query)| (url, Some(query)));
             let reference = query
@@ -34,9 +35,9 @@ impl Origin {
                 .map(|(kind, name)| (kind.to_owned(), decoded(name)));
             return Self::Git { url: url.to_owned(), reference };
         }
-        let index = source.repr.strip_prefix("registry+").unwrap_or(&source.repr);
-        let index = (!source.is_crates_io()).then(|| index.to_owned());
-        Self::Registry { version: package.version.to_string(), index }
+        let index = source.strip_prefix("registry+").unwrap_or(source);
+        let index = (source != CRATES_IO).then(|| index.to_owned());
+        Self::Registry { version: package.version.clone(), index }
     }
 
     /// The source of another package that is published with this one, as are those of Strata;
@@ -104,10 +105,9 @@ mod tests {
 
     #[test]
     fn each_source_has_its_fields() {
-        let crates_io = "registry+https://github.com/rust-lang/crates.io-index";
         for (source, fields) in [
             (None, vec!["path = \"../there/a\""]),
-            (Some(crates_io), vec!["version = \"=1.2.3\""]),
+            (Some(CRATES_IO), vec!["version = \"=1.2.3\""]),
             (
                 Some("sparse+https://own.example/index/"),
                 vec!["version = \"=1.2.3\"", "registry-index = \"sparse+https://own.example/index/\""],

@@ -60,6 +60,8 @@ pub enum Item {
     Library(Library),
     /// `on threads, mpi`: on what the file's models are measured.
     On(MeasuredOn),
+    /// `features simd, index/fast`: the features of crates that its code needs.
+    Features(FeaturesLine),
     /// `let share = max(1, P/cores)`: a name for an expression in all that follows in the file.
     Let(SharedValue),
     /// `terms sizes = bytes, max(0, bytes-cache1)`: the same for a list of terms.
@@ -71,6 +73,15 @@ pub enum Item {
 pub struct MeasuredOn {
     /// The words for machines: `threads`, `mpi` or `sim`.
     pub machines: Vec<Name>,
+    /// From its first to its last character.
+    pub span: Span,
+}
+
+/// The features of crates that the code of a file needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeaturesLine {
+    /// As on cargo's command line: a feature, or `crate/feature`.
+    pub features: Vec<Name>,
     /// From its first to its last character.
     pub span: Span,
 }
@@ -423,6 +434,7 @@ impl Item {
             Self::Model(model) => model.span,
             Self::Library(library) => library.span,
             Self::On(on) => on.span,
+            Self::Features(line) => line.span,
             Self::Let(value) => value.span,
             Self::Terms(terms) => terms.span,
         }

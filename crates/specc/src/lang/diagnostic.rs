@@ -26,6 +26,8 @@ pub enum ErrorCode {
     UnknownName,
     /// A crate that the spec's workspace does not have.
     UnknownCrate,
+    /// A feature that no crate of the workspace has.
+    UnknownFeature,
     /// A name or option given twice.
     Duplicate,
     /// A name with a meaning of its own: `P`, a Rust keyword, a word of this language.
@@ -63,6 +65,7 @@ impl ErrorCode {
             Self::Unknown => "spec::unknown",
             Self::UnknownName => "spec::unknown_name",
             Self::UnknownCrate => "spec::unknown_crate",
+            Self::UnknownFeature => "spec::unknown_feature",
             Self::Duplicate => "spec::duplicate",
             Self::Reserved => "spec::reserved",
             Self::NotAFunction => "spec::not_a_function",

@@ -63,6 +63,7 @@ fn load_here(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
         text: Arc::from(*text),
         docs: tree.docs.clone(),
         uses: tree.uses.clone(),
+        features: Vec::new(),
         on: Vec::new(),
     });
     let (spec, found) = check::check(sources.collect(), &trees, complete);

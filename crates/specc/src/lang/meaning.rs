@@ -4,6 +4,7 @@
 //! Two specs with one such text measure, fit and choose the same, wherever their comments, line
 //! breaks and names differ. So its hash is by what samples and model sets know their spec.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use strata_model::expr::{Expr, RESERVED};
@@ -57,6 +58,7 @@ impl CheckedSpec {
                 let words: Vec<&str> = file.on.iter().map(|kind| kind.word()).collect();
                 out += &format!("on {}\n", words.join(", "));
             }
+            out += &features(file);
             out += &uses(file);
             let models = self.models.iter().filter(|model| model.file == index);
             let models =
@@ -119,6 +121,12 @@ impl CheckedSpec {
         let ranges = one.parameters.iter().map(parameter).collect();
         candidate(&head, ranges, one.requires.iter().map(written).collect())
     }
+}
+
+fn features(file: &SpecFile) -> String {
+    let all: BTreeSet<String> = file.features.iter().map(|feature| feature.text.clone()).collect();
+    let all: Vec<String> = all.into_iter().collect();
+    if all.is_empty() { String::new() } else { filled("features", &all, 0) + "\n" }
 }
 
 fn uses(file: &SpecFile) -> String {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use strata_model::expr::{Expr, Span};
 use strata_model::samples::Column;
 
-use super::ast::{Code, Step, StepOperator, UseLine};
+use super::ast::{Code, Name, Step, StepOperator, UseLine};
 
 /// Everything that was loaded together, checked.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub struct SpecFile {
     pub docs: Vec<String>,
     /// Its `use` lines, in scope of all Rust code in the file.
     pub uses: Vec<UseLine>,
+    /// The features of crates that its code needs.
+    pub features: Vec<Name>,
     /// On what its models are measured, as it says; empty where it does not.
     pub on: Vec<MachineKind>,
 }

@@ -78,6 +78,10 @@ impl Printer<'_> {
                     let words: Vec<&str> = machines.iter().map(|word| word.text.as_str()).collect();
                     self.out.push_str(&format!("on {}", words.join(", ")));
                 }
+                Some(Item::Features(FeaturesLine { features, .. })) => {
+                    let words: Vec<String> = features.iter().map(|word| word.text.clone()).collect();
+                    self.out.push_str(&filled("features", &words, 0));
+                }
                 Some(Item::Let(SharedValue { name, value, .. })) => {
                     let text = format!("let {} = {}", name.text, self.expr(value));
                     self.out.push_str(&wrapped(&text, 0, INDENT));
@@ -103,7 +107,9 @@ impl Printer<'_> {
             Item::Model(Model { body: Body::Measured(_), spelling: Spelling::Block, name, .. })
             | Item::Model(Model { body: Body::Hybrid { statements: Some(_), .. }, name, .. })
             | Item::Library(Library { name, .. }) => name.span.end,
-            Item::Model(_) | Item::On(_) | Item::Let(_) | Item::Terms(_) => return span.end,
+            Item::Model(_) | Item::On(_) | Item::Features(_) | Item::Let(_) | Item::Terms(_) => {
+                return span.end;
+            }
         };
         let open = self.plain[head..span.end].find('{');
         open.map_or(span.end, |open| head + open + 1)

@@ -84,6 +84,11 @@ pub(super) fn check(
                     }
                     libraries.push((library, file));
                 }
+                Item::Features(line) => {
+                    let found = names::duplicates("the feature", &line.features);
+                    errors.extend(found.into_iter().map(|error| (file, error)));
+                    files[file].features.extend(line.features.iter().cloned());
+                }
                 // Machines are a matter of the file; what names stand for is written out.
                 Item::On(_) | Item::Let(_) | Item::Terms(_) => {}
             }

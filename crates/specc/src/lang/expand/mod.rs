@@ -30,7 +30,7 @@ const MOST_NODES: usize = 2_000_000;
 pub(super) fn expand(file: &File) -> (File, Vec<CheckError>) {
     let later = file.items.iter().filter_map(|item| match item {
         Item::Let(SharedValue { name, .. }) | Item::Terms(SharedTerms { name, .. }) => Some(name.clone()),
-        Item::Model(_) | Item::Library(_) | Item::On(_) => None,
+        Item::Model(_) | Item::Library(_) | Item::On(_) | Item::Features(_) => None,
     });
     let mut expander = Expander {
         later: later.collect(),
@@ -47,7 +47,7 @@ pub(super) fn expand(file: &File) -> (File, Vec<CheckError>) {
         match item {
             Item::Let(shared) => items.extend(expander.value(shared).map(Item::Let)),
             Item::Terms(shared) => expander.list(shared),
-            Item::On(on) => items.push(Item::On(on.clone())),
+            Item::On(_) | Item::Features(_) => items.push(item.clone()),
             Item::Model(model) => items.extend(expander.model(model).into_iter().map(Item::Model)),
             Item::Library(library) => {
                 items.extend(expander.library(library).into_iter().map(Item::Library));

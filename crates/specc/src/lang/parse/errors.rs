@@ -128,11 +128,15 @@ impl Reader<'_> {
         let message = format!("`{}` is not a statement of a model", word.as_str());
         let error = CheckError::new(ErrorCode::Unknown, message, span(&word), "not known");
         self.errors.push(error.help(match closest(word.as_str(), words::statements()) {
+            _ if word.as_str() == "features" => AT_THE_HEAD.to_owned(),
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("a model has {}", words::statements().collect::<Vec<_>>().join(", ")),
         }));
     }
 }
+
+/// The remedy for a line of a file that stands in a model.
+pub(super) const AT_THE_HEAD: &str = "it stands at the file's head, and holds for all of its models";
 
 /// Where `on` and a machine stand behind a block that does not end: in it.
 pub(super) fn misplaced_on(text: &str, end: usize) -> Option<Span> {
@@ -169,6 +173,8 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::identifier | Rule::member | Rule::head | Rule::single | Rule::reference => "a name",
         Rule::measured_on | Rule::on_word => "`on`",
         Rule::machine => "`threads`, `mpi` or `sim`",
+        Rule::features | Rule::features_word => "`features`",
+        Rule::feature => "a feature, `name` or `crate/name`",
         Rule::shared_let => "`let`",
         Rule::shared_terms => "`terms`",
         Rule::as_word | Rule::aliases => "`as`",

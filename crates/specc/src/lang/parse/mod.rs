@@ -8,7 +8,7 @@ use pest::Parser;
 use pest::iterators::Pair;
 use strata_model::expr::{self, Expr, Span};
 
-use self::errors::misplaced_on;
+use self::errors::{AT_THE_HEAD, misplaced_on};
 use super::ast::*;
 use super::diagnostic::{CheckError, ErrorCode};
 use super::scan::{Scan, scan};
@@ -107,9 +107,13 @@ impl Reader<'_> {
                 let machines = children(pair, Rule::machine).map(|word| name(&word)).collect();
                 file.items.push(Item::On(MeasuredOn { machines, span: span(pair) }));
             }
+            Rule::features => {
+                let features = children(pair, Rule::feature).map(|feature| name(&feature)).collect();
+                file.items.push(Item::Features(FeaturesLine { features, span: span(pair) }));
+            }
             Rule::shared_let | Rule::shared_terms => file.items.extend(self.shared(pair)),
             Rule::stray if !self.unclosed(pair, file) => {
-                self.stray(pair, Rule::top, "a model, a library, `let`, `terms`, `on` or `use`");
+                self.stray(pair, Rule::top, "a model, a library, `let`, `terms`, `on`, `features` or `use`");
             }
             _ => {}
         }
@@ -200,7 +204,7 @@ impl Reader<'_> {
             if let Some(at) = misplaced_on(self.text, end) {
                 let message = "`on` is not a statement of a model".to_owned();
                 let error = CheckError::new(ErrorCode::Unknown, message, at, "not here");
-                self.errors.push(error.help("it stands at the file's head, and holds for all of its models"));
+                self.errors.push(error.help(AT_THE_HEAD));
             } else if !inside {
                 let brace = Span { start: open, end: open + 1 };
                 let message = format!("the block of `{}` never ends", name.text);

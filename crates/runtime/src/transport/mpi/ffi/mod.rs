@@ -15,7 +15,6 @@
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
-use crate::machine::mpi_processes;
 use crate::transport::Call;
 use crate::transport::header::{HEADER, Header};
 use mpi::ffi;
@@ -25,6 +24,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
+use strata_model::platform::mpi_processes;
 use strata_select::say;
 
 /// The most bytes of one message; a multiple of every element's size, and well below the limit of
