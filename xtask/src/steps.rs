@@ -1,7 +1,8 @@
 //! `cargo xtask test`: every check of the workspace, one after the other, with a count at the end.
 
+use std::cmp::Reverse;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::{licences, long, mpi, weight};
 
@@ -34,6 +35,9 @@ const ALL_TARGETS: [&str; 6] = ["--lib", "--bins", "--tests", "--examples", "--b
 
 /// Snapshots are compared, not written.
 const AS_COMMITTED: [(&str, &str); 1] = [("INSTA_UPDATE", "no")];
+
+/// Steps in which nothing of ours runs.
+const BUILDING: [&str; 4] = ["lints", "lints without MPI", "tests, built", "documentation"];
 
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
@@ -92,9 +96,10 @@ const OTHER: &[Check<'_>] = &[
 /// What has become of the steps.
 #[derive(Default)]
 pub(crate) struct Tally {
-    passed: usize,
     failed: Vec<&'static str>,
     skipped: usize,
+    /// What each step took.
+    took: Vec<(&'static str, Duration)>,
 }
 
 impl Tally {
@@ -128,11 +133,9 @@ impl Tally {
         let start = Instant::now();
         let ended = run();
         let took = start.elapsed();
+        self.took.push((name, took));
         match ended {
-            Ok(()) => {
-                println!("-- {name}: ok in {took:.0?}");
-                self.passed += 1;
-            }
+            Ok(()) => println!("-- {name}: ok in {took:.0?}"),
             Err(why) => {
                 println!("-- {name}: FAILED in {took:.0?}: {why}");
                 self.failed.push(name);
@@ -146,8 +149,16 @@ impl Tally {
     }
 
     fn end(self) -> Result<(), String> {
-        let Self { passed, failed, skipped } = self;
-        println!("\n{passed} passed, {} failed, {skipped} skipped", failed.len());
+        let Self { failed, skipped, mut took } = self;
+        took.sort_by_key(|(_, took)| Reverse(*took));
+        println!("\n== the slowest first ==");
+        took.iter().for_each(|(name, took)| println!("{:5} s  {name}", took.as_secs()));
+        let all: Duration = took.iter().map(|(_, took)| took).sum();
+        let building: Duration =
+            took.iter().filter(|(name, _)| BUILDING.contains(name)).map(|(_, took)| took).sum();
+        let share = 100.0 * building.as_secs_f64() / all.as_secs_f64().max(1e-9);
+        println!("{:5} s, of which {share:.0} % only build", all.as_secs());
+        println!("\n{} passed, {} failed, {skipped} skipped", took.len() - failed.len(), failed.len());
         if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
     }
 
@@ -171,10 +182,11 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     let mpi = mpi_ready(no_install);
     let build = built();
     tally.build("lints", [&["clippy"], &build, &[&ALL_TARGETS[..], &DENY_WARNINGS].concat()], &[]);
-    if mpi.is_ok() {
+    if long && mpi.is_ok() {
         let rest = [&["--lib", "--bins"][..], &DENY_WARNINGS].concat();
         tally.build("lints without MPI", [&["clippy"], &PLAIN, &rest], &[]);
     }
+    tally.build("tests, built", [&["test"], &build, &["--no-run"]], &[]);
     tally.build("tests", [&["test"], &build, &["--no-fail-fast"]], &AS_COMMITTED);
     tally.build("documentation", [&["doc"], &build, &["--no-deps"]], &[("RUSTDOCFLAGS", "-D warnings")]);
     OTHER.iter().for_each(|step| tally.cargo(step));

@@ -83,7 +83,7 @@ fn a_command_whose_output_is_lost_does_its_work() {
     let spec = spec.to_str().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unread");
     fs::create_dir_all(&folder).unwrap();
-    let calibrate = ["calibrate", spec, "--nodes", "2", "--budget", "300ms", "-o", "out"];
+    let calibrate = ["calibrate", spec, "--nodes", "2", "--budget", "1s", "-o", "out"];
     let models = folder.join("out/models.toml");
     // As `2>&1 | head -1`, whose reader has gone when the first line has come.
     for (out, err) in [(To::Reader, To::Reader), (To::Nobody, To::Nobody)]
