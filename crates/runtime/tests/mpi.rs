@@ -868,7 +868,9 @@ fn main() -> ExitCode {
         count(UNSENT, nodes, outcome.and_then(|outcome| outcome.failed_with(&says)));
     }
     for nodes in mpirun::nodes(if long { &[] } else { &[1, 2, 3, 4] }) {
-        for case in CASES.iter().filter(|case| nodes >= case.least) {
+        // What ends a job on 3 nodes ends one on 4.
+        let fits = |case: &&Case| nodes >= case.least && (nodes < 4 || case.fails_with.is_empty());
+        for case in CASES.iter().filter(fits) {
             count(case.name, nodes, drive(case, nodes));
         }
     }
