@@ -5,7 +5,8 @@
 //!
 //! A cell is a cost shape, a size of the noise, and a seed. All contenders get the same repeated
 //! times at powers of two and predict 200 random points; they are judged by the mean relative error
-//! against the true cost there. The table states which terms each contender was given. Errors below
+//! against the true cost there. Further cells test a value of an input that was held out, or one
+//! beyond the measured range. The table states which terms each contender was given. Errors below
 //! 1e-9 count as 1e-9, as smaller ones are rounding.
 //!
 //! Extra-P runs in the `python3` of `PATH`; its columns are empty where it is missing.
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use contenders::{Answer, Question};
 use rival::ExtraP;
-use shapes::{Cell, SHAPES};
+use shapes::{Cell, Place, SHAPES};
 use strata_fit::stats::mean_relative_error;
 use tables::{Arena, CellResult};
 
@@ -91,9 +92,11 @@ fn fit(settings: &Settings) -> Result<(), String> {
     for shape in shapes {
         for noise in NOISE {
             for seed in 1..=settings.seeds {
-                arena.inside.push(run(&shape.cell(noise, seed, false), seed, &mut extrap));
+                let mut cell = |place| run(&shape.cell(noise, seed, place), seed, &mut extrap);
+                arena.inside.push(cell(Place::Inside));
+                arena.between.push(cell(Place::Between));
                 if shape.names().contains(&"p") {
-                    arena.beyond.push(run(&shape.cell(noise, seed, true), seed, &mut extrap));
+                    arena.beyond.push(cell(Place::Beyond));
                 }
             }
         }

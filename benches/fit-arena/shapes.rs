@@ -151,6 +151,20 @@ pub(crate) const SHAPES: &[Shape] = &[
     ),
 ];
 
+/// Where the tests of a cell lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the measured ranges.
+    Inside,
+    /// At an inner value of one input that was not measured; of each input [`FEW`] were.
+    Between,
+    /// At `p` = 512, which was measured up to 32.
+    Beyond,
+}
+
+/// The most values of an input where one is held out.
+const FEW: usize = 6;
+
 /// The samples of one cell, and the points to predict.
 pub(crate) struct Cell {
     pub(crate) shape: &'static Shape,
@@ -184,24 +198,39 @@ impl Shape {
 
     /// The measurements of one seed: true costs with every coefficient scaled by 1/2 to 2, and
     /// noise of relative size `noise`.
-    ///
-    /// With `extrapolate`, the input `p` is measured up to 32 and all tests are at 512.
-    pub(crate) fn cell(&'static self, noise: f64, seed: u64, extrapolate: bool) -> Cell {
+    pub(crate) fn cell(&'static self, noise: f64, seed: u64, tested: Place) -> Cell {
         let place = SHAPES.iter().position(|s| s.name == self.name).unwrap_or(0) as u64;
         let mut rng = ChaCha8Rng::seed_from_u64(1000 * place + seed);
-        rng.set_stream((noise * 1000.0).round() as u64 + if extrapolate { 1 << 32 } else { 0 });
+        let stream = match tested {
+            Place::Inside => 0,
+            Place::Beyond => 1,
+            Place::Between => 2,
+        };
+        rng.set_stream((noise * 1000.0).round() as u64 + (stream << 32));
         let truth: Vec<(f64, Program)> = (self.truth.iter())
             .map(|(c, term)| (c * f64::exp2(rng.random_range(-1.0..1.0)), self.program(term)))
             .collect();
         let cost = |point: &[f64]| truth.iter().map(|(c, term)| c * term.eval(point)).sum::<f64>();
         let mut noisy = |cost: f64| cost * (1.0 + noise * normal(&mut rng)).max(0.05);
 
-        let grids: Vec<Vec<f64>> = (self.inputs.iter())
+        let beyond = |name: &str| tested == Place::Beyond && name == "p";
+        let mut grids: Vec<Vec<f64>> = (self.inputs.iter())
             .map(|&(name, low, high, step)| {
-                let (low, high) = if extrapolate && name == "p" { (1, 5) } else { (low, high) };
+                let (low, high) = if beyond(name) { (1, 5) } else { (low, high) };
                 (low..=high).step_by(step as usize).map(|e| f64::exp2(f64::from(e))).collect()
             })
             .collect();
+        let mut held_out = None;
+        if tested == Place::Between {
+            for grid in &mut grids {
+                let all = std::mem::take(grid);
+                let last = (FEW.min(all.len()) - 1).max(1);
+                *grid = (0..=last).map(|i| all[i * (all.len() - 1) / last]).collect();
+            }
+            let input = seed as usize % grids.len();
+            let inner = 1 + (seed as usize / grids.len()) % (grids[input].len() - 2);
+            held_out = Some((input, grids[input].remove(inner)));
+        }
         let points = grids.iter().fold(vec![Vec::new()], |points: Vec<Vec<f64>>, grid| {
             points.iter().flat_map(|p| grid.iter().map(move |v| [p.as_slice(), &[*v]].concat())).collect()
         });
@@ -212,12 +241,12 @@ impl Shape {
         rng.set_stream(place);
         let tests: Vec<Vec<f64>> = (0..TESTS)
             .map(|_| {
-                let inputs = self.inputs.iter().zip(&grids);
-                let value = |(input, grid): (&(&str, u32, u32, u32), &Vec<f64>)| {
-                    let (low, high) = (grid[0], grid[grid.len() - 1]);
-                    if extrapolate && input.0 == "p" { 512.0 } else { whole(&mut rng, low, high) }
+                let value = |(place, grid): (usize, &Vec<f64>)| match held_out {
+                    Some((input, value)) if input == place => value,
+                    _ if beyond(self.inputs[place].0) => 512.0,
+                    _ => whole(&mut rng, grid[0], grid[grid.len() - 1]),
                 };
-                inputs.map(value).collect()
+                grids.iter().enumerate().map(value).collect()
             })
             .collect();
         let costs: Vec<f64> = tests.iter().map(|p| cost(p)).collect();

@@ -44,6 +44,7 @@ impl CellResult {
 #[derive(Default)]
 pub(crate) struct Arena {
     pub(crate) inside: Vec<CellResult>,
+    pub(crate) between: Vec<CellResult>,
     pub(crate) beyond: Vec<CellResult>,
 }
 
@@ -54,6 +55,11 @@ impl Arena {
             self.inside.len()
         );
         means(&self.inside);
+        println!(
+            "\nThe same at a value of an input that was held out, of six at most, {} cells.\n",
+            self.between.len()
+        );
+        means(&self.between);
         println!(
             "\nThe same beyond it: measured for p up to 32, predicted for p = 512, {} cells.\n",
             self.beyond.len()
@@ -66,6 +72,7 @@ impl Arena {
         println!("\nWorst cells against the better of Extra-P's two.\n");
         for contender in 0..2 {
             worst(&self.inside, contender);
+            worst(&self.between, contender);
         }
     }
 
@@ -77,6 +84,7 @@ impl Arena {
         };
         json!({
             "bench": "fit_arena", "cells": self.inside.len(), "errors_inside": errors(&self.inside),
+            "cells_between": self.between.len(), "errors_between": errors(&self.between),
             "cells_beyond": self.beyond.len(), "errors_beyond": errors(&self.beyond),
         })
     }
@@ -91,7 +99,7 @@ impl Arena {
                 out,
                 "part,shape,noise,seed,{names},null,kept null,large,dropped large,inside,intervals,inside of search,intervals of search,named,searched,\"Extra-P default\",\"Extra-P refining\""
             )?;
-            let parts = [("inside", &self.inside), ("beyond", &self.beyond)];
+            let parts = [("inside", &self.inside), ("between", &self.between), ("beyond", &self.beyond)];
             for (part, r) in parts.into_iter().flat_map(|(part, cells)| cells.iter().map(move |r| (part, r)))
             {
                 let count = |of: &dyn Fn(f64, bool) -> bool| {
@@ -128,6 +136,7 @@ impl Arena {
             (!ratios.is_empty()).then(|| count as f64 / ratios.len() as f64)
         };
         line("cells more than 5 % worse than Extra-P's better one", &|c| share(&self.inside, c, LOSS));
+        line("the same at a held-out value", &|c| share(&self.between, c, LOSS));
         line("extrapolations not worse than Extra-P's better one", &|c| {
             Some(1.0 - share(&self.beyond, c, 1.0)?)
         });
@@ -137,6 +146,9 @@ impl Arena {
         }
         line("new measurements inside the 95 % interval", &|c| {
             coverage(self.inside.iter().filter(|r| r.noise > 0.0), c, 1)
+        });
+        line("the same at a held-out value", &|c| {
+            coverage(self.between.iter().filter(|r| r.noise > 0.0), c, 1)
         });
         line("tests inside the measured range without an answer", &|c| {
             let total: usize = self.inside.iter().map(|r| r.covered[c][2]).sum();

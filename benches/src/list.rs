@@ -39,7 +39,7 @@ pub const BENCHES: [Bench; 37] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("code_size", "How large programs are by all candidates, by one, alone"),
-    bench("trust", "How right choices are, on made-up machines"),
+    bench("trust", "How right verdicts, intervals and choices are, on drawn costs"),
     bench("trust_machine", "How right choices are here, idle and under a load"),
     bench("travel", "What choices lose on another machine, before and after a fit"),
     bench("cross", "Times and choices on a machine of which only costs are known")

@@ -16,7 +16,7 @@ use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
 use strata_model::{ModelSet, Program};
 use strata_select::{
-    About, Domain, Info, Parameter, Prediction, Question, Row, Source, Verdict, choose_among, normal, odds,
+    About, Domain, Info, Parameter, Prediction, Question, Row, Source, choose_among, normal, odds,
 };
 
 /// The kinds of noise.
@@ -33,11 +33,8 @@ const SWEEPS: usize = 7;
 const FITTED: usize = 40;
 const GRID: [f64; 4] = [1.0, 4.0, 12.0, 32.0];
 const HELD_OUT: usize = 16;
-/// Sizes that are chosen for, and points at which a model is judged.
+/// Sizes that are chosen for.
 const CHOICES: usize = 24;
-const JUDGED: usize = 200;
-/// A model whose own error is within this factor of the accepted one may have either verdict.
-const NEAR: f64 = 1.3;
 
 /// The state of a simulated machine while it measures.
 struct Machine {
@@ -153,8 +150,6 @@ pub struct Tally {
     /// Sums of the expected loss and of the true loss, both relative to the time of the chosen
     /// candidate.
     pub loss: (f64, f64),
-    /// Models judged, rightly judged, good ones called failed, bad ones called verified.
-    pub verdicts: [usize; 4],
 }
 
 impl Tally {
@@ -168,7 +163,6 @@ impl Tally {
             *bin = (bin.0 + more.0, bin.1 + more.1, bin.2 + more.2);
         }
         self.loss = (self.loss.0 + other.loss.0, self.loss.1 + other.loss.1);
-        self.verdicts.iter_mut().zip(other.verdicts).for_each(|(a, b)| *a += b);
     }
 
     /// The mean difference between claimed probabilities and the share of right choices, over all
@@ -176,11 +170,6 @@ impl Tally {
     pub fn calibration_gap(&self) -> f64 {
         let gap = |(_, claimed, right): &(usize, f64, usize)| (claimed - *right as f64).abs();
         self.bins.iter().map(gap).sum::<f64>() / self.choices.max(1) as f64
-    }
-
-    /// The share of models whose verdict was right.
-    pub fn verdict_right(&self) -> f64 {
-        self.verdicts[1] as f64 / self.verdicts[0].max(1) as f64
     }
 
     /// The mean regret.
@@ -203,9 +192,6 @@ pub fn library(kind: usize, seed: u64) -> Tally {
     let set = ModelSet { models, ..ModelSet::default() };
     let mut tally = Tally::default();
     let Ok(resolved) = set.resolve() else { return tally };
-    for (truth, model) in truths.iter().zip(&set.models) {
-        judge(truth, model, &resolved, &mut tally, &mut rng);
-    }
     let believed: Vec<Believed<'_>> = (truths.iter().zip(NAMES))
         .map(|(truth, name)| Believed {
             resolved: &resolved,
@@ -351,33 +337,6 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
     fitted.zip(&all).map(|(model, samples)| model.unwrap_or_else(|_| nothing(samples))).collect()
 }
 
-/// Whether the verdict on a model is right. A factor common to all predictions is the machine's,
-/// not the model's.
-fn judge(truth: &Truth, model: &Model, resolved: &Resolved, tally: &mut Tally, rng: &mut ChaCha8Rng) {
-    let mut ratios: Vec<f64> = (0..JUDGED)
-        .map(|_| {
-            let at = [size(rng), f64::from(rng.random_range(1..=32))];
-            let at = &at[..1 + usize::from(truth.with)];
-            resolved.seconds(&model.name, 1, at).map_or(f64::INFINITY, |p| p / truth.cost(at))
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    let common = ratios[JUDGED / 2].clamp(1.0, 1.4);
-    let log = ratios.iter().map(|r| (r / common - 1.0).abs().ln_1p()).sum::<f64>() / JUDGED as f64;
-    let error = log.exp_m1() / FitOptions::default().accept;
-    let accepted = matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise);
-    // Wrong models are rightly doubted or failed; a missing term of little weight may go unnoticed.
-    let right = match error {
-        e if e < 1.0 / NEAR => accepted || truth.hidden && model.verdict == Verdict::Doubtful,
-        e if e > NEAR => !accepted,
-        _ => true,
-    };
-    tally.verdicts[0] += 1;
-    tally.verdicts[1] += usize::from(right);
-    tally.verdicts[2] += usize::from(error < 1.0 / NEAR && model.verdict == Verdict::Failed);
-    tally.verdicts[3] += usize::from(error > NEAR && accepted);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,7 +349,6 @@ mod tests {
         }
         assert!(all.choices > 500, "{all:?}");
         assert!(all.right as f64 > 0.9 * all.choices as f64, "{all:?}");
-        assert!(all.verdict_right() > 0.9, "{:?}", all.verdicts);
         assert!(all.calibration_gap() < 0.08, "{:?}", all.bins);
         assert_eq!(library(2, 3).bins, library(2, 3).bins, "the same seed, the same library");
     }

@@ -1,42 +1,104 @@
-//! Choices on simulated costs: how often they are right, what they lose, and whether their claimed
-//! odds are true.
+//! Models and choices on drawn costs: whether *verified* is right and intervals are true, how often
+//! choices are right, what they lose, and whether their claimed odds are true.
 //!
 //!     cargo bench -p strata-benches --bench trust
 //!
-//! Deterministic.
+//! Deterministic for a seed.
+
+mod verdicts;
 
 use std::convert::Infallible;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rayon::prelude::*;
+use serde_json::json;
 use strata_benches::trust::{KINDS, Tally, library};
 use strata_benches::{head, row};
+use verdicts::Verdicts;
 
 #[derive(Parser)]
 struct Arguments {
     /// Libraries of each kind of noise
     #[arg(long, value_name = "COUNT", default_value_t = 40)]
     libraries: u64,
+    /// Costs and machines of each kind of trouble, for the verdicts
+    #[arg(long, value_name = "COUNT", default_value_t = 200)]
+    cases: u64,
+    /// Of all that is drawn
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only this kind of trouble, and every model whose verdict is wrong
+    #[arg(long, value_name = "KIND")]
+    only: Option<String>,
 }
 
 fn main() -> ExitCode {
     strata_benches::run(judge)
 }
 
-fn judge(&Arguments { libraries }: &Arguments) -> Result<(), Infallible> {
+fn judge(arguments: &Arguments) -> Result<(), Infallible> {
+    let verdicts = judge_verdicts(arguments);
+    let choices = if arguments.only.is_none() { judge_choices(arguments) } else { Tally::default() };
+    let [coverage, of_verified, between] = verdicts.coverage();
+    strata_benches::summary(&json!({
+        "cases": verdicts.cases,
+        "verified": verdicts.verified,
+        "within": verdicts.within,
+        "verified_precision": verdicts.precision(),
+        "verified_recall": verdicts.recall(),
+        "coverage": coverage,
+        "coverage_of_verified": of_verified,
+        "coverage_between": between,
+        "calibration_gap": choices.calibration_gap(),
+        "regret_mean": choices.regret_mean(),
+        "regret_worst": choices.worst,
+    }));
+    Ok(())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Of each kind of trouble, how right verdicts and intervals are.
+fn judge_verdicts(Arguments { cases, seed, only, .. }: &Arguments) -> Verdicts {
     head(&[
-        "noise",
-        "choices",
-        "right",
-        "regret mean",
-        "worst",
-        "calibration gap",
-        "claimed loss / true",
-        "verdicts right",
-        "good failed",
-        "bad passed",
+        "trouble",
+        "cases",
+        "within 10 %",
+        "verified",
+        "rightly",
+        "of those within",
+        "in 95 % intervals",
+        "of verified",
+        "at new values",
     ]);
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let line = |name: &str, v: &Verdicts| {
+        let mut cells = vec![name.to_owned(), v.cases.to_string(), v.within.to_string()];
+        cells.extend([v.verified.to_string(), percent(v.precision()), percent(v.recall())]);
+        cells.extend(v.coverage().map(percent));
+        row(&cells);
+    };
+    let mut all = Verdicts::default();
+    for (kind, name) in verdicts::KINDS.iter().enumerate() {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let seeds = (0..*cases).into_par_iter().map(|place| (seed << 32) + place);
+        let each: Vec<Verdicts> = seeds.map(|seed| verdicts::judge(kind, seed, only.is_some())).collect();
+        let mut sum = Verdicts::default();
+        each.iter().for_each(|one| sum.add(one));
+        line(name, &sum);
+        all.add(&sum);
+    }
+    line("all", &all);
+    all
+}
+
+fn judge_choices(&Arguments { libraries, seed, .. }: &Arguments) -> Tally {
+    println!();
+    head(&["noise", "choices", "right", "regret mean", "worst", "calibration gap", "claimed loss / true"]);
     let line = |name: &str, t: &Tally| {
         row(&[
             name.to_owned(),
@@ -46,15 +108,12 @@ fn judge(&Arguments { libraries }: &Arguments) -> Result<(), Infallible> {
             percent(t.worst),
             percent(t.calibration_gap()),
             format!("{:.2}", t.loss.0 / t.loss.1),
-            percent(t.verdict_right()),
-            t.verdicts[2].to_string(),
-            t.verdicts[3].to_string(),
         ]);
     };
     let mut all = Tally::default();
     for (kind, name) in KINDS.iter().enumerate() {
         let mut tally = Tally::default();
-        (0..libraries).for_each(|seed| tally.add(&library(kind, 1000 + seed)));
+        (0..libraries).for_each(|place| tally.add(&library(kind, 1000 * seed + place)));
         line(name, &tally);
         all.add(&tally);
     }
@@ -70,11 +129,5 @@ fn judge(&Arguments { libraries }: &Arguments) -> Result<(), Infallible> {
             mean(*right as f64),
         ]);
     }
-    strata_benches::summary(&serde_json::json!({
-        "verdict_right": all.verdict_right(),
-        "calibration_gap": all.calibration_gap(),
-        "regret_mean": all.regret_mean(),
-        "regret_worst": all.worst,
-    }));
-    Ok(())
+    all
 }
