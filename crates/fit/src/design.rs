@@ -262,7 +262,8 @@ fn check_columns(
     Ok(())
 }
 
-/// Times must be numbers, above zero if errors are relative; inputs must be numbers.
+/// Times must be numbers, above zero if errors are relative; inputs must be numbers. The squares of
+/// both must be in the range of doubles.
 fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &FitOptions) -> Result<(), FitError> {
     let model = || samples.name.clone();
     for Sample { seconds, values, line, .. } in &samples.rows {
@@ -277,6 +278,12 @@ fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &FitOptions) ->
         if let Some(term) = missing.or_else(|| bad.map(|&c| samples.columns[c].text.clone())) {
             let value = bad.map_or(f64::NAN, |&c| values[c]);
             return Err(FitError::NotFinite { model: model(), line: *line, term, value });
+        }
+        let named = inputs.iter().map(|&c| (samples.columns[c].text.as_str(), values[c]));
+        let is_extreme = |value: f64| value != 0.0 && !(1e-120..=1e120).contains(&value.abs());
+        if let Some((column, value)) = named.chain([("time", *seconds)]).find(|(_, v)| is_extreme(*v)) {
+            let column = column.to_owned();
+            return Err(FitError::OutOfRange { model: model(), line: *line, column, value });
         }
     }
     Ok(())

@@ -183,6 +183,21 @@ pub enum FitError {
         /// The input.
         input: String,
     },
+    /// A time or input whose square leaves the range of doubles.
+    #[error(
+        "model `{model}`, line {line}: `{column}` is {value:e}, and a fit needs its square: use another unit, so \
+         that it lies from 1e-120 to 1e120, or take the sample out"
+    )]
+    OutOfRange {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// The input, or `time`.
+        column: String,
+        /// Its value.
+        value: f64,
+    },
     /// A number left the range of doubles.
     #[error(
         "model `{model}`: times or terms are so large or small that the fit leaves the range of numbers; use other units"

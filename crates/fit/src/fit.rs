@@ -3,10 +3,12 @@
 //! Source: Brewer (1994), §3.6.2 (fit) and §3.6.3 (verification against held-out samples; above 10
 //! % mean relative error the model is not to be trusted).
 
+use std::fmt::Write as _;
+
 use strata_model::expr::{Expr, parse};
-use strata_model::percent;
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
+use strata_model::{grouped, number_text, percent, rounded};
 
 use crate::bound;
 use crate::correction;
@@ -18,7 +20,7 @@ use crate::points;
 use crate::regress::{self, Data, Failure, Regression};
 use crate::search::{LEAST_POINTS, search};
 use crate::solve::{SolveError, dot, sum};
-use crate::stats::{mean_relative_error, t_quantile};
+use crate::stats::{last_place, mean_relative_error, t_quantile};
 use crate::verify::{self, HeldOut, MEAN_OF_NORMAL};
 use crate::{FitError, FitOptions, Fitted, Lookup, Residual, Search, Structure};
 
@@ -287,6 +289,8 @@ fn fit_terms(
         places: &places,
         noise: &steady,
         mixed: noise::moments_are_unknown(&fitted_rows),
+        variables: &design.fit.variables,
+        last_place: last_place(design.fit.times.as_slice()),
         huber: false,
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
@@ -353,7 +357,7 @@ fn fit_terms(
         wrong.clone(),
         options,
     );
-    let mut warnings = warnings(&samples.name, &design, &regression);
+    let mut warnings = warnings(&samples.name, &structure.inputs, fit_part, &design, &regression);
     let of_model = |text: &String| format!("model `{}`: {text}", samples.name);
     warnings.extend(placed.unplaced.iter().map(of_model));
     let notes = knees.iter().map(of_model).collect();
@@ -369,7 +373,8 @@ fn fit_terms(
         })
         .collect();
     let scale = if options.mode == Mode::Relative { mean_time.abs() } else { 1.0 };
-    let left_out = regression.left_out.iter().map(|error| error.abs() / scale).collect();
+    // At most the whole time: what one model leaves out as an outlier may count for another.
+    let left_out = regression.left_out.iter().map(|error| (error.abs() / scale).min(1.0)).collect();
     let model = Model {
         name: samples.name.clone(),
         inputs,
@@ -530,17 +535,25 @@ fn residuals(
 }
 
 /// The warnings of a successful fit.
-fn warnings(model: &str, design: &Design, regression: &Regression) -> Vec<String> {
+fn warnings(
+    model: &str,
+    inputs: &[String],
+    residuals: &[Residual],
+    design: &Design,
+    regression: &Regression,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     let (far, all) = (regression.rejected.len(), design.fit.rows.len());
     match regression.slower {
         Some(ratio) => warnings.push(format!(
-            "model `{model}`: {far} of {all} samples took {ratio:.2} times as long as the others, as on a machine of two speeds; the \
-             model is of the fast one, and intervals cover both"
+            "model `{model}`: {far} of {all} samples ({}) took {ratio:.2} times as long as the others, as on a machine of two speeds; \
+             the model is of the fast one, and intervals cover both",
+            places(residuals, inputs, &regression.rejected)
         )),
         None if far > 0 => warnings.push(format!(
-            "model `{model}`: {far} of {all} samples were left out: they lie further from the fit of the others than chance explains, \
-             as if something else ran; intervals cover them"
+            "model `{model}`: {far} of {all} samples were left out ({}): they lie further from the fit of the others than chance \
+             explains, as if something else ran; intervals cover them",
+            places(residuals, inputs, &regression.rejected)
         )),
         None => {}
     }
@@ -559,6 +572,27 @@ fn warnings(model: &str, design: &Design, regression: &Regression) -> Vec<String
         });
     }
     warnings
+}
+
+/// The inputs of some samples, of the most extreme first, with how many times the prediction they
+/// took.
+fn places(residuals: &[Residual], inputs: &[String], rows: &[usize]) -> String {
+    /// More are counted.
+    const SHOWN: usize = 3;
+    let mut rows: Vec<&Residual> = rows.iter().map(|row| &residuals[*row]).collect();
+    let ratio = |r: &Residual| if r.predicted > 0.0 { r.observed / r.predicted } else { f64::INFINITY };
+    rows.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
+    let place = |r: &&Residual| {
+        let values =
+            inputs.iter().zip(&r.inputs).map(|(name, value)| format!("{name}={}", number_text(*value)));
+        let times = grouped(rounded(ratio(r), 3), ',');
+        format!("{} took {times} times the prediction", values.collect::<Vec<_>>().join(" "))
+    };
+    let mut text = rows.iter().take(SHOWN).map(place).collect::<Vec<_>>().join(", ");
+    if rows.len() > SHOWN {
+        let _ = write!(text, ", and {} more", rows.len() - SHOWN);
+    }
+    text
 }
 
 /// The measured range of every input, over fitted and verification samples.

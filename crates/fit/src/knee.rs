@@ -228,7 +228,7 @@ pub(crate) fn place(
         let columns: Vec<_> = quarters.iter().flat_map(DMatrix::column_iter).collect();
         let times = part.times.component_mul(&problem.weights);
         let noise = vec![f64::INFINITY; times.len()];
-        let kept = inliers(&DMatrix::from_columns(&columns), &times, &noise);
+        let kept = inliers(&DMatrix::from_columns(&columns), &part.variables, &times, &noise);
         problem.rows = kept.map_or(problem.rows, |kept| kept.rows);
     }
     for (place, values) in places.iter_mut().zip(&tried) {

@@ -30,6 +30,7 @@ mod fit;
 mod knee;
 mod noise;
 mod options;
+mod order;
 mod points;
 mod regress;
 mod search;

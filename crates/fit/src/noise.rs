@@ -67,10 +67,14 @@ pub(crate) fn moments_are_unknown(rows: &[&Sample]) -> bool {
 fn of_copies(rows: &[&Sample]) -> Vec<f64> {
     let mut all = vec![f64::INFINITY; rows.len()];
     for group in copies(rows, |row| row.values.iter().copied()) {
-        let times: Vec<f64> = group.iter().map(|row| rows[*row].seconds).collect();
+        // In logarithms, so that one disturbed copy is no excuse for another's error.
+        let times: Vec<f64> = group.iter().map(|row| rows[*row].seconds.ln()).collect();
         let freedom = times.len() - 1;
         let mean = times.iter().sum::<f64>() / times.len() as f64;
-        let square: f64 = times.iter().map(|t| (t / mean - 1.0).powi(2)).sum();
+        let square: f64 = times.iter().map(|t| (t - mean).powi(2)).sum();
+        if !square.is_finite() {
+            continue;
+        }
         let Some(quantile) = t_quantile(0.95, freedom) else { continue };
         let noise = (quantile / HALF_WIDTH * (square / freedom as f64).sqrt()).max(LEAST_OF_COPIES);
         group.iter().for_each(|row| all[*row] = noise);

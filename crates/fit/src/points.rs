@@ -7,6 +7,8 @@
 
 use std::hash::Hash;
 
+use nalgebra::{Cholesky, DMatrix, DVector};
+
 /// A number for each row, the same for equal rows, counted from 0 in the order in which they first
 /// occur.
 pub(crate) fn groups<R: Iterator<Item = f64>>(rows: impl Iterator<Item = R>) -> Vec<usize> {
@@ -67,6 +69,39 @@ pub(crate) fn design_effect(residuals: &[f64], along: &[f64], groups: &[usize], 
     let all: f64 = residuals.iter().map(|r| r * r).sum();
     let effect = square / between as f64 / (all / (groups.len() - rank) as f64);
     if effect.is_finite() { effect.max(1.0) } else { 1.0 }
+}
+
+/// The error of each sample if it and all others of its group take no part in the fit with an
+/// orthonormal basis `q`: r + Q (I − QᵀQ)⁻¹ Qᵀr over the group. `None` if the fit of the others is
+/// not determined.
+pub(crate) fn left_out_groups(
+    q: &DMatrix<f64>,
+    residual: &DVector<f64>,
+    groups: &[usize],
+) -> Option<DVector<f64>> {
+    let width = q.ncols();
+    let count = groups.iter().max().map_or(0, |most| most + 1);
+    let mut sums = vec![(DMatrix::identity(width, width), DVector::zeros(width)); count];
+    for (i, group) in groups.iter().enumerate() {
+        let (square, along) = &mut sums[*group];
+        for a in 0..width {
+            along[a] += q[(i, a)] * residual[i];
+            for b in 0..=a {
+                square[(a, b)] -= q[(i, a)] * q[(i, b)];
+            }
+        }
+    }
+    let moved: Option<Vec<DVector<f64>>> = sums
+        .into_iter()
+        .map(|(square, along)| {
+            let factor = Cholesky::new(square)?;
+            // What is left is rounding.
+            let is_known = factor.l_dirty().diagonal().min() > 1e-5;
+            is_known.then(|| factor.solve(&along))
+        })
+        .collect();
+    let moved = moved?;
+    Some(DVector::from_fn(groups.len(), |i, _| residual[i] + q.row(i).transpose().dot(&moved[groups[i]])))
 }
 
 /// The error of each sample if it and all others of its point take no part in the fit.

@@ -48,6 +48,26 @@ pub fn mean_relative_error(pairs: impl IntoIterator<Item = (f64, f64)>) -> Optio
     mre.is_finite().then_some(mre)
 }
 
+/// The last decimal place that any of the times has, as a unit in s: times are rounded to it when
+/// they are written with few digits, and a simulator counts picoseconds. Zero where the least time
+/// has fewer than two digits, so that round numbers are not taken for rounded ones.
+pub(crate) fn last_place(times: &[f64]) -> f64 {
+    /// Digits of a double.
+    const DIGITS: i32 = 15;
+    let least = times.iter().map(|t| t.abs()).filter(|t| *t > 0.0).fold(f64::INFINITY, f64::min);
+    if !least.is_normal() {
+        return 0.0;
+    }
+    let first = least.log10().floor() as i32 - 1;
+    let is_multiple = |t: f64, unit: f64| {
+        let count = t / unit;
+        (count - count.round()).abs() <= 1e-6_f64.max(4.0 * f64::EPSILON * count.abs())
+    };
+    let units = (first - DIGITS..=first).rev().map(|place| 10_f64.powi(place));
+    let mut units = units.filter(|unit| times.iter().all(|t| is_multiple(*t, *unit)));
+    units.next().unwrap_or(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +89,22 @@ mod tests {
             assert!((back - share).abs() < 1e-6, "{back}");
         }
         assert_eq!((confidence(0.0, 3), confidence(2.0, 0)), (None, None));
+    }
+
+    #[test]
+    fn times_end_at_a_decimal_place() {
+        for (times, unit) in [
+            (vec![1.5e-6, 2.25e-6, 1e-5], 1e-8),
+            (vec![1.234567e-6, 7.9e-3], 1e-12),
+            (vec![742.718872, 1185.43774], 1e-6),
+            (vec![100.0, 300.0], 10.0),
+            (vec![0.0], 0.0),
+        ] {
+            let found = last_place(&times);
+            assert!((found / unit - 1.0).abs() < 1e-9 || found == unit, "{times:?}: {found}");
+        }
+        // Sevenths have no last place but that of doubles.
+        assert!(last_place(&[1.0 / 7.0, 2.0 / 7.0, 5.0 / 7.0]) < 1e-14);
     }
 
     #[test]

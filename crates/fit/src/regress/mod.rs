@@ -27,7 +27,7 @@ use strata_model::set::Mode;
 
 use crate::solve::{SolveError, sum};
 use crate::{Elimination, FitOptions, Robust, Weights};
-pub(crate) use outliers::{Kept, inliers};
+pub(crate) use outliers::{Kept, inliers, plausible, smooth};
 use speeds::Speeds;
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
@@ -51,6 +51,10 @@ pub(crate) struct Data<'a> {
     pub(crate) noise: &'a [f64],
     /// Whether the samples may be of two speeds of the machine, without moments to separate them.
     pub(crate) mixed: bool,
+    /// Variables × n, whose orders samples may follow that look disturbed.
+    pub(crate) variables: &'a DMatrix<f64>,
+    /// The decimal place to which times are rounded, s.
+    pub(crate) last_place: f64,
     /// Whether samples have Huber's weights.
     pub(crate) huber: bool,
 }
@@ -116,38 +120,62 @@ pub(crate) enum Failure {
 pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> {
     if options.robust == Robust::Reject && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
+        // A time near zero would outweigh all others.
+        if options.mode == Mode::Relative
+            && data.variances.is_none()
+            && let Some(kept) = plausible(data.variables, data.times, data.noise)
+        {
+            return fit_part(data, &kept, mean, options, true);
+        }
         let weights = start_weights(data, options, mean);
         let rows =
             DMatrix::from_fn(data.terms.nrows(), data.terms.ncols(), |i, j| data.terms[(i, j)] * weights[i]);
         let times = data.times.component_mul(&weights);
         let mixed = data.mixed && options.mode == Mode::Relative;
-        if let Some(speeds) = if mixed { speeds::two(&rows, data.terms, &times, data.points) } else { None } {
+        if let Some(speeds) =
+            if mixed { speeds::two(&rows, data.variables, &times, data.points) } else { None }
+        {
             return fit_at_one_speed(data, &speeds, mean, options);
         }
         let noise: Vec<f64> = data.noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
-        if let Some(Kept { rows: kept, misfits }) = inliers(&rows, &times, &noise) {
+        if let Some(Kept { rows: kept, misfits }) = inliers(&rows, data.variables, &times, &noise) {
             // If many samples are far off, the machine's own speed is unclear, and if the model
             // misses, no samples are reliable alone: Huber's weights are a compromise.
             if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
                 return fit_all(Data { huber: true, ..data }, options);
             }
-            return fit_part(data, &kept, mean, options);
+            return fit_part(data, &kept, mean, options, false);
         }
     }
     fit_all(data, options)
 }
 
-/// Fits some of the samples. The interval of a new sample also covers those left out, because such
-/// samples may recur.
-fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &FitOptions) -> Result<Regression, Failure> {
+/// Fits some of the samples, `again` looking for outliers among them. The interval of a new sample
+/// also covers those left out, because such samples may recur.
+fn fit_part(
+    data: Data<'_>,
+    kept: &[usize],
+    mean: f64,
+    options: &FitOptions,
+    again: bool,
+) -> Result<Regression, Failure> {
     let n = data.times.len();
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
     let variances = data.variances.map(|v| v.select_rows(kept));
     let points: Vec<usize> = kept.iter().map(|i| data.points[*i]).collect();
     let noise: Vec<f64> = kept.iter().map(|i| data.noise[*i]).collect();
     let (points, noise) = (&points[..], &noise[..]);
-    let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), points, noise, ..data };
-    let mut found = fit_all(part, options)?;
+    let variables = &data.variables.select_columns(kept);
+    let part = Data {
+        terms: &terms,
+        times: &times,
+        variances: variances.as_ref(),
+        points,
+        noise,
+        variables,
+        ..data
+    };
+    let mut found = if again { fit(part, options)? } else { fit_all(part, options)? };
     // Variances are in units of the mean time of the weights, see `Step`.
     if options.mode == Mode::Relative {
         let own = sum(times.iter().copied()) / times.len() as f64;
@@ -162,7 +190,9 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &FitOptions) -> 
     found.standardised = spread(&found.standardised, vec![0.0; n]);
     found.left_out = spread(&found.left_out, found.errors(data, mean, options));
     found.cover(options);
-    found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).collect();
+    let rejected = found.rejected.iter().map(|i| kept[*i]);
+    found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).chain(rejected).collect();
+    found.rejected.sort_unstable();
     Ok(found)
 }
 

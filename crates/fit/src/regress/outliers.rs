@@ -6,8 +6,8 @@
 //! of the others than chance explains are then left out, and the rest is fitted as usual; without
 //! such samples the fit is unchanged.
 //!
-//! Samples that the model misses are not outliers. Samples that are adjacent along a term, where
-//! chance would have mixed them with others, are kept, and the misfit shows. So are samples whose
+//! Samples that the model misses are not outliers. Samples that follow an input, where chance would
+//! have mixed them with others, are kept, and the misfit shows. So are samples whose
 //! own timings, taken all over the run, agree: a disturbance would have come and gone.
 //!
 //! Source: Salibián-Barrera and Yohai, *A fast algorithm for S-regression estimates* (2006); Yohai
@@ -16,6 +16,8 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
+use crate::order;
+use crate::points;
 use crate::stats::t_quantile;
 
 /// The number of subsets, and how many of the best are refined completely.
@@ -32,7 +34,11 @@ const CHANCE: f64 = 0.01;
 /// If a sample is off by this many standard deviations of its own timings, they were not disturbed:
 /// the model misses.
 const MISFIT: f64 = 4.0;
-/// If the runs along a term are fewer by this many deviations than chance gives, the model misses.
+/// The least factor by which a sample is off that is left out whatever the terms, and how many
+/// standard deviations that are at least.
+const GROSS: f64 = 10.0;
+const FAR: f64 = 6.0;
+/// If the runs along an order are fewer by this many deviations than chance gives, the model misses.
 const STRUCTURED: f64 = 2.0;
 
 /// The samples to fit.
@@ -46,9 +52,15 @@ pub(crate) struct Kept {
 }
 
 /// The samples to fit; `None` if all of them are, and none is far off. `rows` (samples × terms) and
-/// `times` are weighted. `noise` is the standard deviation of each of these times if the sample's
+/// `times` are weighted; `variables` (variables × samples) are those whose orders disturbed samples
+/// do not follow. `noise` is the standard deviation of each of these times if the sample's
 /// timings are spread over the run, else infinite.
-pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) -> Option<Kept> {
+pub(crate) fn inliers(
+    rows: &DMatrix<f64>,
+    variables: &DMatrix<f64>,
+    times: &DVector<f64>,
+    noise: &[f64],
+) -> Option<Kept> {
     let n = times.len();
     // Columns that are zero or dependent take no part.
     let mut rows = rows.clone();
@@ -87,7 +99,7 @@ pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) 
     let lost = n - kept.len();
     let enough =
         kept.len() > rank + 2 && 2 * kept.len() > n && independent(&rows.select_rows(&kept)).len() == rank;
-    if lost == 0 || !enough || structured(&rows, &kept) {
+    if lost == 0 || !enough || structured(variables, &kept) {
         return None;
     }
     let ones = DVector::from_element(kept.len(), 1.0);
@@ -97,6 +109,48 @@ pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) 
     let all: Vec<usize> =
         everything.into_iter().filter(|i| kept.binary_search(i).is_ok() || misfit(i)).collect();
     Some(Kept { misfits: all.len() > kept.len(), rows: all })
+}
+
+/// A smooth surface for the logarithms of times, to detect outliers before any terms are known: all
+/// products of up to two logarithms of the variables (variables × samples) that vary.
+pub(crate) fn smooth(variables: &DMatrix<f64>) -> DMatrix<f64> {
+    let varying = (0..variables.nrows()).filter(|i| {
+        let row = variables.row(*i);
+        !row.is_empty() && row.iter().any(|v| *v != row[0])
+    });
+    let mut columns = vec![DVector::from_element(variables.ncols(), 1.0)];
+    let scaled: Vec<DVector<f64>> = varying
+        .map(|i| {
+            let row = variables.row(i).transpose();
+            if row.min() > 0.0 { row.map(f64::ln) } else { row }
+        })
+        .collect();
+    for (place, column) in scaled.iter().enumerate() {
+        columns.push(column.clone());
+        columns.extend(scaled[place..].iter().map(|other| column.component_mul(other)));
+    }
+    DMatrix::from_columns(&columns)
+}
+
+/// The samples without those that are off by a factor of [`GROSS`] from a smooth surface, whatever
+/// the terms; `None` if none is, or if they follow an input or are as their copies.
+pub(crate) fn plausible(variables: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) -> Option<Vec<usize>> {
+    // Times within the factor of each other are, in most files, all of them.
+    if times.min() <= 0.0 || times.max() <= GROSS * times.min() {
+        return None;
+    }
+    let (rows, logs) = (smooth(variables), times.map(f64::ln));
+    let rows = rows.select_columns(&independent(&rows));
+    if times.len() < 2 * rows.ncols() + 4 {
+        return None;
+    }
+    let (at, scale) = majority(&rows, &logs)?;
+    let residual = (logs - rows * at).abs();
+    let limit = GROSS.ln().max(FAR * scale);
+    let is_kept = |i: &usize| residual[*i] <= limit || residual[*i] > MISFIT * noise[*i];
+    let kept: Vec<usize> = (0..times.len()).filter(is_kept).collect();
+    let few = 6 * (times.len() - kept.len()) <= times.len();
+    (kept.len() < times.len() && few && !structured(variables, &kept)).then_some(kept)
 }
 
 /// The samples that lie no further from the fit of those kept than chance explains.
@@ -119,26 +173,21 @@ fn tested(rows: &DMatrix<f64>, times: &DVector<f64>, kept: &[usize]) -> Option<V
     Some((0..n).filter(inside).collect())
 }
 
-/// Whether the samples left out are adjacent along a term.
-pub(super) fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
-    let out = |i: usize| kept.binary_search(&i).is_err();
-    rows.column_iter().any(|column| {
-        let mut order: Vec<usize> = (0..column.len()).collect();
-        order.sort_by(|a, b| column[*a].total_cmp(&column[*b]));
-        // Samples of one point are left out for one common reason.
-        let groups = order.chunk_by(|a, b| column[*a] == column[*b]);
-        let flags: Vec<bool> = groups.map(|g| 2 * g.iter().filter(|i| out(**i)).count() > g.len()).collect();
-        let n = flags.len() as f64;
-        let above = flags.iter().filter(|f| **f).count() as f64;
-        let below = n - above;
-        if above < 3.0 || below < 3.0 {
-            return false;
-        }
-        let runs = 1.0 + flags.windows(2).filter(|w| w[0] != w[1]).count() as f64;
-        let expected = 1.0 + 2.0 * above * below / n;
-        let variance = (expected - 1.0) * (expected - 2.0) / (n - 1.0);
-        variance > 0.0 && (runs - expected) / variance.sqrt() < -STRUCTURED
-    })
+/// Whether the samples left out follow an order of the variables.
+pub(super) fn structured(variables: &DMatrix<f64>, kept: &[usize]) -> bool {
+    // Samples of one point are left out for one common reason.
+    let points = points::groups(
+        (0..variables.ncols()).map(|i| (0..variables.nrows()).map(move |row| variables[(row, i)])),
+    );
+    let count = points.iter().max().map_or(0, |most| most + 1);
+    let (mut first, mut out) = (vec![0; count], vec![0_isize; count]);
+    for (i, point) in points.iter().enumerate().rev() {
+        first[*point] = i;
+        out[*point] += if kept.binary_search(&i).is_err() { 1 } else { -1 };
+    }
+    let out: Vec<bool> = out.into_iter().map(|more| more > 0).collect();
+    let columns = order::columns(&variables.select_columns(&first));
+    columns.column_iter().any(|column| order::follows(&out, column.as_slice(), STRUCTURED))
 }
 
 /// Columns that are independent of those before them.

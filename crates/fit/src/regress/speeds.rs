@@ -8,14 +8,24 @@
 //! mixture of two normal distributions of log(measured/predicted), Celeux and Govaert, *A
 //! classification EM algorithm for clustering* (1992).
 //!
-//! A cost that the model misses may look similar, so the slow samples must lie among the others
-//! along every term.
+//! Two speeds are a statement about time, not about inputs. A cost that the model misses may look
+//! similar, so the slow samples must lie among the others along every input: no order of them may
+//! explain which are slow, nor may all samples of some values be. Where a machine is slow for
+//! longer than the samples of a point take, this cannot be told apart, and nothing is assumed.
+//!
+//! The ratio is one that a shared machine has. Two threads of a core get 0.6 to 0.7 of its speed
+//! each (Tullsen, Eggers and Levy 1995), two programs on one core a half, a clock that is throttled
+//! to its base a half to a third; a quarter is left where three others share the core. Less than a
+//! tenth is what caches and clocks vary by anyway.
 
 use std::collections::BTreeSet;
 
 use nalgebra::{DMatrix, DVector};
 
 use super::outliers::{independent, least_squares, majority, structured};
+
+/// The least and the greatest ratio of two speeds.
+const RATIOS: std::ops::RangeInclusive<f64> = 1.1..=4.0;
 
 /// The distance of the parts in standard deviations of each. Halves of one normal or uniform
 /// distribution are 2.7 or 3.5 apart.
@@ -33,11 +43,11 @@ pub(crate) struct Speeds {
 }
 
 /// Both speeds of the machine on which `times` were taken, if there are two. `rows` (samples ×
-/// terms) and `times` are weighted by one over the times, `terms` are not; `points` numbers the
-/// point of each sample.
+/// terms) and `times` are weighted by one over the times; `variables`: the inputs,
+/// variables × samples; `points` numbers the point of each sample.
 pub(crate) fn two(
     rows: &DMatrix<f64>,
-    terms: &DMatrix<f64>,
+    variables: &DMatrix<f64>,
     times: &DVector<f64>,
     points: &[usize],
 ) -> Option<Speeds> {
@@ -58,7 +68,8 @@ pub(crate) fn two(
     let spread = (square * all as f64 / (all - rank - 1) as f64).sqrt();
     let fast: Vec<usize> = (0..n).filter(|i| speeds.slow.binary_search(i).is_err()).collect();
     let least = different(&mut fast.iter().copied()).min(different(&mut speeds.slow.iter().copied()));
-    (least >= LEAST && speeds.ratio.ln() > APART * spread && !structured(terms, &fast)).then_some(speeds)
+    let apart = speeds.ratio.ln() > APART * spread && RATIOS.contains(&speeds.ratio);
+    (least >= LEAST && apart && !structured(variables, &fast)).then_some(speeds)
 }
 
 /// Both parts of a fit from this start, and the mean square of the distances within them.
@@ -122,7 +133,8 @@ mod tests {
         let time = |i: usize| (2.0 + 3.0 * x(i)) * noise(i) * if slow(i / 2) { 1.4 } else { 1.0 };
         let terms = DMatrix::from_fn(n, 2, |i, j| if j == 0 { 1.0 } else { x(i) });
         let rows = DMatrix::from_fn(n, 2, |i, j| terms[(i, j)] / time(i));
-        two(&rows, &terms, &DVector::from_element(n, 1.0), &points)
+        let variables = DMatrix::from_fn(1, n, |_, i| x(i));
+        two(&rows, &variables, &DVector::from_element(n, 1.0), &points)
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub(super) struct Step {
     pub(super) variance: f64,
     /// The weighted variance of one sample.
     noise: f64,
-    /// The variance that rounding of the data alone would cause.
+    /// The variance that rounding of the data alone would cause: of doubles, and of times to the last
+    /// place that they are written with.
     pub(super) rounding: f64,
     pub(super) t: f64,
 }
@@ -109,7 +110,8 @@ impl Step {
         let needed = 1 + if n < active.len() { data.terms.ncols() } else { rank };
         let freedom = n.checked_sub(rank).filter(|&f| f > 0).ok_or(Failure::TooFew { needed })?;
         let size = solution.as_ref().map_or(b.abs(), |s| rows.abs() * s.coefficients.abs() + b.abs());
-        let rounding = squares(&(size * (4.0 * f64::EPSILON))) / n as f64;
+        let written = weights.iter().map(|w| (0.5 * data.last_place * w).powi(2));
+        let rounding = (squares(&(size * (4.0 * f64::EPSILON))) + sum(written)) / n as f64;
         let (mut noise, mut shares) = (None, None);
         let mut variance = None;
         if let Some(plain) = solution.as_ref().filter(|_| data.huber) {

@@ -20,6 +20,7 @@ fn fit_points(
     let points: Vec<usize> = (0..y.len()).map(|i| i / repeats).collect();
     let (places, noise) = (vec![1; f.ncols()], vec![f64::INFINITY; y.len()]);
     let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
+    let variables = DMatrix::zeros(0, y.len());
     super::fit(
         Data {
             terms: f,
@@ -30,6 +31,8 @@ fn fit_points(
             places,
             noise,
             mixed: false,
+            variables: &variables,
+            last_place: 0.0,
             huber: false,
         },
         options,
@@ -47,6 +50,7 @@ fn hubers_weights_agree_with_statsmodels() {
     });
     let points: Vec<usize> = (0..20).collect();
     let (points, places, noise) = (&points[..], &[1; 2][..], &[f64::INFINITY; 20][..]);
+    let variables = DMatrix::zeros(0, 20);
     let data = |y| Data {
         terms: &f,
         times: y,
@@ -56,6 +60,8 @@ fn hubers_weights_agree_with_statsmodels() {
         places,
         noise,
         mixed: false,
+        variables: &variables,
+        last_place: 0.0,
         huber: true,
     };
     let options =

@@ -16,7 +16,7 @@ use nalgebra::DMatrix;
 
 use super::beam::{build, with_each};
 use super::pool::{Candidate, evaluate, grown};
-use super::{EXACT, Problem, Scored};
+use super::{Problem, Scored};
 
 /// Lengths of the sets at which steps begin, besides the best one.
 const SHORT: usize = 3;
@@ -44,9 +44,19 @@ impl Problem<'_> {
     /// of each short length.
     pub(super) fn climbed(&self, scored: &[Scored], longest: usize, pool: &mut Pool) -> Vec<Scored> {
         let Some(best) = scored.first() else { return Vec::new() };
-        let lengths = (1..=SHORT).filter(|length| *length != best.candidates.len());
-        let short = lengths.filter_map(|length| scored.iter().find(|s| s.candidates.len() == length));
-        let starts: Vec<&Scored> = std::iter::once(best).chain(short).collect();
+        let mut starts = vec![best];
+        for length in 1..=SHORT {
+            // A cost usually has a constant, which a flat term imitates beside others.
+            let plain = |s: &&Scored| s.candidates.len() == length;
+            let with_constant = |s: &&Scored| s.candidates[0].complexity == 0;
+            let best = scored.iter().find(plain);
+            let constant = scored.iter().filter(plain).find(with_constant);
+            for start in best.into_iter().chain(constant) {
+                if !starts.iter().any(|known| std::ptr::eq(*known, start)) {
+                    starts.push(start);
+                }
+            }
+        }
         let climb = |start: &Scored, pool: &mut Pool| {
             let mut at = start.clone();
             for _ in 0..STEPS {
@@ -84,7 +94,7 @@ impl Problem<'_> {
             }
             let part = build(&rest, &own, &self.times);
             let terms = self.price_of(rest.iter().map(|i| &set.candidates[*i]));
-            let bound = |error: f64| n * 2.0 * (error / n).sqrt().max(EXACT).ln() + terms;
+            let bound = |error: f64| self.samples * 2.0 * (error / n).sqrt().max(self.floor).ln() + terms;
             if place < count && count > 1 && bound(part.error) < set.price {
                 steps.push((bound(part.error), rest.clone(), None));
             }

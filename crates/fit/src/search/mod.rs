@@ -2,7 +2,9 @@
 //! breakpoints.
 //!
 //! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from
-//! all others. Every term costs more the more candidates of its complexity there are, so that a
+//! all others; along an input of few values, each of its values from the others, since points
+//! between them matter. Such an input bears half as many functions as it has values: with more, the
+//! curve between them is arbitrary. Every term costs more the more candidates of its complexity there are, so that a
 //! plain truth is found where a complicated sum is hardly better. A beam finds sets by their error;
 //! the best of them are improved by their price, term by term, where products also grow: a grown
 //! one costs as one of all that could have been grown. Errors are relative to the
@@ -10,8 +12,14 @@
 //! Samples that the found terms exclude as outliers are left out, and the search is repeated. The
 //! fit treats found terms like named ones.
 //!
+//! Terms that are alike where they were measured can imitate another one by a sum of alternating
+//! signs, which is far off elsewhere. Such a sum gives way to terms without negative coefficients
+//! that predict left-out points as well.
+//!
 //! Source: Chen and Chen, *Extended Bayesian information criteria* (2008), and Rissanen (1983) for
-//! prices by complexity.
+//! prices by complexity; Belsley, Kuh and Welsch, *Regression Diagnostics* (1980), §3.2, for terms
+//! that are alike; Breiman et al., *Classification and Regression Trees* (1984), §3.4.3, for *as
+//! well*.
 
 mod beam;
 mod climb;
@@ -27,8 +35,9 @@ use strata_model::set::Mode;
 use crate::design::nodes_of_rows;
 use crate::knee::{LEAST_PIECE, nearby};
 use crate::noise;
-use crate::points::{self, left_out};
-use crate::regress::{LEAST_SHARE, inliers};
+use crate::points::{self, left_out, left_out_groups};
+use crate::regress::{LEAST_SHARE, inliers, plausible, smooth};
+use crate::stats::last_place;
 use crate::{FitOptions, Robust, Structure, Weights};
 use climb::Pool;
 use pool::{Break, Candidate, Input, evaluate, hinge};
@@ -62,6 +71,11 @@ const MOVED: usize = 3;
 const SHORTENED: usize = 8;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
+/// Values of an input with at most so many of them are left out whole; of two the rest tells nothing.
+pub(crate) const FEW: usize = 8;
+const LEAST_FEW: usize = 3;
+/// Terms whose condition is above this are alike.
+const ALIKE: f64 = 30.0;
 /// How often weights are recomputed from new predictions; they need not converge to choose terms.
 const REWEIGHTED: usize = 4;
 /// Weights that differ by less than this share choose the same terms.
@@ -88,6 +102,14 @@ struct Problem<'a> {
     points: Vec<Vec<f64>>,
     /// Samples of one point have one number.
     groups: Vec<usize>,
+    /// The number of each sample's value, for each input with few.
+    values: Vec<Vec<usize>>,
+    /// The equivalent number of independent samples.
+    samples: f64,
+    /// Errors below this are rounding.
+    floor: f64,
+    /// The decimal place to which times are rounded, s.
+    last_place: f64,
     /// One over the weight of each sample, scaled so that the times have about the length one.
     weights: DVector<f64>,
     times: DVector<f64>,
@@ -96,8 +118,8 @@ struct Problem<'a> {
     parameters: usize,
     /// The price of a term, by complexity.
     prices: Vec<f64>,
-    /// The price of a grown product.
-    grown: f64,
+    /// The price of a grown product, of usual factors and of others.
+    grown: [f64; 2],
 }
 
 /// A set of terms with its price.
@@ -107,6 +129,8 @@ struct Scored {
     price: f64,
     error: f64,
     residual: DVector<f64>,
+    /// Coefficients below zero that no cost has.
+    negative: usize,
 }
 
 /// Searches terms for a model; `None` if there are no candidates.
@@ -138,12 +162,21 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
     let (all, matrix) = evaluate(all, &inputs, &values);
     let seconds = DVector::from_iterator(rows.len(), rows.iter().map(|r| r.seconds));
     let noise = noise::of_steady(&rows);
+    let variables = DMatrix::from_fn(names.len(), rows.len(), |input, row| values[row][input]);
     let robust = options.robust == Robust::Reject && options.weights == Weights::Predicted;
-    let everything: Vec<usize> = (0..rows.len()).collect();
+    let is_relative = options.mode == Mode::Relative;
+    // What is off whatever the terms takes part nowhere: a time near zero would outweigh all others.
+    let off = if robust && is_relative { plausible(&variables, &seconds, &noise) } else { None };
+    let everything = off.unwrap_or_else(|| (0..rows.len()).collect());
+    let among = |terms: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]| -> Vec<usize> {
+        let noise: Vec<f64> = everything.iter().map(|i| noise[*i]).collect();
+        let variables = variables.select_columns(&everything);
+        inliers(&terms.select_rows(&everything), &variables, &times.select_rows(&everything), &noise)
+            .map_or_else(|| everything.clone(), |kept| kept.rows.iter().map(|i| everything[*i]).collect())
+    };
     let mut kept = everything.clone();
-    if robust && options.mode == Mode::Relative {
-        kept =
-            inliers(&smooth(&inputs, &values), &seconds.map(f64::ln), &noise).map_or(kept, |kept| kept.rows);
+    if robust && is_relative {
+        kept = among(&smooth(&variables), &seconds.map(f64::ln), &noise);
     }
     let mut found = None;
     for _ in 0..REPEATED {
@@ -153,11 +186,11 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         let Some((best, count, _)) = best else { break };
         let next = if robust {
             let (_, terms) = evaluate(best.candidates.clone(), &inputs, &values);
-            let unit = |i: usize| if options.mode == Mode::Relative { 1.0 / seconds[i] } else { 1.0 };
+            let unit = |i: usize| if is_relative { 1.0 / seconds[i] } else { 1.0 };
             let rows = DMatrix::from_fn(terms.nrows(), terms.ncols(), |i, j| terms[(i, j)] * unit(i));
             let times = DVector::from_fn(seconds.len(), |i, _| seconds[i] * unit(i));
             let noise: Vec<f64> = noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
-            inliers(&rows, &times, &noise).map_or_else(|| everything.clone(), |kept| kept.rows)
+            among(&rows, &times, &noise)
         } else {
             kept.clone()
         };
@@ -176,24 +209,8 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         terms: best.candidates.into_iter().map(|c| c.expr).filter(|e| e.as_number().is_none()).collect(),
         candidates: count,
         cut,
-        error: best.error * if options.mode == Mode::Relative { 1.0 } else { largest },
+        error: best.error * if is_relative { 1.0 } else { largest },
         breaks: named,
-    })
-}
-
-/// A smooth surface for the logarithms of times, to detect outliers before any terms are known: all
-/// products of up to two logarithms of inputs.
-fn smooth(inputs: &[Input], values: &[Vec<f64>]) -> DMatrix<f64> {
-    let varying: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].values.len() > 1).collect();
-    let scale = |i: usize, x: f64| if inputs[i].values[0] > 0.0 { x.ln() } else { x };
-    let mut pairs = vec![(None, None)];
-    for (place, i) in varying.iter().enumerate() {
-        pairs.push((Some(*i), None));
-        pairs.extend(varying[place..].iter().map(|j| (Some(*i), Some(*j))));
-    }
-    DMatrix::from_fn(values.len(), pairs.len(), |row, column| {
-        let factor = |input: Option<usize>| input.map_or(1.0, |i| scale(i, values[row][i]));
-        factor(pairs[column].0) * factor(pairs[column].1)
     })
 }
 
@@ -217,9 +234,28 @@ fn best_of<'a>(
     // not chosen from candidates.
     let price = |count: f64| (seconds.len() as f64).ln() + 2.0 * count.ln();
     let prices = (0..=u8::MAX).map(|c| if c == 0 { 0.0 } else { price(count(c)) }).collect();
-    let grown = price(count(u8::MAX) + pool::growable(inputs));
+    let grown = pool::growable(inputs).map(|more| price(count(u8::MAX) + more));
+    let samples = seconds.len() as f64;
     let (weights, times) = (seconds.clone(), seconds.clone());
-    let mut problem = Problem { inputs, points, groups, weights, times, options, parameters, prices, grown };
+    let few = (0..inputs.len()).filter(|i| (LEAST_FEW..=FEW).contains(&inputs[*i].values.len()));
+    let of_value = |i: usize| points::groups(points.iter().map(|p| std::iter::once(p[i])));
+    let values = few.map(of_value).collect();
+    let (floor, last_place) = (EXACT, last_place(seconds.as_slice()));
+    let mut problem = Problem {
+        inputs,
+        points,
+        groups,
+        values,
+        samples,
+        floor,
+        last_place,
+        weights,
+        times,
+        options,
+        parameters,
+        prices,
+        grown,
+    };
     problem.weigh(
         seconds,
         match options.mode {
@@ -230,14 +266,19 @@ fn best_of<'a>(
         },
     );
     let (mut best, mut count) = problem.best(all, matrix, None)?;
+    problem.samples /= problem.design_effect(&best);
+    let mut again = problem.samples < seconds.len() as f64;
     if options.mode == Mode::Relative && options.weights == Weights::Predicted {
         let weights = problem.predicted(&best, seconds)?;
         let change =
             weights.iter().zip(problem.weights.iter()).map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
         if change > SAME_WEIGHTS {
             problem.weigh(seconds, weights);
-            (best, count) = problem.best(all, matrix, Some(best.candidates))?;
+            again = true;
         }
+    }
+    if again {
+        (best, count) = problem.best(all, matrix, Some(best.candidates))?;
     }
     Some((best, count, problem))
 }
@@ -246,6 +287,8 @@ impl Problem<'_> {
     /// Sets one over the weights.
     fn weigh(&mut self, seconds: &DVector<f64>, weights: DVector<f64>) {
         self.times = seconds.component_mul(&weights);
+        self.floor =
+            EXACT.max(0.5 * self.last_place * (weights.norm_squared() / weights.len() as f64).sqrt());
         self.weights = weights;
     }
 
@@ -311,8 +354,29 @@ impl Problem<'_> {
                 best = place;
             }
         }
+        let best = self.without_alternating(&scored, best);
         let best = scored.into_iter().nth(best)?;
         Some((best, pool.candidates.len() + pool.grown.len()))
+    }
+
+    /// The place of the best set or, if it is a sum of alternating signs of terms that are alike, of
+    /// the best one without negative coefficients that predicts left-out points as well: within a
+    /// standard error of the mean of squares.
+    fn without_alternating(&self, scored: &[Scored], best: usize) -> usize {
+        let set = &scored[best];
+        let (_, matrix) = evaluate(set.candidates.clone(), self.inputs, &self.points);
+        let (_, matrix) = self.weighted(set.candidates.clone(), &matrix);
+        let singular = matrix.clone().singular_values();
+        if set.negative == 0 || singular.max() <= ALIKE * singular.min() {
+            return best;
+        }
+        // The spread of squares about their mean, of the residuals as of the left-out points.
+        let mean = set.residual.norm_squared() / set.residual.len() as f64;
+        let spread = set.residual.iter().map(|r| (r * r / mean.max(f64::MIN_POSITIVE) - 1.0).powi(2));
+        let error = (spread.sum::<f64>()).sqrt() / set.residual.len() as f64;
+        let limit = set.error.max(self.floor) * (1.0 + error).sqrt();
+        let plain = (0..scored.len()).filter(|i| scored[*i].negative == 0 && scored[*i].error <= limit);
+        plain.min_by(|a, b| scored[*a].price.total_cmp(&scored[*b].price)).unwrap_or(best)
     }
 
     /// Columns under the weights, scaled to length one; columns of zeros are left out.
@@ -342,7 +406,15 @@ impl Problem<'_> {
             pair[0].0 != pair[1].0
                 || self.inputs[pair[0].0].values.iter().filter(between).count() >= LEAST_PIECE
         });
-        candidates.count() + places.len() <= self.parameters
+        let functions = |i: usize| {
+            let mut numbers: Vec<u32> =
+                candidates.clone().flat_map(|c| &c.functions).filter(|f| f.0 == i).map(|f| f.1).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers.len()
+        };
+        candidates.clone().count() + places.len() <= self.parameters
+            && (0..self.inputs.len()).all(|i| functions(i) <= self.inputs[i].bears())
             && (0..self.inputs.len()).all(|i| pieces(i) <= MAX_PIECES)
             && apart
     }
@@ -379,21 +451,49 @@ impl Problem<'_> {
         if negative > 0 && self.options.nonnegative {
             return None;
         }
-        let leverages: Vec<f64> = q.row_iter().map(|row| row.norm_squared()).collect();
-        let n = self.points.len() as f64;
-        let total: f64 = left_out(residual.as_slice(), &leverages, &self.groups).iter().map(|e| e * e).sum();
-        let error = (total / n).sqrt();
-        let price = n * 2.0 * error.max(EXACT).ln()
+        let errors = self.left_out(&q, &residual)?;
+        let square = |e: &[f64]| e.iter().map(|e| e * e).sum::<f64>() / e.len() as f64;
+        let error = (errors.iter().map(|e| square(&e.0)).sum::<f64>() / errors.len() as f64).sqrt();
+        let price = self.samples * 2.0 * error.max(self.floor).ln()
             + self.price_of(candidates.iter())
             + NEGATIVE_PRICE * negative as f64
             + BREAK_PRICE * places(candidates.iter()).len() as f64;
-        Some(Scored { candidates, price, error, residual })
+        Some(Scored { candidates, price, error, residual, negative })
+    }
+
+    /// The errors of left-out values of each input with few, and of left-out points if another input
+    /// has many, each with the numbers of the values or points. `None` if a value determines a term
+    /// alone.
+    fn left_out(&self, q: &DMatrix<f64>, residual: &DVector<f64>) -> Option<Vec<(Vec<f64>, &[usize])>> {
+        let mut errors = Vec::new();
+        let others = |input: &Input| input.values.len() > FEW || input.values.len() + 1 == LEAST_FEW;
+        if self.inputs.iter().any(others) {
+            let leverages: Vec<f64> = q.row_iter().map(|row| row.norm_squared()).collect();
+            errors.push((left_out(residual.as_slice(), &leverages, &self.groups), &*self.groups));
+        }
+        for values in &self.values {
+            errors.push((left_out_groups(q, residual, values)?.as_slice().to_vec(), &**values));
+        }
+        Some(errors)
+    }
+
+    /// The design effect of a set: errors of one point are alike as far as terms are missing, and as
+    /// many samples tell no more than one.
+    fn design_effect(&self, set: &Scored) -> f64 {
+        let (_, matrix) = evaluate(set.candidates.clone(), self.inputs, &self.points);
+        let (_, matrix) = self.weighted(set.candidates.clone(), &matrix);
+        let errors = self.left_out(&matrix.qr().q(), &set.residual).unwrap_or_default();
+        let effect = |e: &[f64]| points::design_effect(e, &vec![1.0; e.len()], &self.groups, 0);
+        let effects = errors.iter().map(|(errors, _)| effect(errors));
+        effects.fold(1.0, f64::max)
     }
 
     /// The cost of terms, whatever their coefficients.
     fn price_of<'a>(&self, candidates: impl Iterator<Item = &'a Candidate>) -> f64 {
-        let price =
-            |c: &Candidate| if c.is_grown() { self.grown } else { self.prices[usize::from(c.complexity)] };
+        let price = |c: &Candidate| {
+            c.grown()
+                .map_or(self.prices[usize::from(c.complexity)], |unusual| self.grown[usize::from(unusual)])
+        };
         // The simpler of equal ones.
         candidates.map(|c| price(c) + 1e-3 * f64::from(c.complexity)).sum()
     }

@@ -13,7 +13,7 @@ use strata_model::expr::{Expr, Program, parse};
 
 use crate::knee::LEAST_PIECE;
 
-/// Exponents and powers of the logarithm of one input alone.
+/// The usual exponents and powers of the logarithm of one input alone.
 const ALONE: [(f64, u8); 18] = [
     (0.0, 1),
     (0.0, 2),
@@ -34,11 +34,46 @@ const ALONE: [(f64, u8); 18] = [
     (-0.5, 0),
     (-1.0, 1),
 ];
-/// The same for a factor of a product, and for an input with fewer than [`BENT`] values.
-const FACTORS: [(f64, u8); 7] = [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0), (-1.0, 0), (-0.5, 0)];
-/// The powers of a factor of a grown product, rising; those of [`LOGS`] also beside a logarithm.
-const LADDER: [f64; 7] = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0];
-const LOGS: [f64; 4] = [0.0, 1.0, 2.0, 3.0];
+/// The same for a factor of a product of two; all but the last for one of three, and for an input
+/// with fewer than [`BENT`] values.
+const PAIRED: [(f64, u8); 8] =
+    [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0), (-1.0, 0), (-0.5, 0), (1.5, 0)];
+const FACTORS: &[(f64, u8)] = PAIRED.split_last().unwrap().1;
+/// The usual powers of a factor of a grown product, rising.
+const LADDER: [f64; 8] = [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0];
+/// All powers: the usual ones, and those of Extra-P's default search space, by quarters and thirds.
+/// With up to [`LOGS`] logarithms they are tried for an input whose values tell them apart: at
+/// least so many over so wide a range.
+const POWERS: [f64; 21] = [
+    -1.0,
+    -0.5,
+    0.0,
+    0.25,
+    1.0 / 3.0,
+    0.5,
+    2.0 / 3.0,
+    0.75,
+    1.0,
+    1.25,
+    4.0 / 3.0,
+    1.5,
+    5.0 / 3.0,
+    1.75,
+    2.0,
+    2.25,
+    7.0 / 3.0,
+    2.5,
+    8.0 / 3.0,
+    2.75,
+    3.0,
+];
+const LOGS: u8 = 2;
+const FINE_VALUES: usize = 5;
+const FINE_RANGE: f64 = 8.0;
+/// The additional complexity of an unusual factor.
+const FINE_COMPLEXITY: u8 = 2;
+/// How many of all powers a factor may grow by at once.
+const REACH: usize = 2;
 /// The same for a factor beside a breakpoint of another input.
 const BESIDE: [(f64, u8); 3] = [(1.0, 0), (0.0, 1), (-1.0, 0)];
 /// The least number of distinct values of an input for which steep powers of it are tried: with
@@ -48,8 +83,8 @@ const BENT: usize = 3;
 const MAX_FACTORS: usize = 3;
 /// The most distinct values of an input between which breakpoints are tried.
 const MAX_BREAKS: usize = 40;
-/// The place of a grown product.
-const GROWN: usize = usize::MAX;
+/// The places of grown products, of usual factors and of others.
+const GROWN: [usize; 2] = [usize::MAX - 1, usize::MAX];
 /// The complexity of a hinge.
 const HINGE: u8 = 4;
 
@@ -66,6 +101,8 @@ pub(super) struct Candidate {
     pub(super) expr: Expr,
     /// Its factors by rising input; none for the constant and beside a breakpoint.
     pub(super) factors: Vec<Factor>,
+    /// Its functions of single inputs: the input, and a number of the function.
+    pub(super) functions: Vec<(usize, u32)>,
     /// Its place among the candidates; grown ones are last.
     pub(super) place: usize,
     /// Where it breaks.
@@ -101,8 +138,27 @@ pub(super) struct Input {
 }
 
 impl Candidate {
-    pub(super) fn is_grown(&self) -> bool {
-        self.place == GROWN
+    /// Whether it was grown and, if so, to unusual factors.
+    pub(super) fn grown(&self) -> Option<bool> {
+        (self.place >= GROWN[0]).then_some(self.place == GROWN[1])
+    }
+}
+
+impl Factor {
+    fn is_fine(self) -> bool {
+        !ALONE.contains(&self.shape)
+    }
+
+    /// Whether products often have it.
+    fn is_usual(self) -> bool {
+        let (power, log) = self.shape;
+        LADDER.contains(&power) && (log == 0 || log == 1 && power >= 0.0 && power.fract() == 0.0)
+    }
+
+    /// A number of its function.
+    fn function(self) -> (usize, u32) {
+        let (power, log) = self.shape;
+        (self.input, (12.0 * (power + 4.0)).round() as u32 * 8 + u32::from(log))
     }
 }
 
@@ -114,8 +170,19 @@ impl Input {
         Self { name: name.to_owned(), values, parameter: false }
     }
 
+    /// How many functions of it can be told apart, besides the constant.
+    pub(super) fn bears(&self) -> usize {
+        (self.values.len() / 2).max(1)
+    }
+
     fn least(&self) -> f64 {
         self.values.first().copied().unwrap_or(0.0)
+    }
+
+    /// Whether its values tell all [`POWERS`] apart.
+    fn is_fine(&self) -> bool {
+        let greatest = self.values.last().copied().unwrap_or(0.0);
+        self.values.len() >= FINE_VALUES && self.least() > 0.0 && greatest >= FINE_RANGE * self.least()
     }
 
     /// A power of the input times a power of its logarithm; `None` if that is not a number or not a
@@ -123,7 +190,9 @@ impl Input {
     fn factor(&self, (power, log): (f64, u8)) -> Option<String> {
         let name = &self.name;
         let least = self.least();
-        if self.values.len() < BENT && !FACTORS.contains(&(power, log)) {
+        if self.values.len() < BENT && !FACTORS.contains(&(power, log))
+            || !ALONE.contains(&(power, log)) && !self.is_fine()
+        {
             return None;
         }
         if log > 0 && least < 1.0 || power.fract() != 0.0 && least < 0.0 || power < 0.0 && least <= 0.0 {
@@ -135,9 +204,9 @@ impl Input {
             0.5 => format!("sqrt({name})"),
             -1.0 => format!("1/{name}"),
             -0.5 => format!("1/sqrt({name})"),
-            p if (p - 1.0 / 3.0).abs() < 1e-9 => format!("{name}^(1/3)"),
-            p if (p - 2.0 / 3.0).abs() < 1e-9 => format!("{name}^(2/3)"),
-            p => format!("{name}^{p}"),
+            p if (2.0 * p).fract() == 0.0 => format!("{name}^{p}"),
+            p if (4.0 * p).fract() == 0.0 => format!("{name}^({}/4)", 4.0 * p),
+            p => format!("{name}^({}/3)", (3.0 * p).round()),
         };
         let log = match log {
             0 => String::new(),
@@ -174,8 +243,10 @@ fn complexity(text: &str) -> u8 {
 fn term(factors: Vec<Factor>, inputs: &[Input]) -> Option<Candidate> {
     let texts: Option<Vec<String>> = factors.iter().map(|f| inputs[f.input].factor(f.shape)).collect();
     let text = product(&texts?);
-    let complexity = complexity(&text);
-    Some(Candidate { expr: parse(&text).ok()?, factors, place: 0, complexity, breakpoint: None })
+    let fine = factors.iter().filter(|f| f.is_fine()).count() as u8;
+    let complexity = complexity(&text) + FINE_COMPLEXITY * fine;
+    let functions = factors.iter().map(|f| f.function()).collect();
+    Some(Candidate { expr: parse(&text).ok()?, factors, functions, place: 0, complexity, breakpoint: None })
 }
 
 fn varying(inputs: &[Input]) -> impl Iterator<Item = usize> {
@@ -192,15 +263,20 @@ pub(super) fn candidates(inputs: &[Input], constant: bool, most: usize) -> (Vec<
         all.extend(term(Vec::new(), inputs).map(|one| Candidate { complexity: 0, ..one }));
     }
     for input in varying(inputs) {
-        all.extend(of(input, &ALONE).filter_map(|f| term(vec![f], inputs)));
+        let usual = of(input, &ALONE);
+        let fine = POWERS.iter().flat_map(|power| (0..=LOGS).map(|log| (*power, log)));
+        let fine = fine.filter(|s| s.0 >= 0.0 && *s != (0.0, 0)).map(|shape| Factor { input, shape });
+        all.extend(usual.chain(fine.filter(|f| f.is_fine())).filter_map(|f| term(vec![f], inputs)));
     }
     // Products of two, then breakpoints, then products of three.
-    let mut open: Vec<Vec<Factor>> = varying(inputs).flat_map(|i| of(i, &FACTORS)).map(|f| vec![f]).collect();
+    let mut open: Vec<Vec<Factor>> = varying(inputs).flat_map(|i| of(i, &PAIRED)).map(|f| vec![f]).collect();
     for count in 2..=MAX_FACTORS {
         let mut longer = Vec::new();
+        let shapes = if count == 2 { &PAIRED } else { FACTORS };
+        open.retain(|factors| count == 2 || factors.iter().all(|f| FACTORS.contains(&f.shape)));
         'all: for factors in &open {
             let after = factors.last().map_or(0, |last| last.input + 1);
-            for factor in varying(inputs).filter(|i| *i >= after).flat_map(|i| of(i, &FACTORS)) {
+            for factor in varying(inputs).filter(|i| *i >= after).flat_map(|i| of(i, shapes)) {
                 if all.len() > most {
                     break 'all;
                 }
@@ -223,17 +299,18 @@ pub(super) fn candidates(inputs: &[Input], constant: bool, most: usize) -> (Vec<
     (all, cut)
 }
 
-/// The products that differ from a term in one step of one factor: the next power, a logarithm more
-/// or less, one factor more. Those among `known` are left out.
+/// The products that differ from a term in one factor, another usual one, or a little more or less
+/// of a power or of a logarithm, or have one factor more. Those among `known` are left out.
 pub(super) fn grown(from: &Candidate, inputs: &[Input], known: &[Candidate]) -> Vec<Candidate> {
     let mut steps: Vec<Vec<Factor>> = Vec::new();
     for (place, factor) in from.factors.iter().enumerate() {
-        let (power, log) = factor.shape;
-        let below = LADDER.iter().rev().find(|p| **p < power);
-        let above = LADDER.iter().find(|p| **p > power);
-        let log = log.min(1);
-        let steps_of = below.into_iter().chain(above).map(|p| (*p, log)).chain([(power, 1 - log)]);
-        for shape in steps_of.filter(|(power, log)| *log == 0 || LOGS.contains(power)) {
+        let (power, _) = factor.shape;
+        let usual = LADDER.iter().flat_map(|p| [(*p, 0), (*p, 1)]);
+        let usual = usual.filter(|shape| Factor { shape: *shape, ..*factor }.is_usual());
+        let below = POWERS.iter().rev().filter(|p| **p < power).take(REACH);
+        let near = below.chain(POWERS.iter().filter(|p| **p >= power).take(1 + REACH));
+        let near = near.flat_map(|p| (0..=LOGS).map(|log| (*p, log)));
+        for shape in usual.chain(near).filter(|shape| *shape != factor.shape) {
             let mut factors = from.factors.clone();
             factors[place].shape = shape;
             factors.retain(|f| f.shape != (0.0, 0));
@@ -254,16 +331,25 @@ pub(super) fn grown(from: &Candidate, inputs: &[Input], known: &[Candidate]) -> 
         !factors.is_empty() && known.iter().all(|c| c.breakpoint.is_some() || c.factors != *factors)
     });
     let grown = steps.into_iter().filter_map(|factors| term(factors, inputs));
-    grown.map(|term| Candidate { place: GROWN, ..term }).collect()
+    grown
+        .map(|term| {
+            let unusual = term.factors.iter().any(|f| !f.is_usual());
+            Candidate { place: GROWN[usize::from(unusual)], ..term }
+        })
+        .collect()
 }
 
-/// The number of products that can be grown.
-pub(super) fn growable(inputs: &[Input]) -> f64 {
+/// The number of products that can be grown, of usual factors and of all.
+pub(super) fn growable(inputs: &[Input]) -> [f64; 2] {
+    [false, true].map(|all| growable_of(inputs, all))
+}
+
+fn growable_of(inputs: &[Input], all: bool) -> f64 {
     // Sums of the products of one, two, ... inputs' numbers of factors.
     let mut products = [0.0; MAX_FACTORS];
     for input in inputs.iter().filter(|i| i.values.len() > 1) {
-        let logs = LOGS.iter().map(|p| (*p, 1));
-        let shapes = LADDER.iter().map(|p| (*p, 0)).chain(logs).filter(|s| *s != (0.0, 0));
+        let shapes = POWERS.iter().flat_map(|p| (0..=LOGS).map(|log| (*p, log)));
+        let shapes = shapes.filter(|s| *s != (0.0, 0) && (all || Factor { input: 0, shape: *s }.is_usual()));
         let factors = shapes.filter(|s| input.factor(*s).is_some()).count() as f64;
         for count in (1..MAX_FACTORS).rev() {
             products[count] += factors * products[count - 1];
@@ -277,9 +363,10 @@ pub(super) fn growable(inputs: &[Input]) -> f64 {
 fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &mut Vec<Candidate>) {
     let gaps = input.values.len() - 1;
     let stride = gaps.div_ceil(MAX_BREAKS).max(1);
-    let others: Vec<String> = (inputs.iter().enumerate())
+    let others: Vec<(String, Option<(usize, u32)>)> = (inputs.iter().enumerate())
         .filter(|(i, other)| *i != place && other.values.len() > 1 && !other.parameter)
-        .flat_map(|(_, other)| BESIDE.iter().filter_map(|f| other.factor(*f)))
+        .flat_map(|(input, _)| BESIDE.iter().map(move |shape| Factor { input, shape: *shape }))
+        .filter_map(|f| Some((inputs[f.input].factor(f.shape)?, Some(f.function()))))
         .collect();
     for gap in (LEAST_PIECE - 1..=gaps - LEAST_PIECE).step_by(stride) {
         if all.len() > most {
@@ -287,18 +374,22 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &m
         }
         let breakpoint =
             Break { input: place, at: input.values[gap], next: input.values[gap + 1], continuous: false };
-        all.extend(hinge(input, breakpoint));
+        // Functions of the place: a hinge, a step, and a step times the input.
+        let number = |kind: u32| (place, 10_000 + 3 * gap as u32 + kind);
+        all.extend(hinge(input, breakpoint).map(|c| Candidate { functions: vec![number(0)], ..c }));
         if input.parameter {
             continue;
         }
         let step = format!("({}>{})", input.name, strata_model::number_text(breakpoint.at));
-        let jumps = [step.clone(), format!("{}*{step}", input.name)];
-        let beside: Vec<String> = (jumps.iter())
-            .flat_map(|jump| others.iter().map(move |other| product(&[jump.clone(), other.clone()])))
-            .collect();
-        for text in jumps.into_iter().chain(beside) {
-            let complexity = complexity(&text);
-            all.extend(parse(&text).ok().map(|expr| broken(expr, breakpoint, complexity)));
+        for (jump, kind) in [(step.clone(), 1), (format!("{}*{step}", input.name), 2)] {
+            let alone = (jump.clone(), None);
+            let beside = others.iter().map(|(other, f)| (product(&[jump.clone(), other.clone()]), *f));
+            for (text, function) in std::iter::once(alone).chain(beside) {
+                let functions = [number(kind)].into_iter().chain(function).collect();
+                let complexity = complexity(&text);
+                let term = parse(&text).ok().map(|expr| broken(expr, breakpoint, complexity));
+                all.extend(term.map(|term| Candidate { functions, ..term }));
+            }
         }
     }
 }
@@ -311,7 +402,8 @@ pub(super) fn hinge(input: &Input, breakpoint: Break) -> Option<Candidate> {
 }
 
 fn broken(expr: Expr, breakpoint: Break, complexity: u8) -> Candidate {
-    Candidate { expr, factors: Vec::new(), place: 0, breakpoint: Some(breakpoint), complexity }
+    let (factors, functions) = (Vec::new(), Vec::new());
+    Candidate { expr, factors, functions, place: 0, breakpoint: Some(breakpoint), complexity }
 }
 
 /// The values of terms at points; a term that is not finite everywhere is left out.

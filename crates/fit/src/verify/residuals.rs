@@ -5,6 +5,7 @@ use strata_model::percent;
 use strata_model::set::Mode;
 
 use super::held_out::{LIMIT, MEAN_OF_NORMAL, Own, own_error};
+use crate::order;
 use crate::regress::Regression;
 use crate::solve::sum;
 use crate::stats::t_quantile;
@@ -165,22 +166,11 @@ fn decides_alone(
 /// The number of runs of one sign along an input and the expected number, if they are too few for
 /// noise.
 fn runs(fit: &[Residual], standardised: &[f64], input: usize) -> Option<(usize, f64)> {
-    let mut pairs: Vec<(f64, f64)> =
-        fit.iter().zip(standardised).map(|(r, z)| (r.inputs[input], *z)).collect();
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Samples of one value have no order.
-    let groups = pairs.chunk_by(|a, b| a.0 == b.0).map(|group| sum(group.iter().map(|p| p.1)));
+    let values: Vec<f64> = fit.iter().map(|r| r.inputs[input]).collect();
+    let groups = order::groups(&values).into_iter().map(|group| sum(group.iter().map(|i| standardised[*i])));
     let signs: Vec<bool> = groups.filter(|mean| *mean != 0.0).map(|mean| mean > 0.0).collect();
-    let n = signs.len() as f64;
-    let above = signs.iter().filter(|s| **s).count() as f64;
-    let below = n - above;
-    if signs.len() < LEAST_GROUPS || above == 0.0 || below == 0.0 {
-        return None;
-    }
-    let count = 1 + signs.windows(2).filter(|w| w[0] != w[1]).count();
-    let expected = 1.0 + 2.0 * above * below / n;
-    let variance = (expected - 1.0) * (expected - 2.0) / (n - 1.0);
-    (variance > 0.0 && (count as f64 - expected) / variance.sqrt() < -NORMAL).then_some((count, expected))
+    let runs = order::runs(&signs).filter(|runs| runs.deviation < -NORMAL)?;
+    (signs.len() >= LEAST_GROUPS).then_some((runs.count, runs.expected))
 }
 
 /// Whether squared residuals grow (`true`) or fall with the logarithm of the predicted time; `None`

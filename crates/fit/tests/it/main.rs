@@ -11,3 +11,4 @@ mod parameters;
 mod search;
 mod strd;
 mod structure;
+mod trust;
