@@ -380,7 +380,13 @@ pub(crate) fn judge(kind: usize, seed: u64, say: bool) -> Verdicts {
     let mut pairs = Vec::new();
     for _ in 0..FRESH {
         let at = case.fresh(&mut rng);
-        let (state, slow) = (rng.random(), rng.random_bool(case.share));
+        let (drawn, slow) = (rng.random(), rng.random_bool(case.share));
+        // A file that tells the family gives a model for each.
+        let state = match &*name {
+            "dense" => 0.0,
+            "sparse" => 0.5,
+            _ => drawn,
+        };
         let cost = case.cost(&at) * case.hidden(state);
         let predicted = resolved.predict(&name, 1, &at);
         pairs.push((cost, predicted.map_or(10.0 * cost, |p| p.seconds.get())));

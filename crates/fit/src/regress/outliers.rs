@@ -132,8 +132,8 @@ pub(crate) fn smooth(variables: &DMatrix<f64>) -> DMatrix<f64> {
     DMatrix::from_columns(&columns)
 }
 
-/// The samples without those that are off by a factor of [`GROSS`] from a smooth surface, whatever
-/// the terms; `None` if none is, or if they follow an input or are as their copies.
+/// The samples without those that are off by a factor of [`GROSS`] from a smooth surface and from all
+/// times near it, whatever the terms; `None` if none is, or if they follow an input or are as their copies.
 pub(crate) fn plausible(variables: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) -> Option<Vec<usize>> {
     // Times within the factor of each other are, in most files, all of them.
     if times.min() <= 0.0 || times.max() <= GROSS * times.min() {
@@ -147,7 +147,11 @@ pub(crate) fn plausible(variables: &DMatrix<f64>, times: &DVector<f64>, noise: &
     let (at, scale) = majority(&rows, &logs)?;
     let residual = (logs - rows * at).abs();
     let limit = GROSS.ln().max(FAR * scale);
-    let is_kept = |i: &usize| residual[*i] <= limit || residual[*i] > MISFIT * noise[*i];
+    let near = (0..times.len()).filter(|i| residual[*i] <= limit).map(|i| times[i]);
+    let (least, most) = near.fold((f64::INFINITY, 0.0_f64), |(a, b), t| (a.min(t), b.max(t)));
+    // A surface that is bent less than the cost may miss samples at its edge.
+    let in_range = |i: usize| (least / GROSS..=most * GROSS).contains(&times[i]);
+    let is_kept = |i: &usize| residual[*i] <= limit || in_range(*i) || residual[*i] > MISFIT * noise[*i];
     let kept: Vec<usize> = (0..times.len()).filter(is_kept).collect();
     let few = 6 * (times.len() - kept.len()) <= times.len();
     (kept.len() < times.len() && few && !structured(variables, &kept)).then_some(kept)

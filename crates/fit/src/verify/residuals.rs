@@ -19,6 +19,12 @@ const CHI_SQUARE: f64 = 10.83;
 const CHANCE: f64 = 1e-3;
 /// With fewer groups, runs are not significant.
 const LEAST_GROUPS: usize = 10;
+/// Stretches of a file whose mean errors are compared, and the share of the accepted error above which
+/// these matter.
+const STRETCHES: usize = 8;
+const SHARE: f64 = 0.8;
+/// With fewer powers of two, or other values, their errors are not compared.
+const LEAST_SPECIAL: usize = 5;
 /// A sample with this distance of Cook moves the model by as much as all the noise does.
 const COOK: f64 = 1.0;
 
@@ -65,6 +71,84 @@ pub(super) fn structure(
     });
     let uneven = uneven(regression, fit, verify, options);
     follows.chain(uneven).chain(decides_alone(regression, fit, verify, options)).collect()
+}
+
+/// What the samples follow that no input tells: the order in which they stand in the file, which is
+/// usually that in which they were taken, and whether values are powers of two.
+pub(super) fn hidden(
+    regression: &Regression,
+    inputs: &[String],
+    fit: &[Residual],
+    options: &FitOptions,
+) -> Vec<String> {
+    let is_out = |i: &usize| regression.rejected.binary_search(i).is_ok();
+    let mut order: Vec<usize> = (0..fit.len()).collect();
+    order.sort_by_key(|i| fit[*i].line);
+    let mut found = Vec::new();
+    // Slow for one part of the run and never again: not two speeds between which a machine changes.
+    let slow: Vec<bool> = order.iter().map(is_out).collect();
+    let changes = slow.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    if let (Some(ratio), 1..=2) = (regression.slower, changes) {
+        found.push(format!(
+            "the samples that took {ratio:.2} times as long are all of one part of the file: the machine changed while it measured, and \
+             the model is of one of its states"
+        ));
+    }
+    order.retain(|i| !is_out(i) && fit[*i].observed != 0.0);
+    // Neighbours of one point share the errors of the model.
+    let points: Vec<f64> = (order.chunk_by(|a, b| fit[*a].inputs == fit[*b].inputs))
+        .map(|point| sum(point.iter().map(|i| fit[*i].relative_error())) / point.len() as f64)
+        .collect();
+    let each = points.len().div_ceil(STRETCHES).max(1);
+    let size = sum(points.chunks(each).map(|part| sum(part.iter().copied()).abs())) / points.len() as f64;
+    let signs: Vec<bool> = points.iter().filter(|e| **e != 0.0).map(|e| *e > 0.0).collect();
+    if signs.len() >= 2 * LEAST_GROUPS
+        && size > SHARE * options.accept
+        && order::runs(&signs).is_some_and(|runs| runs.deviation < -NORMAL)
+    {
+        found.push(format!(
+            "the residuals follow the order of the samples in the file, by {}: the machine changed while it measured, or what differs \
+             between its parts is no input",
+            percent(size)
+        ));
+    }
+    let known = fit.first().map_or(0, |r| r.inputs.len());
+    for (input, name) in inputs.iter().enumerate().take(known) {
+        let is_round = |r: &&Residual| r.inputs[input] > 0.0 && r.inputs[input].log2().fract() == 0.0;
+        let (round, others): (Vec<&Residual>, Vec<&Residual>) =
+            fit.iter().filter(|r| r.observed != 0.0 && r.relative_error().is_finite()).partition(is_round);
+        if let Some(shift) = shifted(&round, &others, input).filter(|s| s.abs() > SHARE * options.accept) {
+            found.push(format!(
+                "times at powers of two of `{name}` are {} {} than at its other values: that is no input",
+                percent(shift.abs()),
+                if shift > 0.0 { "longer" } else { "shorter" }
+            ));
+        }
+    }
+    found
+}
+
+/// By how much more, relative to the times, the first residuals are off than the others, if not by
+/// chance.
+fn shifted(first: &[&Residual], others: &[&Residual], input: usize) -> Option<f64> {
+    let errors = |part: &[&Residual]| -> Option<Vec<f64>> {
+        // Samples of one value count as one.
+        let values: Vec<f64> = part.iter().map(|r| r.inputs[input]).collect();
+        let of =
+            |group: Vec<usize>| sum(group.iter().map(|i| part[*i].relative_error())) / group.len() as f64;
+        let mut errors: Vec<f64> = order::groups(&values).into_iter().map(of).collect();
+        errors.sort_by(f64::total_cmp);
+        (errors.len() >= LEAST_SPECIAL).then_some(errors)
+    };
+    let (first, others) = (errors(first)?, errors(others)?);
+    let (m, n) = (first.len() as f64, others.len() as f64);
+    let above: f64 = sum(first.iter().map(|e| {
+        let below = others.partition_point(|o| o < e) + others.partition_point(|o| o <= e);
+        0.5 * below as f64
+    }));
+    let deviation = (above - 0.5 * m * n) / (m * n * (m + n + 1.0) / 12.0).sqrt();
+    let median = |errors: &[f64]| errors[errors.len() / 2];
+    (deviation.abs() > NORMAL).then(|| median(&first) - median(&others))
 }
 
 /// A third of the held-out samples, in the order of some value.

@@ -4,6 +4,7 @@
 use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_model::set::Verdict;
 
 use crate::method::uniforms;
 
@@ -135,4 +136,37 @@ fn exact_products_come_out_exact() {
     assert_eq!(found(&|p, s| 3.0 + 0.07 * p * s.powf(1.5)), "1 + p*s^1.5");
     assert_eq!(found(&|p, s| 3.0 + 0.07 * p.powf(1.25) * s), "1 + p^(5/4)*s");
     assert_eq!(found(&|p, s| 3.0 + 0.07 * p * s * s.log2() + 0.01 * p * s * s), "1 + p*s*log2(s) + p*s^2");
+}
+
+/// Held-out samples share what no input tells with the fitted ones, so they exclude none of it.
+#[test]
+fn what_no_input_tells_is_no_verified_model() {
+    let reason = |points: &[Vec<f64>], factor: &dyn Fn(usize) -> f64| {
+        let mut noise = uniforms(7);
+        let samples = samples(&["n"], points, 4, |i| {
+            (1e-5 + 1e-7 * points[i][0]) * (0.99 + 0.02 * noise()) * factor(i)
+        });
+        let model = fit(&samples, &["n"]).model;
+        (model.verdict, model.reason)
+    };
+    let changed = "the machine changed while it measured";
+    let mixed = column((0..80).map(|i| f64::from(i * 37 % 80 * 50 + 7)));
+    for factor in [1.4, 3.0] {
+        let (verdict, of) = reason(&mixed, &|i| if i < 40 { factor } else { 1.0 });
+        assert!(verdict == Verdict::Doubtful && of.contains(changed), "{factor}: {of}");
+        let (_, of) = reason(&mixed, &|i| if i * 37 % 11 < 4 { factor } else { 1.0 });
+        assert!(!of.contains(changed), "{factor}: {of}");
+    }
+    let (verdict, of) = reason(&mixed, &|i| 1.0 + i as f64 / 160.0);
+    assert!(verdict == Verdict::Doubtful && of.contains("the order of the samples in the file"), "{of}");
+
+    let special = "times at powers of two of `n`";
+    let points = column((0..80).map(|i: i32| match i % 2 {
+        0 => f64::exp2(f64::from(3 + i / 2 % 10)),
+        _ => f64::from(10 + 37 * i),
+    }));
+    let (verdict, of) = reason(&points, &|i| if i % 2 == 0 { 1.5 } else { 1.0 });
+    assert!(verdict != Verdict::Verified && of.contains(special), "{of}");
+    let (_, of) = reason(&points, &|i| if i / 2 % 2 == 0 { 1.5 } else { 1.0 });
+    assert!(!of.contains(special), "{of}");
 }
