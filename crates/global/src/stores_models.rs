@@ -55,11 +55,11 @@ pub mod sim_paragon_8 {
 //! ```text
 //! spec     specs/global/stores/stores.spec  sha256 5cdc45da4f13f6c17ebd6c8230325af45bd5d7e2dbaf7655747d4dc2c27f2f9b
 //! samples  sha256 2e7ce3054c4b5b957dad9303d5055c4c7051774b7213c73bff324d865b8d2fd2
-//! models   sha256 ff6104c37e06b3a25c8352fd11c37c442cad34895d4bb3f9fdf4406b850151de
+//! models   sha256 19d8b0817a2a1f4592f646993e388d1932b3d7c7c01975be9ef5b759751804e1
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
-//! Each: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples)
+//! Each: verified, rank 3 of 3, condition 4.0e0; held-out error 3.5 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
-//! Gathered: verified, rank 6 of 6, condition 7.6e0; held-out error 3.2 % (60 of 135 samples)
+//! Gathered: verified, rank 4 of 4, condition 3.8e0; held-out error 3.0 % (60 of 135 samples)
 //!     valid for count in 1..=4096, 2 to 8 nodes
 //! ```
 
@@ -71,34 +71,26 @@ fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[count] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
-    fill(to, &[count, p.log2(), count * f64::from(count > 64.0),
-        f64::from(count > 64.0) * p.log2(), (count * f64::from(count > 64.0)) * p,
-        (count * f64::from(count > 64.0)) / p])
+    fill(to, &[count, p.log2(), (count * count.log2()) * p.log2()])
 }
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
-    terms: each, quantile: 1.9989715170330102, noise: Variance::Relative(0.0006378529006446272), own: Variance::Relative(0.00021744246350855845),
-    coefficients: &[6.1112643262328085e-6, 8.38091964848397e-6, 4.769890207439771e-6,
-        -3.235563260425699e-5, -2.1856235569569083e-7, -8.536086990016833e-6],
-    factor: &[2.83319e-8, -3.75006e-8, -2.83319e-8, 3.75006e-8, 0.0, 0.0, 5.95158e-8, 0.0,
-        -5.95158e-8, 0.0, 0.0, 2.23812e-7, -2.60726e-7, -2.37001e-8, -3.68718e-7, 3.06696e-6,
-        -3.87495e-9, -5.54211e-9, 5.21326e-9, -3.89665e-8, 5.73661e-8],
+    terms: each, quantile: 1.996564418951833, noise: Variance::Relative(0.0027930842163891166), own: Variance::Relative(0.0020222673391569164),
+    coefficients: &[5.505340561444441e-6, 8.685988722590072e-6, 8.609531924188014e-8],
+    factor: &[9.60711e-8, -9.76702e-8, -5.08235e-9, 1.72967e-7, -3.48797e-10, 3.00699e-9],
 });
 
 fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[count] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
-    fill(to, &[count, 1.0 / count, p.log2(), count * f64::from(count > 256.0),
-        f64::from(count > 256.0) * p, (count * f64::from(count > 256.0)) / p])
+    fill(to, &[count, 1.0 / count, p.log2(), (count * count.log2().powi(2)) * p.log2()])
 }
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
-    terms: gathered, quantile: 1.9983405425202192, noise: Variance::Relative(0.002378369670168594), own: Variance::Relative(0.001389650888329683),
-    coefficients: &[1.5439895824902039e-6, 4.303119392860454e-6, 8.654607602147258e-6,
-        7.032227375604476e-7, -1.4434192517693137e-5, -1.3722156469609233e-6],
-    factor: &[1.41539e-8, 1.09756e-7, -7.24187e-8, -1.41547e-8, 2.85117e-8, 4.66904e-11,
-        3.67384e-7, -9.32019e-8, -3.82647e-13, 3.65836e-8, 5.83044e-11, 9.07276e-8, 1.41972e-12,
-        -3.57872e-8, -5.95805e-11, 4.31542e-8, -2.24158e-6, -8.73025e-8, 2.09112e-6, -1.80728e-8,
-        3.5761e-8],
+    terms: gathered, quantile: 1.9971379083916718, noise: Variance::Relative(0.0028335881069577536), own: Variance::Relative(0.0015060547146683843),
+    coefficients: &[1.43221708015512e-6, 4.084056523519169e-6, 8.955049980804168e-6,
+        1.5429606806170647e-9],
+    factor: &[2.60554e-8, 1.45728e-7, -1.06072e-7, -1.22526e-10, 5.67722e-7, -1.44543e-7,
+        7.06808e-12, 1.39613e-7, -7.35546e-12, 8.47477e-11],
 });
 
 /// Library `global_stores` over `count`.
@@ -106,7 +98,7 @@ pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
     platform: "sim:paragon nodes=8 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "ff6104c37e06b3a25c8352fd11c37c442cad34895d4bb3f9fdf4406b850151de",
+    digest: "19d8b0817a2a1f4592f646993e388d1932b3d7c7c01975be9ef5b759751804e1",
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[

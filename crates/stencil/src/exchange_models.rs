@@ -105,7 +105,7 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/stencil/exchange/exchange.spec  sha256 affcef8b946030dd3788b5bc10313448e82c866ab18c88a04c84d660d8e2a43b
 //! samples  sha256 71ca243e61dc6ed8757ae809bcde9cf42cd3bbe0cf7a57ba06b3b1294e4d510d
-//! models   sha256 1763de2cc50d857f713ef2b54f6579a574ca10356519761e7a8d5fc6d8b6cd07
+//! models   sha256 c609516abdde7c90e41b9a74ad492b34655633acc8f7d363e2109126d385fde8
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packed: verified, rank 13 of 13, condition 6.0e0; held-out error 5.8 % (60 of 348 samples)
 //!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
@@ -117,7 +117,7 @@ pub mod threads_4 {
 //!     valid for nothing
 //! Typed: not known: `typed` of library `stencil_exchange` requires processes
 //!     valid for nothing
-//! Waves: verified, rank 8 of 8, condition 5.7e0; held-out error 4.3 % (60 of 348 samples)
+//! Waves: verified, rank 8 of 8, condition 5.7e0; held-out error 4.4 % (60 of 348 samples)
 //!     valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
 //! ```
 
@@ -245,16 +245,16 @@ fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps])
 }
 pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
-    terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.0029932749905428355), own: Variance::Relative(0.0),
-    coefficients: &[6.316291859211863e-8, 2.546810203330083e-8, 2.574571956905782e-9,
-        5.516674827122567e-10, 4.0764692984742955e-11, 1.291293329521675e-11, 7.008644493574492e-11,
-        7.299900052392272e-11],
-    factor: &[8.01472e-9, -1.61375e-10, -1.50476e-12, -1.04981e-13, 3.3743e-15, 4.54478e-14,
-        5.30736e-14, -2.05503e-13, 4.18215e-10, -4.13082e-10, -2.47544e-12, 2.34186e-12, 1.39618e-13,
-        2.44828e-14, -1.14314e-13, 3.22869e-10, -1.34786e-13, -1.81139e-12, 1.83313e-13, 3.8239e-14,
-        -1.32977e-13, 4.1417e-12, -3.93061e-12, -2.77986e-13, -1.12908e-13, 4.76257e-13, 3.20685e-12,
-        -3.48204e-13, -1.56401e-13, 5.73621e-13, 1.93357e-12, -5.8897e-12, -7.41388e-13, 5.98678e-12,
-        -1.04769e-11, 1.28819e-11],
+    terms: waves, quantile: 1.968565046420334, noise: Variance::Relative(0.003030869518251601), own: Variance::Relative(0.0),
+    coefficients: &[6.534146213669458e-8, 2.5395289411296984e-8, 2.3838309981325388e-9,
+        5.526977639664057e-10, 4.0550954548222e-11, 1.1177056779334469e-11, 8.961995706527813e-11,
+        4.819538855877589e-11],
+    factor: &[7.26542e-9, -1.45724e-10, -4.09864e-12, -9.63599e-14, 1.47162e-14, 4.12227e-14,
+        3.58185e-14, -1.70446e-13, 3.79117e-10, -3.74612e-10, -2.25679e-12, 2.14136e-12, 1.29772e-13,
+        -1.69113e-14, -5.35236e-14, 2.94804e-10, -1.16206e-13, -1.66092e-12, 1.65582e-13, 5.1937e-14,
+        -1.43186e-13, 3.76966e-12, -3.59095e-12, -2.60006e-13, 8.07045e-15, 2.89109e-13, 2.91141e-12,
+        -3.1333e-13, -1.75118e-13, 5.64637e-13, 1.77374e-12, -5.89373e-12, 9.89958e-14, 6.16519e-12,
+        -1.07891e-11, 1.17058e-11],
 });
 
 /// Library `stencil_wave` over `width`, `height`.
@@ -262,7 +262,7 @@ pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil/exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "1763de2cc50d857f713ef2b54f6579a574ca10356519761e7a8d5fc6d8b6cd07",
+    digest: "c609516abdde7c90e41b9a74ad492b34655633acc8f7d363e2109126d385fde8",
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
@@ -276,7 +276,7 @@ pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil/exchange/exchange.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "1763de2cc50d857f713ef2b54f6579a574ca10356519761e7a8d5fc6d8b6cd07",
+    digest: "c609516abdde7c90e41b9a74ad492b34655633acc8f7d363e2109126d385fde8",
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[

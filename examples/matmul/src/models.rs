@@ -60,11 +60,11 @@ pub mod threads_2 {
 //! ```text
 //! spec     specs/matmul/matmul.spec  sha256 a6172c0b17fd066aa149867488044006d07995ff50a847daf9b1e95dbb4aa38d
 //! samples  sha256 0953ff38d000d6461a4f89b5dca76b44b03479c81df85d060ffcdfad8364ee8d
-//! models   sha256 2d679de2debd364dde1b7445567364dda9f5fbaf5c91d19419c3befb0d8b7882
+//! models   sha256 cd3fc34bd2947192d21d99de1b6c5eec71f782d730f893c0bbf59c8c402eedc1
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
-//! Blocks: verified within noise, rank 2 of 2, condition 2.4e0; held-out error 20 % (20 of 45 samples)
+//! Blocks: doubtful, rank 2 of 2, condition 2.4e0; held-out error 20 % (20 of 45 samples)
 //!     valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
-//! Panels: verified within noise, rank 2 of 2, condition 2.4e0; held-out error 15 % (20 of 45 samples)
+//! Panels: doubtful, rank 2 of 2, condition 2.4e0; held-out error 15 % (20 of 45 samples)
 //!     valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
 //! ```
 
@@ -103,14 +103,14 @@ pub static PRODUCT: Table = Table {
     library: "product",
     spec: "specs/matmul/matmul.spec",
     platform: "threads nodes=2 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "2d679de2debd364dde1b7445567364dda9f5fbaf5c91d19419c3befb0d8b7882",
+    digest: "cd3fc34bd2947192d21d99de1b6c5eec71f782d730f893c0bbf59c8c402eedc1",
     inputs: &["n"],
     domain: Domain { nodes: (2, 2), inputs: &[(512.0, 2048.0)] },
     entries: &[
-        Entry::new("blocks", Verdict::WithinNoise, 1.0, &BLOCKS_MODEL)
+        Entry::new("blocks", Verdict::Doubtful, 1.0, &BLOCKS_MODEL)
             .with(&[Parameter::new("block", 32, 512).times(2)])
             .contrast(0.0, 0.03),
-        Entry::new("panels", Verdict::WithinNoise, 1.0, &PANELS_MODEL)
+        Entry::new("panels", Verdict::Doubtful, 1.0, &PANELS_MODEL)
             .with(&[Parameter::new("block", 32, 512).times(2)])
             .contrast(0.0, 0.03),
     ],

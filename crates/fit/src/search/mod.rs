@@ -102,6 +102,7 @@ struct Problem<'a> {
     points: Vec<Vec<f64>>,
     /// Samples of one point have one number.
     groups: Vec<usize>,
+    by_value: bool,
     /// The number of each sample's value, for each input with few.
     values: Vec<Vec<usize>>,
     /// The equivalent number of independent samples.
@@ -174,31 +175,40 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         inliers(&terms.select_rows(&everything), &variables, &times.select_rows(&everything), &noise)
             .map_or_else(|| everything.clone(), |kept| kept.rows.iter().map(|i| everything[*i]).collect())
     };
-    let mut kept = everything.clone();
-    if robust && is_relative {
-        kept = among(&smooth(&variables), &seconds.map(f64::ln), &noise);
-    }
-    let mut found = None;
-    for _ in 0..REPEATED {
-        let points: Vec<Vec<f64>> = kept.iter().map(|i| values[*i].clone()).collect();
-        let part = seconds.select_rows(&kept);
-        let best = best_of(points, &part, &inputs, &all, &matrix.select_rows(&kept), options);
-        let Some((best, count, _)) = best else { break };
-        let next = if robust {
-            let (_, terms) = evaluate(best.candidates.clone(), &inputs, &values);
-            let unit = |i: usize| if is_relative { 1.0 / seconds[i] } else { 1.0 };
-            let rows = DMatrix::from_fn(terms.nrows(), terms.ncols(), |i, j| terms[(i, j)] * unit(i));
-            let times = DVector::from_fn(seconds.len(), |i, _| seconds[i] * unit(i));
-            let noise: Vec<f64> = noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
-            among(&rows, &times, &noise)
-        } else {
-            kept.clone()
-        };
-        found = Some((best, count, part.amax()));
-        if next == kept {
-            break;
+    let repeated = |by_value: bool| {
+        let mut kept = everything.clone();
+        if robust && is_relative {
+            kept = among(&smooth(&variables), &seconds.map(f64::ln), &noise);
         }
-        kept = next;
+        let mut found = None;
+        for _ in 0..REPEATED {
+            let points: Vec<Vec<f64>> = kept.iter().map(|i| values[*i].clone()).collect();
+            let part = seconds.select_rows(&kept);
+            let best = best_of(points, &part, &inputs, &all, &matrix.select_rows(&kept), by_value, options);
+            let Some((best, count, _)) = best else { break };
+            let next = if robust {
+                let (_, terms) = evaluate(best.candidates.clone(), &inputs, &values);
+                let unit = |i: usize| if is_relative { 1.0 / seconds[i] } else { 1.0 };
+                let rows = DMatrix::from_fn(terms.nrows(), terms.ncols(), |i, j| terms[(i, j)] * unit(i));
+                let times = DVector::from_fn(seconds.len(), |i, _| seconds[i] * unit(i));
+                let noise: Vec<f64> = noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
+                among(&rows, &times, &noise)
+            } else {
+                kept.clone()
+            };
+            found = Some((best, count, part.amax()));
+            if next == kept {
+                break;
+            }
+            kept = next;
+        }
+        found
+    };
+    let mut found = repeated(true);
+    // Where no plain curve between few values is accepted, the points that were measured count: most
+    // programs call with these values, such as numbers of nodes.
+    if found.as_ref().is_none_or(|(best, ..)| best.error > options.accept) {
+        found = repeated(false).or(found);
     }
     let (best, count, largest) = found?;
     let breaks = best.candidates.iter().filter_map(|c| c.breakpoint);
@@ -215,12 +225,14 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
 }
 
 /// The best set for some samples, the number of candidates, and the problem whose price is least.
+/// `by_value`: whether an input of few values bears few functions, and its values are left out whole.
 fn best_of<'a>(
     points: Vec<Vec<f64>>,
     seconds: &DVector<f64>,
     inputs: &'a [Input],
     all: &[Candidate],
     matrix: &DMatrix<f64>,
+    by_value: bool,
     options: &'a FitOptions,
 ) -> Option<(Scored, usize, Problem<'a>)> {
     let groups = points::groups(points.iter().map(|point| point.iter().copied()));
@@ -237,7 +249,8 @@ fn best_of<'a>(
     let grown = pool::growable(inputs).map(|more| price(count(u8::MAX) + more));
     let samples = seconds.len() as f64;
     let (weights, times) = (seconds.clone(), seconds.clone());
-    let few = (0..inputs.len()).filter(|i| (LEAST_FEW..=FEW).contains(&inputs[*i].values.len()));
+    let is_few = |i: &Input| by_value && (LEAST_FEW..=FEW).contains(&i.values.len());
+    let few = (0..inputs.len()).filter(|i| is_few(&inputs[*i]));
     let of_value = |i: usize| points::groups(points.iter().map(|p| std::iter::once(p[i])));
     let values = few.map(of_value).collect();
     let (floor, last_place) = (EXACT, last_place(seconds.as_slice()));
@@ -245,6 +258,7 @@ fn best_of<'a>(
         inputs,
         points,
         groups,
+        by_value,
         values,
         samples,
         floor,
@@ -414,7 +428,7 @@ impl Problem<'_> {
             numbers.len()
         };
         candidates.clone().count() + places.len() <= self.parameters
-            && (0..self.inputs.len()).all(|i| functions(i) <= self.inputs[i].bears())
+            && (!self.by_value || (0..self.inputs.len()).all(|i| functions(i) <= self.inputs[i].bears()))
             && (0..self.inputs.len()).all(|i| pieces(i) <= MAX_PIECES)
             && apart
     }
@@ -467,7 +481,7 @@ impl Problem<'_> {
     fn left_out(&self, q: &DMatrix<f64>, residual: &DVector<f64>) -> Option<Vec<(Vec<f64>, &[usize])>> {
         let mut errors = Vec::new();
         let others = |input: &Input| input.values.len() > FEW || input.values.len() + 1 == LEAST_FEW;
-        if self.inputs.iter().any(others) {
+        if !self.by_value || self.inputs.iter().any(others) {
             let leverages: Vec<f64> = q.row_iter().map(|row| row.norm_squared()).collect();
             errors.push((left_out(residual.as_slice(), &leverages, &self.groups), &*self.groups));
         }

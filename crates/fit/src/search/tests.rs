@@ -148,7 +148,8 @@ fn a_found_set_is_never_worse_than_a_simple_one() {
             let seconds = DVector::from_iterator(rows.len(), rows.iter().map(|row| row.seconds));
             let inputs = [0, 1].map(|i| Input::new(&format!("x{i}"), points.iter().map(|p| p[i])));
             let (all, matrix) = evaluate(pool::candidates(&inputs, true, TABLE).0, &inputs, &points);
-            let (best, _, problem) = best_of(points, &seconds, &inputs, &all, &matrix, &options).unwrap();
+            let (best, _, problem) =
+                best_of(points, &seconds, &inputs, &all, &matrix, true, &options).unwrap();
             let simple: Vec<&Candidate> = all.iter().filter(|c| c.complexity <= 2).collect();
             let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
             for length in 1..=3 {

@@ -136,7 +136,7 @@ pub mod sim_paragon_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 27ee3bd4e164a22617cb93d9623e307e9bf487a87e0da88a0b869c0b8421c44a
-//! models   sha256 1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4
+//! models   sha256 05032b44f682882587615dbf0483e4e4485d6ce836b8628c29fc0fc43ace84bf
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -150,11 +150,11 @@ pub mod sim_paragon_16 {
 //!     valid for nothing
 //! MpiScans: not known: `mpi` of library `scans` requires processes
 //!     valid for nothing
-//! TreeReductions: verified, rank 6 of 6, condition 1.2e2; held-out error 3.8 % (80 of 260 samples)
+//! TreeReductions: verified, rank 6 of 6, condition 7.0e0; held-out error 5.3 % (80 of 260 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
-//! Scans: verified, rank 6 of 6, condition 9.2e0; held-out error 1.0 % (80 of 148 samples)
+//! Scans: verified, rank 6 of 6, condition 1.2e1; held-out error 1.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeScans: doubtful, rank 6 of 6, condition 1.2e1; held-out error 5.3 % (80 of 260 samples)
+//! TreeScans: doubtful, rank 5 of 5, condition 5.6e0; held-out error 6.4 % (80 of 260 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! ```
 
@@ -213,17 +213,17 @@ fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
         within(depth, 1.0, 16.0))?;
-    fill(to, &[p.powf(1.0 / 3.0), words * p.log2(), words * p, words * p.powi(2),
-        (words * p.sqrt()) / depth.sqrt(), (p.log2() / words.sqrt()) / depth.sqrt()])
+    fill(to, &[1.0, words * p.log2(), (words * p) * p.log2(), words.powi(2) / depth.sqrt(),
+        p.log2() / words, (words.sqrt() * p.log2()) / depth.sqrt()])
 }
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0030519551009788467), own: Variance::Relative(0.002304057749091729),
-    coefficients: &[6.328494773748627e-6, 6.0394024867809306e-6, -1.9218042964631816e-6,
-        4.5907398396993705e-8, 6.685472998560243e-7, 3.5853754888447765e-6],
-    factor: &[1.67354e-7, -2.10754e-8, 5.64637e-9, -1.15464e-10, 5.75818e-9, -2.25213e-7,
-        2.7555e-7, -1.46644e-7, 4.91447e-9, -3.74309e-9, -9.54689e-10, 1.47906e-8, -7.36813e-10,
-        -2.80375e-8, -3.64431e-9, 3.0996e-10, -1.52846e-8, -8.93914e-10, 1.72424e-8, -4.36604e-8,
-        1.42602e-7],
+    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0039059719989774136), own: Variance::Relative(0.0043492922934844375),
+    coefficients: &[5.9735471899154804e-6, 2.8150164752859535e-6, -8.730256609386701e-8,
+        2.206980874603488e-9, 2.590161059185863e-6, 3.401961625696787e-6],
+    factor: &[3.30904e-7, -1.34462e-8, 9.71607e-10, 1.1024e-10, -1.23486e-7, -5.03988e-8,
+        3.58486e-8, -1.8672e-9, -2.66814e-10, 2.20551e-8, -7.49891e-8, 1.43947e-9, -9.98802e-11,
+        2.59357e-8, -7.10087e-8, 3.74561e-10, 1.93049e-8, -2.65844e-8, 1.33743e-7, -5.58872e-8,
+        8.33033e-8],
 });
 
 fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -234,12 +234,12 @@ fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         0.0_f64.max(words - 10.0)])
 }
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scans, quantile: 2.0057459953174694, noise: Variance::Relative(0.00023888264619258059), own: Variance::Relative(0.00015392499904329283),
-    coefficients: &[7.401462609921995e-6, 3.529091775247871e-6, 8.067338022797165e-6,
-        5.232196130328339e-6, 9.290800581737025e-6, 1.164752421169572e-6],
-    factor: &[3.46441e-7, -6.89584e-8, -1.21482e-7, 1.27711e-8, 3.32568e-7, 4.66831e-8,
-        8.63104e-8, -4.48949e-8, -1.27858e-8, -5.63053e-7, -6.3996e-8, 8.71304e-8, -1.83668e-8,
-        1.67452e-7, 3.20426e-8, 2.22845e-8, -3.8694e-7, -3.88858e-8, 9.79644e-7, -2.19622e-8, 4.34614e-8],
+    terms: scans, quantile: 2.0057459953174694, noise: Variance::Relative(0.0006110690419976429), own: Variance::Relative(9.731713338659348e-5),
+    coefficients: &[7.849727827731871e-6, 2.9896557717040886e-6, 8.163686210358763e-6,
+        5.271417724151393e-6, 1.3388185105836691e-5, 1.6355293017886727e-6],
+    factor: &[2.70067e-7, -7.05241e-8, -8.51258e-8, 1.08811e-8, 3.94341e-7, 5.15938e-8,
+        9.34729e-8, -5.0724e-8, -9.29539e-9, -6.8586e-7, -7.7291e-8, 6.57848e-8, -1.39458e-8, 1.27422e-7,
+        2.42656e-8, 1.71939e-8, -2.97696e-7, -2.99242e-8, 7.35876e-7, -1.64978e-8, 3.26482e-8],
 });
 
 fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -247,18 +247,16 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
         within(depth, 1.0, 16.0))?;
-    fill(to, &[p.log2(), words * p.log2(), (words * words.log2()) * p.sqrt(),
-        (words * f64::from(words > 8.0)) * p, ((words * words.log2()) * p) / depth,
-        (words.powi(2) * depth.log2()) * p])
+    fill(to, &[1.0 / words, words.sqrt() * p.log2(), words.powf(1.5) / depth.sqrt(),
+        words.powf(1.5) * p.log2(), ((words * words.log2()) * p.sqrt()) / depth])
 }
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007037900791965568), own: Variance::Relative(0.004445870857811075),
-    coefficients: &[1.2608600901531064e-5, 6.294009170520019e-6, -3.51421137088588e-7,
-        -3.9008353898801717e-7, 2.400442904971317e-7, 7.907774095713917e-10],
-    factor: &[3.59163e-7, -1.19957e-7, 1.06707e-8, 1.78915e-8, -4.79984e-10, -1.14094e-11,
-        9.61212e-8, -1.04735e-8, -1.36538e-8, 3.13726e-10, 1.65502e-11, 1.11448e-8, -1.57122e-8,
-        -2.86514e-9, -2.70987e-11, 2.48288e-8, -5.42337e-9, -3.73356e-11, 5.71672e-9, -1.18736e-11,
-        3.79894e-11],
+    terms: tree_scans, quantile: 1.9736124619538955, noise: Variance::Relative(0.007641539124078471), own: Variance::Relative(0.00642978627987529),
+    coefficients: &[4.34774163132242e-6, 1.6348952421046327e-5, -5.792320606201987e-7,
+        2.74635660094646e-7, 7.847747405089315e-7],
+    factor: &[6.75734e-7, -1.18595e-7, -3.71733e-9, 1.43969e-9, 4.54764e-9, 1.56083e-7,
+        4.75581e-9, -2.00536e-9, -6.04489e-9, 2.35829e-8, -3.46946e-9, -1.90746e-8, 5.12717e-9,
+        -1.25836e-8, 1.27241e-8],
 });
 
 /// Library `broadcasts` over `words`.
@@ -266,7 +264,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4",
+    digest: "05032b44f682882587615dbf0483e4e4485d6ce836b8628c29fc0fc43ace84bf",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -282,7 +280,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4",
+    digest: "05032b44f682882587615dbf0483e4e4485d6ce836b8628c29fc0fc43ace84bf",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -298,7 +296,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:paragon nodes=16 cores=1 cpu=\"paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "1cfe1b217f7561120c86cee3dedb38396699fe95b769a20bbf758f1a43de44d4",
+    digest: "05032b44f682882587615dbf0483e4e4485d6ce836b8628c29fc0fc43ace84bf",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -316,11 +314,11 @@ pub mod sim_cm5_16 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 3f1ab9094f77db5cc9685fef87b50abccf2221c7eb41bc4c734678623411dcff
 //! samples  sha256 4fe34c708ef921e3470594d03a8450f69848be55cb7569fdda74e22ba745f271
-//! models   sha256 d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0
+//! models   sha256 fff8c3472bbca1588bb0e2b6ab7c6efb8fded1c5d3196fd2cbae809ac3c2c9d3
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeBroadcasts: verified, rank 6 of 6, condition 3.5e1; held-out error 7.3 % (80 of 260 samples)
+//! TreeBroadcasts: verified, rank 6 of 6, condition 1.5e1; held-out error 7.8 % (80 of 260 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! Reductions: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -330,11 +328,11 @@ pub mod sim_cm5_16 {
 //!     valid for nothing
 //! MpiScans: not known: `mpi` of library `scans` requires processes
 //!     valid for nothing
-//! TreeReductions: verified, rank 6 of 6, condition 1.1e1; held-out error 4.7 % (80 of 260 samples)
+//! TreeReductions: verified, rank 6 of 6, condition 9.1e0; held-out error 5.2 % (80 of 260 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! Scans: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeScans: doubtful, rank 6 of 6, condition 1.0e1; held-out error 6.7 % (80 of 260 samples)
+//! TreeScans: doubtful, rank 6 of 6, condition 8.3e0; held-out error 6.8 % (80 of 260 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! ```
 
@@ -359,16 +357,16 @@ fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
         within(depth, 1.0, 16.0))?;
     fill(to, &[words.sqrt() / depth, words * p, words * p.powi(2), p.log2() / words,
-        p.log2() / words.sqrt(), (words * f64::from(words > 8.0)) * p.log2()])
+        (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2()])
 }
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_broadcasts, quantile: 1.9736914397555005, noise: Variance::Relative(0.014362319067861161), own: Variance::Relative(0.008464023358727308),
-    coefficients: &[6.534004483043714e-6, 3.111113713807919e-7, -1.5732225056814143e-8,
-        -2.053664581309963e-5, 2.274029869088851e-5, 6.285164704389456e-7],
-    factor: &[3.55796e-7, -5.88698e-9, 3.20389e-10, 1.83317e-7, -2.14459e-7, 1.39881e-9,
-        3.31209e-8, -1.27315e-9, 8.78307e-7, -9.27205e-7, -5.3447e-8, 4.93872e-10, 2.41213e-7,
-        -2.53841e-7, -1.49932e-8, 6.69906e-7, -6.39489e-7, 1.82343e-9, 8.68857e-8, -3.15734e-10,
-        1.49925e-8],
+    terms: tree_broadcasts, quantile: 1.9736914397555005, noise: Variance::Relative(0.013251602556337607), own: Variance::Relative(0.009520710186294313),
+    coefficients: &[6.659266826603961e-6, 4.2180808557734653e-7, -1.9435128142829623e-8,
+        1.9605718449637675e-6, 4.5725904808991397e-7, 9.385396802806823e-6],
+    factor: &[3.40598e-7, -7.02976e-9, 3.54648e-10, -2.71876e-8, 3.45297e-9, -7.56892e-8,
+        2.75307e-8, -1.09819e-9, -4.03598e-8, -4.41534e-8, -3.35885e-7, 4.67947e-10, -1.22844e-8,
+        -1.44737e-8, -1.07174e-7, 8.79693e-8, 1.5348e-10, -6.24332e-8, 1.44787e-8, -2.16921e-8,
+        2.94133e-7],
 });
 
 fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -387,17 +385,18 @@ fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
         within(depth, 1.0, 16.0))?;
-    fill(to, &[p.log2(), words * p.log2(), words * p, (1.0 / depth) / p.sqrt(),
-        (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2()])
+    fill(to, &[1.0 / depth, words * p.log2(), (words * p) * p.log2(),
+        (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2(),
+        depth.powf(1.0 / 4.0) * p.log2()])
 }
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0034102643021284977), own: Variance::Relative(0.0034209197675048944),
-    coefficients: &[1.781725398731249e-6, 3.9576356682644626e-6, -5.530152684121947e-7,
-        8.973542535758359e-6, 5.094979453850107e-7, 8.592524091468603e-6],
-    factor: &[8.87239e-8, -2.87352e-8, -1.25112e-9, -2.02448e-7, 3.05619e-8, 6.07084e-8,
-        6.70801e-8, -1.31586e-8, -1.82355e-7, -2.71081e-8, -1.58509e-7, 1.03288e-8, -5.92306e-8,
-        -2.96992e-8, -1.87714e-7, 4.86946e-7, -6.28389e-10, -7.67406e-8, 1.73602e-8, -1.32987e-8,
-        2.36523e-7],
+    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0039998012761455395), own: Variance::Relative(0.0042065946304838606),
+    coefficients: &[6.937225196435368e-6, 3.14141238778823e-6, -8.59507702288051e-8,
+        4.98276656341317e-7, 8.58364100858021e-6, 9.182796398144242e-7],
+    factor: &[3.41553e-7, -1.37887e-8, 4.30463e-10, 8.90447e-9, -1.72557e-9, -1.42372e-8,
+        5.98524e-8, -1.1619e-9, -4.69407e-8, -2.24882e-7, -3.148e-8, 2.40138e-9, -2.17129e-8,
+        -9.88454e-8, -1.45425e-8, 1.82008e-8, -8.01067e-9, -1.93316e-9, 2.78155e-7, -1.87163e-8,
+        3.66494e-8],
 });
 
 fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -416,17 +415,17 @@ fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let p = nodes as f64;
     require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
         within(depth, 1.0, 16.0))?;
-    fill(to, &[words, p.log2(), words.log2() * p.log2(), (words * words.log2()) * p.log2(),
-        words * f64::from(words > 8.0), ((words * words.log2()) * p) / depth])
+    fill(to, &[words, p.log2(), words * p.log2(), (words * f64::from(words > 16.0)) * p,
+        (words.log2() / words) * p.log2(), ((words.powf(2.0 / 3.0) * words.log2().powi(2)) * p) / depth])
 }
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.008870139685355936), own: Variance::Relative(0.007114273264417109),
-    coefficients: &[-3.6380419669573223e-6, 2.1209358712114977e-5, 1.731012563786341e-5,
-        7.150007167323302e-7, 2.1636972131232332e-6, 2.760407626745191e-7],
-    factor: &[3.31017e-7, -1.7794e-7, -2.72461e-7, -1.56739e-9, -2.7983e-7, 1.03767e-9,
-        3.45042e-7, -1.74045e-7, 9.08877e-10, 6.50769e-9, 1.74084e-10, 3.08987e-7, -6.05868e-9,
-        1.0615e-8, -7.38828e-10, 2.12537e-8, -1.41583e-7, -6.76797e-9, 1.09108e-7, -5.92795e-9,
-        9.37524e-9],
+    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007111217193630712), own: Variance::Relative(0.007335685924993614),
+    coefficients: &[-2.3444891733441336e-6, 1.2465882394670241e-5, 7.718149963325311e-6,
+        -4.1404660375191056e-7, 2.5937835024743598e-5, 1.9831860256966415e-7],
+    factor: &[1.76908e-7, 5.71937e-8, -1.47998e-7, 1.73541e-8, 2.18793e-7, 9.65194e-10,
+        3.60859e-7, -4.9756e-8, 1.42647e-8, -3.99265e-7, 8.17844e-10, 1.1175e-7, -3.40129e-8,
+        -7.79736e-7, -2.33569e-9, 3.01135e-8, 7.43172e-8, -5.35298e-9, 1.05034e-6, -7.63091e-10,
+        6.12778e-9],
 });
 
 /// Library `broadcasts` over `words`.
@@ -434,7 +433,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0",
+    digest: "fff8c3472bbca1588bb0e2b6ab7c6efb8fded1c5d3196fd2cbae809ac3c2c9d3",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -450,7 +449,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0",
+    digest: "fff8c3472bbca1588bb0e2b6ab7c6efb8fded1c5d3196fd2cbae809ac3c2c9d3",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -466,7 +465,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "d28ce8059c67b14fb1f6d1fd04005caacbbfc852bfc172dae1a8048de52cd7e0",
+    digest: "fff8c3472bbca1588bb0e2b6ab7c6efb8fded1c5d3196fd2cbae809ac3c2c9d3",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -484,20 +483,20 @@ pub mod mpi_8 {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 f99959482cc79b3db1479b1a2a8a5d05d0813e65831a7a23bd48d6b53cd492b3
 //! samples  sha256 ce233c7b101e27a487630aa4b49068d63c78e74ebf1b59749e772bdf206fe9ba
-//! models   sha256 4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8
+//! models   sha256 95fc3b9cb0756b3bafb5f2073684e7a99cdbdff30173b59f3ca9527c3a56627b
 //! platform mpi nodes=8 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! busy     other programs kept 1.6 cores busy while it was measured
-//! Broadcasts: doubtful, rank 6 of 6, condition 1.8e1; held-out error 5.8 % (60 of 147 samples)
+//! Broadcasts: doubtful, rank 6 of 6, condition 3.7e2; held-out error 4.9 % (60 of 147 samples)
 //!     valid for words in 1..=16384, 2 to 8 nodes
-//! Reductions: doubtful, rank 5 of 5, condition 1.6e1; held-out error 12 % (60 of 147 samples)
+//! Reductions: doubtful, rank 6 of 6, condition 7.8e1; held-out error 10 % (60 of 147 samples)
 //!     valid for words in 1..=16384, 2 to 8 nodes
-//! Scans: doubtful, rank 6 of 6, condition 8.8e0; held-out error 10 % (60 of 147 samples)
+//! Scans: doubtful, rank 4 of 4, condition 4.6e0; held-out error 17 % (60 of 147 samples)
 //!     valid for words in 1..=16384, 2 to 8 nodes
-//! MpiBroadcasts: doubtful, rank 5 of 5, condition 7.0e0; held-out error 6.1 % (60 of 147 samples)
+//! MpiBroadcasts: doubtful, rank 3 of 3, condition 3.7e0; held-out error 6.6 % (60 of 147 samples)
 //!     valid for words in 1..=16384, 2 to 8 nodes
-//! MpiReductions: doubtful, rank 6 of 6, condition 1.4e1; held-out error 11 % (60 of 147 samples)
+//! MpiReductions: doubtful, rank 6 of 6, condition 2.4e1; held-out error 11 % (60 of 147 samples)
 //!     valid for words in 1..=16384, 2 to 8 nodes
-//! MpiScans: doubtful, rank 5 of 5, condition 3.4e0; held-out error 6.8 % (60 of 147 samples)
+//! MpiScans: doubtful, rank 5 of 5, condition 2.7e0; held-out error 6.1 % (60 of 147 samples)
 //!     valid for words in 1..=16384, 2 to 8 nodes
 //! TreeBroadcasts: doubtful, rank 5 of 5, condition 4.7e0; held-out error 6.2 % (60 of 195 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
@@ -515,97 +514,94 @@ fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[p, p * p.log2(), (words.sqrt() * p) * p.log2(), p.powi(2) / words.sqrt(),
-        f64::from(words > 21.0), f64::from(words > 21.0) * p])
+    fill(to, &[1.0, p.sqrt(), p, f64::from(words > 21.0), f64::from(words > 21.0) * p,
+        ((words.powf(1.0 / 3.0) * words.log2().powi(2)) * p) * p.log2()])
 }
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: broadcasts, quantile: 1.9921021540017638, noise: Variance::Relative(0.006725504285890792), own: Variance::Relative(4.001139519479947),
-    coefficients: &[-9.401947676192055e-7, 1.2028441298438496e-6, 3.7260256366965265e-8,
-        7.176339892161889e-8, -3.261823499305214e-6, 2.050876977345171e-6],
-    factor: &[3.69081e-8, -3.38872e-8, 3.34025e-11, 2.3635e-9, -1.51827e-7, 7.16955e-8,
-        2.21834e-8, -2.92029e-10, -1.51102e-8, 5.66885e-8, -4.26282e-8, 1.04685e-9, -1.11207e-9,
-        1.14807e-7, -7.49016e-8, 7.32939e-9, 6.91825e-9, -4.8351e-9, 2.64795e-7, -1.22626e-7, 2.59577e-8],
+    terms: broadcasts, quantile: 1.9921021540017638, noise: Variance::Relative(0.005700672602019029), own: Variance::Relative(4.000000000000002),
+    coefficients: &[1.18619092355236e-5, -2.0654811546741168e-5, 9.090485183490407e-6,
+        -3.3875794676500467e-6, 2.157847654747158e-6, 9.490413194840694e-10],
+    factor: &[1.84245e-6, -2.097e-6, 5.6226e-7, 7.11291e-9, -2.91786e-9, -6.53315e-13,
+        1.60679e-7, -1.10887e-7, -1.40585e-7, 6.72998e-8, 3.84693e-13, 1.02335e-8, -3.45474e-9,
+        -8.01541e-9, -1.01843e-12, 2.67532e-7, -1.29196e-7, 8.93179e-12, 2.90617e-8, -1.30835e-11,
+        2.12947e-11],
 });
 
 fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[p * p.log2().powi(2), words.sqrt() * p.powi(2), words * p,
-        f64::from(words > 21.0), f64::from(words > 21.0) * p])
+    fill(to, &[words.powf(1.0 / 4.0) * words.log2(), p * p.log2().powi(2), words.sqrt() * p,
+        p.powi(2) / words, f64::from(words > 21.0) * p, f64::from(words > 21.0) * p.log2()])
 }
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reductions, quantile: 1.9916726096442225, noise: Variance::Relative(0.02225025192285199), own: Variance::Relative(4.016517972227741),
-    coefficients: &[3.156642530123469e-7, 2.39491647134503e-8, 8.994012981734853e-10,
-        -6.477975174445457e-6, 3.5611580330557005e-6],
-    factor: &[1.18942e-8, -1.41201e-9, 4.79827e-11, -8.07733e-8, 5.08737e-8, 2.14279e-9,
-        -7.4644e-11, 4.0946e-7, -2.37732e-7, 7.04013e-11, 7.09894e-8, -5.22421e-8, 6.269e-7, -2.94743e-7,
-        5.52787e-8],
+    terms: reductions, quantile: 1.9921021540017638, noise: Variance::Relative(0.01794303186746617), own: Variance::Relative(4.011269214712147),
+    coefficients: &[-2.6772744801565225e-7, 3.412365582098822e-7, 2.99280985819054e-7,
+        -1.4347974140217032e-7, 8.028024113596936e-6, -1.4668483004263383e-5],
+    factor: &[1.33816e-8, 2.09036e-10, -9.72252e-9, 3.30969e-9, 5.63065e-7, -1.19343e-6,
+        1.37285e-8, -1.19897e-9, -1.22933e-8, -3.98642e-7, 7.92751e-7, 3.9576e-9, -2.33048e-9,
+        -1.22629e-7, 1.41878e-7, 1.08983e-8, -2.96957e-9, 5.31668e-9, 1.27972e-6, -2.57175e-6,
+        1.01745e-7],
 });
 
 fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[words.log2(), p.powi(2), (words.sqrt() * p) * p.log2(), words * p.powi(2),
-        p.powi(2) / words, f64::from(words > 21.0) * p])
+    fill(to, &[words.log2().powi(2), p.powi(3), (words.sqrt() * p) * p.log2(),
+        f64::from(words > 21.0)])
 }
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scans, quantile: 1.9921021540017638, noise: Variance::Relative(0.026461183526061912), own: Variance::Relative(4.013489898608476),
-    coefficients: &[-3.2799857325510963e-7, 3.2141730090335606e-7, 7.111251809797049e-8,
-        2.208891508935913e-10, -2.396281332761285e-7, 5.735356913630636e-7],
-    factor: &[1.63835e-8, -8.60294e-9, -1.413e-9, 6.95675e-12, 9.65562e-9, -1.56876e-8,
-        1.29075e-8, -4.79485e-9, 2.56049e-11, -1.19207e-8, 2.39657e-8, 3.65559e-9, -2.12028e-11,
-        -2.29343e-9, -4.00853e-8, 1.94148e-11, -3.28298e-11, -1.21328e-8, 6.47849e-9, -2.03461e-10,
-        4.19053e-8],
+    terms: scans, quantile: 1.9912543953879938, noise: Variance::Relative(0.055979920957318074), own: Variance::Relative(4.023665863171133),
+    coefficients: &[-4.04039298161837e-8, 2.9717618826060775e-8, 1.2037626224178957e-7,
+        9.124131228783777e-7],
+    factor: &[3.99707e-9, 2.99331e-10, -3.16461e-9, -1.07337e-7, 2.03356e-9, -1.75245e-9,
+        2.58886e-8, 2.90164e-9, -7.85567e-8, 1.11088e-7],
 });
 
 fn mpi_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[p * p.log2().powi(2), p.powi(3) * p.log2(), (words.log2() * p) * p.log2(),
-        words.sqrt() * p, (words.powi(2) * p) * p.log2()])
+    fill(to, &[1.0, p * p.log2(), words.sqrt() * p.powf(1.5)])
 }
 pub static MPI_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: mpi_broadcasts, quantile: 1.9912543953879938, noise: Variance::Relative(0.008130967584095126), own: Variance::Relative(4.002939152021422),
-    coefficients: &[6.93481203826183e-7, -1.2450367323544454e-8, 3.249288669165985e-8,
-        1.784736929074522e-8, 5.771045236896247e-15],
-    factor: &[1.79059e-8, -7.08163e-10, -2.72224e-9, 2.65646e-10, 3.89658e-17, 4.80637e-10,
-        -2.73905e-9, 7.19114e-10, -1.50758e-16, 3.26504e-9, -1.17468e-9, 1.81385e-16, 9.30062e-10,
-        -4.07714e-16, 5.84718e-16],
+    terms: mpi_broadcasts, quantile: 1.990450210229703, noise: Variance::Relative(0.009128470040241914), own: Variance::Relative(4.003722700609109),
+    coefficients: &[-1.3386306993418484e-6, 1.3823497985664417e-6, 1.8947662843281137e-8],
+    factor: &[6.00692e-8, -1.87725e-8, 1.38964e-11, 1.47427e-8, -3.23144e-10, 5.16959e-10],
 });
 
 fn mpi_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[words.log2(), words, p.powf(1.5) * p.log2(), (words.sqrt() * p) * p.log2(),
-        p.powi(2) / words, (p * p.log2()) / words.sqrt()])
+    fill(to, &[words.log2(), p.powf(1.5) * p.log2(), words.log2() * p, words.sqrt() * p.powi(2),
+        (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p.powi(2)) * p.log2()])
 }
 pub static MPI_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: mpi_reductions, quantile: 1.9921021540017638, noise: Variance::Relative(0.016291330772674785), own: Variance::Relative(4.012615984112746),
-    coefficients: &[-2.3153672553414414e-7, 1.4461649926208382e-9, 6.117373098273378e-7,
-        8.141004452717311e-8, -7.807940589803531e-7, 9.795504405703273e-7],
-    factor: &[1.66475e-8, -1.98035e-11, -5.6059e-9, -1.03237e-9, 2.08424e-8, -3.24399e-8,
-        1.73848e-10, 6.9514e-9, -2.2829e-9, -3.24302e-9, -4.13451e-9, 2.06508e-8, -1.45912e-9,
-        1.41657e-8, -6.7714e-8, 1.93308e-9, 1.24916e-8, -2.81948e-8, 5.02617e-8, -9.89134e-8, 2.16814e-8],
+    terms: mpi_reductions, quantile: 1.9921021540017638, noise: Variance::Relative(0.01658702464406014), own: Variance::Relative(4.012696783986389),
+    coefficients: &[-1.1443013912222895e-6, 2.6082260874628204e-7, 6.333119300741793e-7,
+        1.6324159786583894e-8, 1.027649473077486e-9, 2.415261452146951e-7],
+    factor: &[8.73474e-8, 6.72814e-10, -4.82783e-8, 1.72948e-9, -4.08743e-11, 6.44945e-9,
+        1.20126e-8, -8.82538e-10, -5.61052e-10, 1.88233e-11, -1.10881e-8, 7.57358e-9, -1.07902e-9,
+        2.37257e-11, -3.43695e-9, 1.08418e-9, -4.58194e-11, -4.0918e-9, 4.96494e-11, -3.7447e-11,
+        1.60206e-8],
 });
 
 fn mpi_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
     let p = nodes as f64;
     require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[words.log2(), p * p.log2(), words.log2() * p.powi(2),
-        (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p.powi(2)) * p.log2()])
+    fill(to, &[p * p.log2(), words.log2() * p.powi(2), f64::from(words > 3.0) / p,
+        (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p) * p.log2().powi(2)])
 }
 pub static MPI_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: mpi_scans, quantile: 1.9916726096442225, noise: Variance::Relative(0.019271156305239096), own: Variance::Relative(4.0035570828401905),
-    coefficients: &[-1.2561929090710606e-7, 1.7134840103840435e-7, 9.602721708203166e-8,
-        1.300145981203511e-9, 4.018785692569637e-7],
-    factor: &[1.74728e-8, -5.8336e-10, -2.31174e-9, 1.53629e-12, 1.7315e-9, 8.33735e-9,
-        -5.18682e-10, 1.70025e-12, -3.33043e-9, 2.13959e-9, -2.05428e-11, -7.71442e-9, 5.06106e-11,
-        -6.01559e-11, 1.80856e-8],
+    terms: mpi_scans, quantile: 1.9916726096442225, noise: Variance::Relative(0.009371851327597923), own: Variance::Relative(4.002005844725116),
+    coefficients: &[1.6910879938637765e-7, 9.166730849611912e-8, -1.2861461029399108e-6,
+        1.2548669501616823e-9, 9.42174040513884e-7],
+    factor: &[6.88307e-9, -3.24008e-10, -9.83776e-9, 8.7113e-13, -6.13585e-9, 2.23006e-9,
+        -7.84578e-8, -1.76847e-11, -1.09902e-8, 1.07956e-7, -4.86416e-12, -1.15969e-8, 4.20931e-11,
+        -1.15029e-10, 3.40872e-8],
 });
 
 fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
@@ -663,14 +659,14 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=8 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8",
+    digest: "95fc3b9cb0756b3bafb5f2073684e7a99cdbdff30173b59f3ca9527c3a56627b",
     inputs: &["words"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 16384.0)] },
     entries: &[
-        Entry::new("transport", Verdict::Doubtful, 2.2273615601154537, &BROADCASTS_MODEL),
+        Entry::new("transport", Verdict::Doubtful, 2.2271057451320093, &BROADCASTS_MODEL),
         Entry::new("trees", Verdict::Doubtful, 2.2271057451320093, &TREE_BROADCASTS_MODEL)
             .with(&[Parameter::new("depth", 1, 16).times(2)]),
-        Entry::new("mpi", Verdict::Doubtful, 2.22776550651576, &MPI_BROADCASTS_MODEL).for_processes(),
+        Entry::new("mpi", Verdict::Doubtful, 2.22794135932908, &MPI_BROADCASTS_MODEL).for_processes(),
     ],
 };
 
@@ -679,14 +675,14 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=8 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8",
+    digest: "95fc3b9cb0756b3bafb5f2073684e7a99cdbdff30173b59f3ca9527c3a56627b",
     inputs: &["words"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 16384.0)] },
     entries: &[
-        Entry::new("transport", Verdict::Doubtful, 2.2308110570435455, &REDUCTIONS_MODEL),
+        Entry::new("transport", Verdict::Doubtful, 2.2296343230924993, &REDUCTIONS_MODEL),
         Entry::new("trees", Verdict::Doubtful, 2.2274091729233563, &TREE_REDUCTIONS_MODEL)
             .with(&[Parameter::new("depth", 1, 16).times(2)]),
-        Entry::new("mpi", Verdict::Doubtful, 2.2299363183985204, &MPI_REDUCTIONS_MODEL).for_processes(),
+        Entry::new("mpi", Verdict::Doubtful, 2.229954435405887, &MPI_REDUCTIONS_MODEL).for_processes(),
     ],
 };
 
@@ -695,14 +691,14 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "mpi nodes=8 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "4ba60996a167de70bb364899246b0ec622c1ea390a7eef06ed8c300ae044c4f8",
+    digest: "95fc3b9cb0756b3bafb5f2073684e7a99cdbdff30173b59f3ca9527c3a56627b",
     inputs: &["words"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 16384.0)] },
     entries: &[
-        Entry::new("transport", Verdict::Doubtful, 2.2301322603398384, &SCANS_MODEL),
+        Entry::new("transport", Verdict::Doubtful, 2.232412565627405, &SCANS_MODEL),
         Entry::new("trees", Verdict::Doubtful, 2.230294996467425, &TREE_SCANS_MODEL)
             .with(&[Parameter::new("depth", 1, 16).times(2)]),
-        Entry::new("mpi", Verdict::Doubtful, 2.2279041906779096, &MPI_SCANS_MODEL).for_processes(),
+        Entry::new("mpi", Verdict::Doubtful, 2.227556025047432, &MPI_SCANS_MODEL).for_processes(),
     ],
 };
 }
