@@ -22,11 +22,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use bulk::{Rounds, Way};
 use chacha20::ChaCha8Rng;
 use clap::Parser;
-use models::Stencil;
 use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
 use strata_benches::solver::{Sending, System, solve};
+use strata_benches::thesis::STENCILS;
 use strata_benches::{head, row};
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
@@ -335,40 +335,20 @@ fn figure_6_3() -> Result<(), String> {
     Ok(())
 }
 
-/// Figures 4-9 and 4-10: what an iteration takes on 64 nodes in squares, strips and on one node, in
-/// microseconds, by the coefficients of 1, width + height and width * height of a square grid.
-const FIGURES_4_9_10: [(&str, [[f64; 3]; 3]); 4] = [
-    ("cm5", [[349.3, 5.694, 0.02131], [0.2343, 22.25, -0.01034], [0.0, 0.0, 3.47]]),
-    ("alewife", [[123.1, 3.921, 0.04406], [77.91, 12.16, 0.04393], [249.7, -62.44, 4.1]]),
-    ("paragon", [[172.6, 4.0097, 0.04531], [118.2, 13.3531, 0.05118], [231.2, -59.01, 3.98]]),
-    ("atm", [[589.4, 15.08, 0.0621], [282.7, 15.2345, 0.06819], [247.8, -57.57, 3.932]]),
-];
-
-/// The stencil's models of chapter 4. A point of a square block is an input, so that large squares
-/// are, too.
+/// The stencil's models of chapter 4. Squares are an input: points, and what is moved at edges.
 fn figures_4_9_10() -> Result<(), String> {
-    for (name, models) in FIGURES_4_9_10 {
+    for stencil in &STENCILS {
+        let name = stencil.machine;
         let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
-        for (layout, index, sizes) in
-            [(Stencil::Squares, 0, &[1000, 200][..]), (Stencil::Strips, 1, &[400]), (Stencil::One, 2, &[64])]
+        for (layout, columns, what, size) in
+            [(2, 8, "squares", 1000), (2, 8, "squares", 200), (1, 1, "strips", 400), (0, 0, "one node", 64)]
         {
-            for &size in sizes {
-                let [constant, side, area] = models[index];
-                let n = size as f64;
-                let thesis = (constant + side * n + area * n * n).round();
-                let ours = models::iteration(&platform, layout, size)?;
-                let origin = if size == 1000 && index == 0 { Origin::Input } else { Origin::Predicted };
-                let layout = ["squares", "strips", "one node"][index];
-                let what = format!("`{name}` stencil, {layout}, {size} x {size}, us an iteration");
-                near_as(
-                    origin,
-                    &what,
-                    if name == "cm5" || name == "alewife" { "Fig 4-9" } else { "Fig 4-10" },
-                    thesis,
-                    ours,
-                    0,
-                );
-            }
+            let thesis = stencil.microseconds(layout, [size; 2]).round();
+            let ours = models::iteration(&platform, columns, size)?;
+            let origin = if layout == 2 { Origin::Input } else { Origin::Predicted };
+            let what = format!("`{name}` stencil, {what}, {size} x {size}, us an iteration");
+            let figure = if name == "cm5" || name == "alewife" { "Fig 4-9" } else { "Fig 4-10" };
+            near_as(origin, &what, figure, thesis, ours, 0);
         }
     }
     Ok(())

@@ -101,14 +101,9 @@ pub(crate) fn round_trip(platform: &SimulatedMachine) -> Result<Vec<f64>, String
     fit(platform, "hops", &lines)
 }
 
-/// An iteration of the stencil over `size` by `size` points on 64 nodes, in microseconds: in squares,
-/// in strips along the memory's order, or on one node (figures 4-9 and 4-10).
-pub(crate) fn iteration(platform: &SimulatedMachine, layout: Stencil, size: usize) -> Result<f64, String> {
-    let columns = match layout {
-        Stencil::Squares => 8,
-        Stencil::Strips => 1,
-        Stencil::One => 0,
-    };
+/// An iteration of the stencil over `size` by `size` points on 64 nodes, in microseconds: in so many
+/// columns of blocks, of which one makes strips along the memory's order, or none, on one node.
+pub(crate) fn iteration(platform: &SimulatedMachine, columns: usize, size: usize) -> Result<f64, String> {
     let run = Machine::sim(platform, 64).and_then(|simulation| {
         let run = |node: &mut Node| Ok(profile::seconds(node, size, size, columns, 1, 1));
         simulation.computing(Computing::Skeleton).run(run)
@@ -123,14 +118,6 @@ pub(crate) fn sorting(platform: &SimulatedMachine, sort: Sort, keys: usize) -> R
         simulation.run(|node| Ok(sorts::seconds(node, keys, 32, 0..2, |node, keys| sort.run(node, keys))))
     });
     Ok(run.map_err(|error| error.to_string())?.results[0] * 1e6)
-}
-
-/// A layout of the thesis's stencil.
-#[derive(Clone, Copy)]
-pub(crate) enum Stencil {
-    Squares,
-    Strips,
-    One,
 }
 
 /// `SendRequest`: cycles to send a word and poll both networks once; and of polls of both until

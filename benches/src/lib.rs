@@ -17,6 +17,7 @@ pub mod peer;
 mod record;
 pub mod solver;
 pub mod sorts;
+pub mod thesis;
 pub mod trust;
 
 /// The programs of the workspace's first page.

@@ -6,6 +6,7 @@ use strata_benches::accuracy::{Cell as Judged, Summary};
 use strata_model::Resolved;
 use strata_stencil::Layout;
 
+use crate::control;
 use crate::target::{Target, Timed};
 
 /// The longest side of a grid for which our models were measured.
@@ -18,7 +19,7 @@ const LONGEST_OF_THESIS: usize = 5000;
 const HOPELESS: f64 = 1.25;
 
 /// Layouts are close if one is predicted to take longer by less than this share.
-const CLOSE: f64 = 0.1;
+pub(crate) const CLOSE: f64 = 0.1;
 
 /// Grids among which one with close layouts is looked for.
 const DRAWN: usize = 10_000;
@@ -46,7 +47,7 @@ impl Drawn {
         }
     }
 
-    fn draw(self, random: &mut ChaCha8Rng) -> [usize; 2] {
+    pub(crate) fn draw(self, random: &mut ChaCha8Rng) -> [usize; 2] {
         [0; 2].map(|_| match self {
             Self::Anywhere => random.random_range(1..=LONGEST_OF_THESIS),
             Self::Magnitudes | Self::Boundary => {
@@ -67,6 +68,8 @@ pub(crate) struct Cell {
     pub(crate) long: Option<Outcome>,
     /// Among all.
     pub(crate) all: Option<Outcome>,
+    /// What choosing gains over squares by the thesis's printed models.
+    pub(crate) printed: Option<f64>,
 }
 
 /// A choice on one grid.
@@ -124,7 +127,8 @@ pub(crate) fn judge(
             }
         }
         let family = outcome_of(&every, predicted.first().map(|(layout, _)| *layout));
-        all.push(Cell { size, short, long, all: family });
+        let printed = control::gain(&target.name, size).filter(|_| target.nodes == control::NODES);
+        all.push(Cell { size, short, long, all: family, printed });
     }
     Ok(all)
 }

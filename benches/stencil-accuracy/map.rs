@@ -16,7 +16,7 @@ const SQUARES: usize = 128;
 /// Of one node, strips and squares; after Okabe and Ito (2008).
 const COLOURS: [RGBColor; 3] = [RGBColor(230, 159, 0), RGBColor(86, 180, 233), RGBColor(225, 225, 225)];
 
-const NAMES: [&str; 3] = ["one node", "vertical strips", "squares"];
+const NAMES: [&str; 3] = ["one node", "strips", "squares"];
 
 /// Writes `MACHINE-NODES.json` and `.svg` into a folder.
 pub(crate) fn write(folder: &Path, target: &Target, models: &Resolved, cells: &[Cell]) -> Result<(), String> {

@@ -6,8 +6,8 @@ use strata_benches::accuracy::{Kept, Times};
 use strata_model::{LibraryModels, Resolved};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Computing, Machine, Node};
-use strata_select::{Models, Question, Source as _};
-use strata_stencil::{Grid, Layout, StencilEdges, profile};
+use strata_select::Source as _;
+use strata_stencil::{Grid, Layout, profile};
 
 /// A machine with a number of nodes; models are fitted, and times simulated, when they are asked
 /// for.
@@ -40,9 +40,10 @@ impl Target {
         Layout::squares(self.nodes)
     }
 
-    /// The thesis's layouts: one node, vertical strips, squares.
+    /// The thesis's layouts: one node, strips whose edges are contiguous in memory, squares. Rows are
+    /// contiguous here, and columns there: its vertical strips lie on their side.
     pub(crate) fn of_thesis(&self) -> [Layout; 3] {
-        [Layout::ONE, Layout::new(self.nodes, 1, 1), self.squares()]
+        [Layout::ONE, Layout::new(1, self.nodes, 1), self.squares()]
     }
 
     /// Whether the thesis's implementation of one of its layouts takes a grid: two points a node in
@@ -85,19 +86,6 @@ impl Target {
             }
         }
         sorted(all.into_iter())
-    }
-
-    /// The columns and rows that squares are to have more at the edges, as `solve` chooses them; with
-    /// their predicted time.
-    pub(crate) fn extra(&self, models: &Resolved, size: [usize; 2]) -> Result<([usize; 2], f64), String> {
-        let library = models.library("stencil_edges").ok_or("there is no library `stencil_edges`")?;
-        let models = Models { source: library, file: None, note: None };
-        let inputs = size.map(|points| points as f64);
-        let question = Question::new(self.nodes, &inputs);
-        let chosen = models.choose::<StencilEdges>(question, &|_| true);
-        let (StencilEdges::More { columns, rows }, choice) = chosen.map_err(|e| e.to_string())?;
-        let predicted = choice.expected.ok_or_else(|| format!("{size:?} is outside what was measured"))?;
-        Ok(([columns, rows].map(|number| number as usize), predicted.get()))
     }
 
     /// The simulated time of an iteration; NaN where the layout does not suit.

@@ -20,7 +20,7 @@
 
 use strata_fit::stats::t_quantile;
 use strata_model::Prediction;
-use strata_sim::platform::{Figures, SimulatedMachine};
+use strata_sim::platform::{Figures, KernelTime, SimulatedMachine};
 use strata_sim::topology::TopologyError;
 
 /// What is known of a machine; times, each with what it is.
@@ -66,7 +66,11 @@ impl Costs {
         let figures = Figures::new(platform, nodes.max(2))?;
         let factor = |memory: bool| {
             let of = platform.kernels.iter().filter(|(name, _)| MEMORY.contains(&name.as_str()) == memory);
-            let logs: Vec<f64> = of.map(|(_, factor)| factor.ln()).collect();
+            let factor = |(_, time): (_, &KernelTime)| match time {
+                KernelTime::Factor(factor) => Some(factor.ln()),
+                KernelTime::Cycles { .. } => None,
+            };
+            let logs: Vec<f64> = of.filter_map(factor).collect();
             if logs.is_empty() {
                 platform.cpu.kernel_factor
             } else {

@@ -191,11 +191,10 @@ impl<'a, T: Value> Grid<'a, T> {
 
     /// Gives the nodes at the edges of the grid this many columns and rows more than the inner
     /// nodes, if there are inner nodes in that direction. Nodes at edges have one neighbour less to
-    /// exchange with (Brewer 1994, §5.2). If it is not set, models choose the numbers where there
-    /// are any: see [`StencilEdges`](crate::StencilEdges).
+    /// exchange with (Brewer 1994, §5.2). An experiment: no model chooses the numbers.
     #[must_use]
     pub fn extra(mut self, columns: usize, rows: usize) -> Self {
-        self.settings.extra = Some([columns, rows]);
+        self.settings.extra = [columns, rows];
         self
     }
 

@@ -23,7 +23,8 @@ pub struct Layout {
     /// exchanges.
     pub halo: usize,
     /// The columns and rows that a block at an edge of the grid has more than an inner block, if
-    /// there are inner blocks: it has one neighbour less to exchange with (Brewer 1994, §5.2).
+    /// there are inner blocks: it has one neighbour less to exchange with (Brewer 1994, §5.2). An
+    /// experiment: no model chooses it.
     pub extra: [usize; 2],
     /// The variant of the halo exchange.
     pub way: Way,

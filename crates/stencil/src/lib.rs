@@ -39,7 +39,6 @@
 #![forbid(unsafe_code)]
 
 mod edge;
-mod edge_models;
 mod error;
 mod exchange;
 mod exchange_models;
@@ -65,7 +64,6 @@ mod value;
 mod volume;
 
 pub use edge::{Edge, Face, Side};
-pub use edge_models::StencilEdges;
 pub use error::StencilError;
 pub use exchange_models::{StencilExchange, StencilWave};
 pub use grid::Grid;

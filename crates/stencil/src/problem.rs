@@ -6,7 +6,6 @@ use strata_runtime::Node;
 use strata_runtime::select::{ALL, Options, Selector, which};
 use strata_select::{Library as _, Models, Note, Prediction, Question, Source};
 
-use crate::edge_models::StencilEdges;
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
 use crate::part::Part;
@@ -89,26 +88,24 @@ pub(crate) fn solve_with<'a, T: Value>(
 ) -> Result<Solution<T>, StencilError> {
     let inner = options.clone().inner();
     fit_exchanges(node);
-    let (selector, ways, waves, edges, alike) = loop {
+    let (selector, ways, waves, alike) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selector = node.selector::<Stencil>(options);
         let ways = node.selector::<StencilExchange>(&inner);
         let waves = node.selector::<StencilWave>(&inner);
-        let edges = node.selector::<StencilEdges>(&inner);
         let word = [
             selector.as_ref().map_or(0, |selector| selector.word()),
             ways.as_ref().map_or(0, |selector| selector.word()),
             waves.as_ref().map_or(0, |selector| selector.word()),
-            edges.as_ref().map_or(0, |selector| selector.word()),
             problem.word(),
         ];
         let words = node.all_gather(&word);
-        let alike = words.as_chunks::<5>().0.windows(2).all(|pair| pair[0] == pair[1]);
+        let alike = words.as_chunks::<4>().0.windows(2).all(|pair| pair[0] == pair[1]);
         if !node.must_compare_again(alike) {
-            break (selector, ways, waves, edges, alike);
+            break (selector, ways, waves, alike);
         }
     };
-    let (selector, ways, waves, edges) = (selector?, ways?, waves?, edges?);
+    let (selector, ways, waves) = (selector?, ways?, waves?);
     if !alike {
         return Err(StencilError::Unlike);
     }
@@ -125,9 +122,6 @@ pub(crate) fn solve_with<'a, T: Value>(
     // With a narrow halo a wave ends after one or two sweeps.
     if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
         layout = waved(node, &waves, layout, &block)?;
-    }
-    if problem.settings().extra.is_none() && edges.decides(problem.measured()) {
-        layout = edged(problem, node, &edges, layout)?;
     }
     let mut solution = solve_on(problem, node, layout)?;
     (solution.choice, solution.exchange) = (Some(choice), exchange);
@@ -213,7 +207,7 @@ fn choose<'a, T: Value>(
     // Models of other sizes or numbers of nodes only rank layouts; the nearest suitable layout is
     // taken.
     let layout = if exact { layout } else { layout.suited(nodes, cells, periodic) };
-    let more = Layout { extra: settings.extra.unwrap_or_default(), ..layout };
+    let more = Layout { extra: settings.extra, ..layout };
     let layout = if layout != Layout::ONE && more.fits(cells, periodic) { more } else { layout };
     Ok((layout, *chosen.choice))
 }
@@ -332,28 +326,6 @@ fn waved(
     let chosen = node.choose_by::<StencilWave>(selector, block, ALL, None)?;
     let StencilWave::Waves { sweeps } = chosen.candidate;
     Ok(Layout { wave: usize::try_from(sweeps).unwrap_or(0), ..layout })
-}
-
-/// `layout` with as many columns and rows more at the edges as are predicted to be fastest, if it is
-/// one that was measured: squares with narrow, packed halos, and sides without neighbours.
-fn edged<'a, T: Value>(
-    problem: &impl Problem<'a, T>,
-    node: &mut Node,
-    selector: &Selector<StencilEdges>,
-    layout: Layout,
-) -> Result<Layout, StencilError> {
-    let (cells, periodic) = (problem.cells(), problem.periodic());
-    let measured = Layout { wave: layout.wave, ..Layout::squares(node.size()) };
-    if layout != measured || periodic != [false; 2] {
-        return Ok(layout);
-    }
-    let inputs = cells.map(|points| points as f64);
-    let chosen = node.choose_by::<StencilEdges>(selector, &inputs, ALL, None)?;
-    let StencilEdges::More { columns, rows } = chosen.candidate;
-    let extra = [columns, rows].map(|number| usize::try_from(number).unwrap_or(0));
-    let more = Layout { extra, ..layout };
-    let known = chosen.choice.pinned || chosen.choice.predicted.is_some();
-    Ok(if known && more.fits(cells, periodic) { more } else { layout })
 }
 
 const UNLIKE: &str = "the models were measured with red-black sweeps of f64: they only rank others";

@@ -119,21 +119,21 @@ pub fn wave_seconds(node: &mut Node, width: usize, height: usize, sweeps: usize)
     seconds_on(node, &Grid::new(width, height), Layout { wave: sweeps, ..Layout::ONE }, 16)
 }
 
-/// The time of one iteration, in seconds, whose slowest nodes are those at edges of the grid, with
-/// blocks of `width` by `height` points, and have a neighbour less (Brewer 1994, §5.2): inner nodes
-/// have smaller blocks. The edges are the western and eastern (`columns`), the northern and southern
-/// (`rows`), or all of them with the corners. NaN if there are no nodes between them.
+/// The time of one iteration, in seconds, whose slowest nodes are those at two edges of the grid,
+/// with blocks of `width` by `height` points, and have a neighbour less (Brewer 1994, §5.2): inner
+/// nodes have smaller blocks. The edges are the western and eastern (`upright`), or the northern and
+/// southern ones. NaN if there are no nodes between them.
 ///
 /// # Participation
 /// Collective, with equal arguments.
-pub fn edge_seconds(node: &mut Node, width: usize, height: usize, columns: bool, rows: bool) -> f64 {
-    let (block, edge) = ([width, height], [columns, rows]);
+pub fn edge_seconds(node: &mut Node, width: usize, height: usize, upright: bool) -> f64 {
+    let (mut block, way) = ([width, height], usize::from(!upright));
     // The inner blocks keep a quarter of their points, and points of both colours.
-    let extra = [0, 1].map(|way| match edge[way] {
-        true => block[way].saturating_sub(block[way].div_ceil(4).max(2)),
-        false => 0,
-    });
-    block_seconds_with(node, [width - extra[0], height - extra[1]], extra)
+    let more = block[way].saturating_sub(block[way].div_ceil(4).max(2));
+    block[way] -= more;
+    let mut extra = [0; 2];
+    extra[way] = more;
+    block_seconds_with(node, block, extra)
 }
 
 /// The time of one iteration with squares of `block` points, and `extra` columns and rows at edges.

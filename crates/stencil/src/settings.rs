@@ -33,8 +33,8 @@ type Callback<'a> = RefCell<Box<dyn FnMut(Progress) + 'a>>;
 /// Settings that do not depend on the number of dimensions.
 pub(crate) struct Settings<'a> {
     pub(crate) method: Method,
-    /// The columns and rows that nodes at edges have more; `None`: as models say.
-    pub(crate) extra: Option<[usize; 2]>,
+    /// The columns and rows that nodes at edges have more.
+    pub(crate) extra: [usize; 2],
     pub(crate) omega: Option<f64>,
     pub(crate) threshold: Option<f64>,
     pub(crate) iterations: u64,
@@ -46,7 +46,7 @@ impl Default for Settings<'_> {
     fn default() -> Self {
         Self {
             method: Method::default(),
-            extra: None,
+            extra: [0; 2],
             omega: None,
             threshold: Some(1e-6),
             iterations: 10_000,
@@ -92,14 +92,13 @@ impl Settings<'_> {
     /// A fingerprint that is equal on all nodes with equal settings and `parts`.
     pub(crate) fn word<T: Value>(&self, parts: impl IntoIterator<Item = u64>) -> u64 {
         let threshold = self.threshold.map_or(1, f64::to_bits);
-        let [columns, rows] = self.extra.unwrap_or_default();
+        let [columns, rows] = self.extra;
         let own = [
             self.method as u64,
             threshold,
             self.iterations,
             self.every,
             size_of::<T>() as u64,
-            u64::from(self.extra.is_some()),
             columns as u64,
             rows as u64,
         ];

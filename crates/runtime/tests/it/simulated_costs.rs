@@ -108,7 +108,7 @@ fn a_kernel_may_have_a_factor_of_its_own() {
 #[test]
 fn a_kernel_costs_what_its_model_says_times_the_factor() {
     let seconds = |kernel_factor: &str| {
-        let platform = changed("cm5", &[("kernel_factor", kernel_factor)]);
+        let platform = changed("ethernet-25g", &[("kernel_factor", kernel_factor)]);
         let run = Machine::sim(&platform, 2).unwrap().run(|node| {
             let start = node.now();
             assert_eq!(node.compute(Work::Kernel("Copy", &[65536.0]), || 5), 5, "it runs");
@@ -118,9 +118,22 @@ fn a_kernel_costs_what_its_model_says_times_the_factor() {
     };
     let (one, ten) = (seconds("1"), seconds("10"));
     // A look at the clock takes a cycle.
-    let cycle = 1.0 / 33e6;
+    let cycle = 1.0 / 3e9;
     assert!((one[0] - one[1]).abs() < 1e-11 && one[0] - cycle > 1e-7, "{one:?}");
     assert!(((ten[0] - cycle) / (one[0] - cycle) - 10.0).abs() < 1e-3, "{one:?} {ten:?}");
+}
+
+#[test]
+fn a_kernel_may_take_cycles_whatever_its_model_says() {
+    for (cost, bytes, cycles) in [("[100, 0.5]", 4096.0, 2148.0), ("[0, 2]", 65_536.0, 131_072.0)] {
+        let run = Machine::sim(&changed("cm5", &[("Copy", cost)]), 1).unwrap().run(|node| {
+            let start = node.now();
+            node.compute(Work::Kernel("Copy", &[bytes]), || ());
+            Ok(node.now().get() - start.get())
+        });
+        let taken = run.unwrap().results[0] * 33e6;
+        assert!((taken - cycles).abs() < 2.0, "{cost}: {taken}");
+    }
 }
 
 #[test]

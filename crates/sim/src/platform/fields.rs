@@ -13,6 +13,7 @@ use strata_model::closest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::KernelTime;
 use super::error::{Fault, FaultKind};
 use crate::Time;
 
@@ -21,6 +22,10 @@ pub(super) const LONGEST: f64 = 1000.0;
 /// Bandwidths in MB/s: from a byte in a millisecond to one in a picosecond, the resolution of
 /// [`Time`].
 const BANDWIDTHS: RangeInclusive<f64> = 0.001..=1e6;
+/// Cycles of a kernel's call, or of a unit of its input.
+const CYCLES: RangeInclusive<f64> = 0.0..=1e9;
+/// An example of a kernel's cycles.
+const KERNEL: &str = "[0, 9.8]";
 /// Suffixes of keys of times, each with its factor to seconds; that of cycles depends on the
 /// processor.
 const UNITS: [(&str, Option<f64>); 3] = [("cycles", None), ("ns", Some(1e-9)), ("us", Some(1e-6))];
@@ -143,13 +148,25 @@ impl<'a> Fields<'a> {
         Some(value)
     }
 
-    /// All keys of the table, each a number in `range`.
-    pub(super) fn factors(mut self, range: RangeInclusive<f64>) -> Option<BTreeMap<String, f64>> {
+    /// All keys of the table, each a factor in `factors`, or a list: the cycles of a call, and of a
+    /// unit of the first input.
+    pub(super) fn kernels(mut self, factors: RangeInclusive<f64>) -> Option<BTreeMap<String, KernelTime>> {
         let keys: Vec<&str> = self.entries.keys().copied().collect();
-        let read: Vec<Option<(String, f64)>> = keys
-            .into_iter()
-            .map(|key| Some((key.to_owned(), self.number(key, range.clone(), "100")?)))
-            .collect();
+        let mut read = |key: &str| match self.entries.get(key)?.1.get_ref() {
+            DeValue::Array(_) => {
+                let found = self.take(key)?;
+                let read = self.list(key, found.clone(), KERNEL, |fields, value| {
+                    fields.in_range(key, value, CYCLES, "take 0 to 1e9")
+                })?;
+                let [call, each] = read[..] else {
+                    self.out_of_range(key, found.1, format_args!("two numbers: `{key} = {KERNEL}`"));
+                    return None;
+                };
+                Some(KernelTime::Cycles { call, each })
+            }
+            _ => self.number(key, factors.clone(), "100").map(KernelTime::Factor),
+        };
+        let read: Vec<_> = keys.into_iter().map(|key| Some((key.to_owned(), read(key)?))).collect();
         read.into_iter().collect()
     }
 

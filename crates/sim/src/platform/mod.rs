@@ -48,8 +48,22 @@ pub struct SimulatedMachine {
     pub interrupts: Option<Interrupts>,
     /// Time slices that empty the network, if any.
     pub slices: Option<Slices>,
-    /// Kernels with their own factor in place of [`Cpu::kernel_factor`].
-    pub kernels: BTreeMap<String, f64>,
+    /// Kernels with a time of their own in place of [`Cpu::kernel_factor`].
+    pub kernels: BTreeMap<String, KernelTime>,
+}
+
+/// The time of a kernel on a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KernelTime {
+    /// That of its model, times this.
+    Factor(f64),
+    /// Cycles, whatever its model says.
+    Cycles {
+        /// Of a call.
+        call: f64,
+        /// Of each unit of its first input.
+        each: f64,
+    },
 }
 
 /// A host of several nodes: they reach each other inside it, and other hosts by one link each way,

@@ -147,7 +147,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     let circuits = file.optional_table("circuits").map(Circuits::read);
     let interrupts = file.optional_table("interrupts").map(interrupts);
     let slices = file.optional_table("slices").map(slices);
-    let kernels = file.optional_table("kernels").map(|table| table.factors(FACTORS));
+    let kernels = file.optional_table("kernels").map(|table| table.kernels(FACTORS));
     file.finish();
     Some(SimulatedMachine {
         name: name?,

@@ -46,7 +46,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use strata_sim::Time;
 use strata_sim::network::{Arrival, Channel};
-use strata_sim::platform::{Circuits, Topology};
+use strata_sim::platform::{Circuits, KernelTime, Topology};
 use world::{Moving, NodeState, Wait, World};
 
 /// Longer than any block, but small enough for additions.
@@ -534,8 +534,14 @@ impl Simulated for Sim {
             Work::Cycles(cycles) => cycles / cpu.frequency,
             Work::Kernel(..) if self.computing() == Computing::Measured => return Ok(Charge::Measure),
             Work::Kernel(name, inputs) => {
-                let factor = self.world.platform.kernels.get(name).unwrap_or(&cpu.kernel_factor);
-                self.world.kernels.seconds(name, inputs)? * factor
+                let modelled = self.world.kernels.seconds(name, inputs)?;
+                match self.world.platform.kernels.get(name) {
+                    Some(KernelTime::Cycles { call, each }) => {
+                        (call + each * inputs.first().unwrap_or(&0.0)) / cpu.frequency
+                    }
+                    Some(KernelTime::Factor(factor)) => modelled * factor,
+                    None => modelled * cpu.kernel_factor,
+                }
             }
         };
         if !(seconds >= 0.0 && seconds.is_finite()) {
