@@ -30,7 +30,9 @@
 /// | `Pack(count, stride)` | gathers every `stride`-th word |
 ///
 /// They were measured with `specs/kernels`; the models are in `models/epyc-2core-threads1/kernels`.
-/// A simulated machine multiplies their times by the `kernel_factor` of its file.
+/// A simulated machine multiplies their times by the `kernel_factor` of its file. A name may say
+/// whose kernel it is, as in `stencil.Copy`: its model is that of `Copy`, and a machine's file may
+/// give it a time of its own.
 /// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_ON=sim:…,kernels=FILE` selects
 /// another set, of other kernels or another processor.
 ///

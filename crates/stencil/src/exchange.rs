@@ -305,7 +305,7 @@ pub(crate) fn moving<T>(node: &mut Node, [columns, rows]: [usize; 2], count: usi
         let stride = 2 * (count / rows.max(1)) + 1;
         node.compute(Work::Kernel("Pack", &[words as f64, stride.max(9) as f64]), copy);
     } else {
-        node.compute(Work::Kernel("Copy", &[(words * WORD) as f64]), copy);
+        node.compute(Work::Kernel("stencil.Copy", &[(words * WORD) as f64]), copy);
     }
 }
 

@@ -125,15 +125,23 @@ fn a_kernel_costs_what_its_model_says_times_the_factor() {
 
 #[test]
 fn a_kernel_may_take_cycles_whatever_its_model_says() {
-    for (cost, bytes, cycles) in [("[100, 0.5]", 4096.0, 2148.0), ("[0, 2]", 65_536.0, 131_072.0)] {
-        let run = Machine::sim(&changed("cm5", &[("Copy", cost)]), 1).unwrap().run(|node| {
+    let cycles = |cost, kernel: &str, inputs: &[f64]| {
+        let run = Machine::sim(&changed("cm5", &[("Pack", cost)]), 1).unwrap().run(|node| {
             let start = node.now();
-            node.compute(Work::Kernel("Copy", &[bytes]), || ());
+            node.compute(Work::Kernel(kernel, inputs), || ());
             Ok(node.now().get() - start.get())
         });
-        let taken = run.unwrap().results[0] * 33e6;
-        assert!((taken - cycles).abs() < 2.0, "{cost}: {taken}");
+        run.unwrap().results[0] * 33e6
+    };
+    for (cost, count, expected) in [("[100, 0.5]", 4096.0, 2148.0), ("[0, 2]", 65_536.0, 131_072.0)] {
+        for kernel in ["Pack", "mine.Pack"] {
+            let taken = cycles(cost, kernel, &[count, 9.0]);
+            assert!((taken - expected).abs() < 2.0, "{cost}, {kernel}: {taken}");
+        }
     }
+    // The file gives the stencils' copies a time of their own; others' have that of the model.
+    let [own, plain] = ["stencil.Copy", "Copy"].map(|kernel| cycles("[0, 2]", kernel, &[65_536.0]));
+    assert!((own - (655.0 + 7.11 * 65_536.0)).abs() < 2.0 && plain < 0.1 * own, "{own} {plain}");
 }
 
 #[test]

@@ -190,8 +190,8 @@ fn what_is_wrong_is_refused_at_its_place() {
         ("switching", "switching = \"wormhole\"", Unknown, "\"wormhole\""),
         ("pipelined", "pipelined = 1", Type, "1"),
         ("name", "name = \"two words\"", Range, "\"two words\""),
-        ("Copy", "Copy = [655]", Range, "[655]"),
-        ("Copy", "Copy = [655, -1]", Range, "-1"),
+        ("Pack", "Pack = [655]", Range, "[655]"),
+        ("Pack", "Pack = [655, -1]", Range, "-1"),
         ("name", "name = CM5", Syntax, "CM5"),
         ("barrier_cycles", "barier_cycles = 140", Missing, "control"),
     ];

@@ -534,8 +534,9 @@ impl Simulated for Sim {
             Work::Cycles(cycles) => cycles / cpu.frequency,
             Work::Kernel(..) if self.computing() == Computing::Measured => return Ok(Charge::Measure),
             Work::Kernel(name, inputs) => {
-                let modelled = self.world.kernels.seconds(name, inputs)?;
-                match self.world.platform.kernels.get(name) {
+                let (platform, kernel) = (&self.world.platform, name.rsplit('.').next().unwrap_or(name));
+                let modelled = self.world.kernels.seconds(kernel, inputs)?;
+                match platform.kernels.get(name).or_else(|| platform.kernels.get(kernel)) {
                     Some(KernelTime::Cycles { call, each }) => {
                         (call + each * inputs.first().unwrap_or(&0.0)) / cpu.frequency
                     }
