@@ -120,8 +120,8 @@ pub(crate) fn report(all: &[Tried]) -> Option<f64> {
             cells.extend([predicted[way].to_string(), best[way].to_string(), per_cent(ratios[way] - 1.0)]);
             cells.push(printed.map_or("-".to_owned(), |printed| printed.2[way].to_string()));
         }
-        for kind in 0..2 {
-            cells.push(per_cent(benefit[kind]));
+        for (kind, share) in benefit.iter().enumerate() {
+            cells.push(per_cent(*share));
             cells.push(printed.map_or("-".to_owned(), |printed| format!("{} %", printed.3[kind])));
         }
         row(&cells);

@@ -192,19 +192,8 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     OTHER.iter().for_each(|step| tally.cargo(step));
     match mpi {
         Ok(()) => {
-            let rest = [
-                "--test",
-                "interrupt",
-                "--test",
-                "it",
-                "--test",
-                "launcher",
-                "--test",
-                "profile",
-                "--",
-                "--ignored",
-                "mpirun",
-            ];
+            let rest =
+                ["--test", "interrupt", "--test", "it", "--test", "measured", "--", "--ignored", "mpirun"];
             tally.build("profiling with MPI", [&["test"], &build, &rest], &[]);
         }
         Err(why) => tally.skip("MPI", 2, &why),

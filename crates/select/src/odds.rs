@@ -74,7 +74,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
     /// the [nearest](crate::Domain::nearest) measured problem, with every deviation widened by the
     /// [distance](Choice::distance). `None` without a prediction, and for a pinned choice.
     ///
-    /// If the [contrast](Source::contrast) of the taken candidate is known, the values of its
+    /// If the [contrast](crate::About::contrast) of the taken candidate is known, the values of its
     /// parameters compete too: the choice is right if no other value is faster by more than 3 %,
     /// and the expected loss includes the saving of the best value.
     ///
@@ -113,7 +113,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
     /// For each parameter of the taken candidate, the least and the greatest of the values around
     /// the taken one that tie with it: their predicted times exceed its time by less than 1 %, or
     /// by less than the standard deviation of the difference. `None` if the
-    /// [contrast](Source::contrast) is unknown, and for a pinned choice.
+    /// [contrast](crate::About::contrast) is unknown, and for a pinned choice.
     pub fn tied<S: Source + ?Sized>(
         &self,
         source: &S,

@@ -42,7 +42,12 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A repository with the crates as they are now, on the branch `of/now`.
+/// A branch of its own: without network cargo takes what it has last seen of one.
+fn branch() -> String {
+    format!("of/now-{}", std::process::id())
+}
+
+/// A repository with the crates as they are now, on [`branch`].
 fn repository() -> PathBuf {
     let folder = scratch("strata");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -50,7 +55,7 @@ fn repository() -> PathBuf {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     fs::write(folder.join("Cargo.toml"), manifest.replace(", \"benches\", \"xtask\"", "")).unwrap();
     for arguments in [
-        &["init", "--quiet", "--initial-branch", "of/now"][..],
+        &["init", "--quiet", "--initial-branch", &branch()][..],
         &["add", "."],
         &["-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "now"],
     ] {
@@ -85,7 +90,7 @@ fn user(name: &str, source: &str, manifest: &str) -> PathBuf {
 #[test]
 fn what_is_measured_is_built_as_the_package_is() {
     let strata = repository();
-    let git = format!("git = \"file://{}\", branch = \"of/now\"", strata.display());
+    let git = format!("git = \"file://{}\", branch = {:?}", strata.display(), branch());
     let manifest = format!(
         "[features]\nfast = []\nslow = []\ndefault = [\"slow\"]\n[dependencies]\n\
          strata-select = {{ {git}, default-features = false }}\n\

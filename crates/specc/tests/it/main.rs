@@ -14,6 +14,7 @@ mod impact;
 mod lang;
 mod nodes;
 mod platform;
+mod refine;
 mod robust;
 mod rules;
 mod simulated;

@@ -1,6 +1,5 @@
 //! Adaptive sampling against all points of the loops, on machines whose true costs are known: as
 //! good a choice from at most half the samples.
-#![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! `specc` whose output nobody reads, as in `specc map models.toml | head -1`, or cannot be
 //! written: it does its work, and its exit status is the usual one.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

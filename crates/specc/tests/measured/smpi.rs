@@ -1,7 +1,5 @@
 //! MPI programs on platforms of SimGrid: a spec, and a package's own program.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! `specc verify` and `cargo strata compare`: a package that is calibrated, and then changed. What
 //! is measured are times that its code makes up, so that nothing depends on the machine's.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -180,7 +178,7 @@ fn what_cannot_be_compared_is_refused() {
 }
 
 #[test]
-#[ignore = "builds the run-time twice: cargo test -p specc --test verify -- --ignored"]
+#[ignore = "builds the run-time twice: cargo test -p specc --test measured -- --ignored"]
 fn two_revisions_are_measured_in_turns() {
     let folder = tempfile::tempdir().unwrap();
     let package = with_history(folder.path());

@@ -1,9 +1,6 @@
 //! Launchers of MPI jobs as templates, by scripts that stand for a cluster's `srun` and start
 //! `mpirun`.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -131,7 +128,7 @@ fn what_starts_no_job_is_refused_before_anything_is_built() {
 }
 
 #[test]
-#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn a_template_starts_jobs_of_mpirun() {
     if !is_there() {
         return;
@@ -159,7 +156,7 @@ fn a_template_starts_jobs_of_mpirun() {
 }
 
 #[test]
-#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn a_launcher_that_fails_is_told_from_a_program_under_mpirun() {
     if !is_there() {
         return;
@@ -184,7 +181,7 @@ fn a_launcher_that_fails_is_told_from_a_program_under_mpirun() {
 }
 
 #[test]
-#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn what_a_time_limit_ends_is_resumed_under_mpirun() {
     if !is_there() {
         return;
@@ -265,7 +262,7 @@ fn a_job_asks_for_what_is_measured() {
 }
 
 #[test]
-#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn a_job_that_is_submitted_again_goes_on_under_mpirun() {
     if !is_there() {
         return;
@@ -318,7 +315,7 @@ fn a_job_that_is_submitted_again_goes_on_under_mpirun() {
 
 /// As Slurm's, the launcher does not pass the first Ctrl-C on.
 #[test]
-#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test launcher -- --ignored"]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn a_launcher_that_keeps_a_signal_to_itself_does_not_delay_the_end_under_mpirun() {
     if !is_there() {
         return;

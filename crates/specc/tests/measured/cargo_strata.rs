@@ -1,8 +1,6 @@
 //! `cargo strata`, from nothing to a package that chooses, outside the workspace and without
 //! network.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! Hosts: a spec with the input `hosts`, measured on a simulated machine of two levels on 1, 2 and
 //! 4 hosts, whose models choose by them.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

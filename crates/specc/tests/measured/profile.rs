@@ -1,7 +1,5 @@
 //! Profiling programs really built and run, on two threads.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
-
 use std::path::{Path, PathBuf};
 
 use specc::drive::{DriveError, On, RunOptions, build, profile};
@@ -165,7 +163,7 @@ fn a_program_that_is_not_there_is_named() {
 }
 
 #[test]
-#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test profile -- --ignored"]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn the_same_program_runs_under_mpirun() {
     let emitted = emitted("small");
     let program = build(&emitted, &On::Mpi).unwrap();
