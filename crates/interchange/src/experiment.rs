@@ -114,7 +114,7 @@ impl Experiment {
             m.point.extend(selection.set.iter().map(|(_, value)| *value));
             if unit.is_seconds() && m.value * scale > CENTURY {
                 let message = format!(
-                    "{} s are longer than a century: take the measurement out, or say its unit",
+                    "{:e} s are longer than a century: take the measurement out, or say its unit",
                     m.value * scale
                 );
                 problems.push(m.at, message);

@@ -5,30 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use super::{ROOT, release_profile, run, target};
 
 /// Called as cargo calls it: exit status, standard output, standard error.
 fn strata(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    command(folder, env!("CARGO_BIN_EXE_cargo-strata"), &[&["strata"], arguments].concat())
-}
-
-/// What other tests have built for release needs not be built again.
-fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
-}
-
-fn command(folder: &Path, program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target())
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("COLUMNS", "1000")
-        .env_remove("STRATA_PIN")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    run(folder, env!("CARGO_BIN_EXE_cargo-strata"), &[&["strata"], arguments].concat())
 }
 
 #[test]
@@ -37,9 +18,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     let (status, _, told) = strata(folder.path(), &["new", "count-them"]);
     assert!(status == Some(0) && told.contains("cargo strata calibrate\n"), "{told}");
     let package = folder.path().join("count-them");
-    // So that what the workspace's own profiling programs have built serves here too.
-    let workspace = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
-    let profile = workspace.split("\n\n").find(|part| part.starts_with("[profile.release]")).unwrap();
+    let profile = release_profile();
     let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
     fs::write(package.join("Cargo.toml"), format!("{manifest}\n{profile}\n")).unwrap();
     fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
@@ -93,8 +72,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     let samples = made.join("samples.txt").display().to_string();
     let out = fitted.display().to_string();
     let specc = env!("CARGO_BIN_EXE_specc");
-    let (status, _, told) =
-        command(&package, specc, &["fit", &samples, "--spec", "distinct.spec", "-o", &out]);
+    let (status, _, told) = run(&package, specc, &["fit", &samples, "--spec", "distinct.spec", "-o", &out]);
     assert_eq!(status, Some(0), "{told}");
     assert!(!of(&made).is_empty() && of(&made) == of(&fitted), "{:?} {:?}", of(&made), of(&fitted));
     let (status, out, told) = strata(&package.join("src"), &["map"]);
@@ -135,7 +113,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
          let (_, why) = Distinct::choose(1, 100.0).unwrap(); assert_eq!(why.note, None, \"{why}\"); }\n";
     fs::write(package.join("src/lib.rs"), format!("{before}\n{shown}\n{check}\n{tests}")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let (status, out, told) = command(&package, &cargo, &["test", "--lib"]);
+    let (status, out, told) = run(&package, &cargo, &["test", "--lib"]);
     assert!(status == Some(0) && out.contains("2 passed"), "{out}\n{told}");
 }
 

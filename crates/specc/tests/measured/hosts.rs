@@ -3,9 +3,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use super::{ROOT, run};
 
 /// A switch of slow links between hosts of fast ones.
 fn platform() -> String {
@@ -51,23 +50,15 @@ library sum(words, hosts) {
 
 /// Exit status and output of `specc` in a folder.
 fn specc(folder: &Path, arguments: &str) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        // What other tests have built for release needs not be built again.
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap())
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let (status, out, err) = run(folder, env!("CARGO_BIN_EXE_specc"), &arguments);
+    (status, out + &err)
 }
 
 #[test]
 fn choices_follow_the_hosts() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts");
+    // In the workspace, wherever its target is: specs belong to packages.
+    let folder = Path::new(ROOT).join("target/hosts");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("two.toml"), platform()).unwrap();

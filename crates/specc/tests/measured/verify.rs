@@ -5,28 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
-/// What other tests have built for release needs not be built again.
-fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
-}
-
-/// Exit status, standard output and standard error of a program in a folder.
-fn run(folder: &Path, program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target())
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "1000")
-        .env_remove("STRATA_PIN")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
+use super::{ROOT, release_profile, run};
 
 /// Times of two ways, the second of which has `slope` nanoseconds for each of `n`.
 fn library(slope: f64) -> String {
@@ -63,9 +42,7 @@ fn package_in(folder: &Path) -> PathBuf {
     let package = folder.join("verified");
     fs::create_dir_all(package.join("src")).unwrap();
     let select = fs::canonicalize(Path::new(ROOT).join("crates/select")).unwrap();
-    // So that what the workspace's own profiling programs have built serves here too.
-    let workspace = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
-    let profile = workspace.split("\n\n").find(|part| part.starts_with("[profile.release]")).unwrap();
+    let profile = release_profile();
     let manifest = format!(
         "[package]\nname = \"verified\"\nedition = \"2024\"\n\n[dependencies]\nstrata-select = {{ path = {select:?} \
          }}\n\n{profile}\n"
