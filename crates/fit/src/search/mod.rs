@@ -4,8 +4,8 @@
 //! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from
 //! all others; along an input of few values, each of its values from the others, since points
 //! between them matter. Such an input bears half as many functions as it has values: with more, the
-//! curve between them is arbitrary. Every term costs more the more candidates of its complexity there are, so that a
-//! plain truth is found where a complicated sum is hardly better. A beam finds sets by their error;
+//! curve between them is arbitrary. Every term costs more the more candidates of its complexity there
+//! are, so that a plain truth is found where a complicated sum is hardly better. A beam finds sets by their error;
 //! the best of them are improved by their price, term by term, where products also grow: a grown
 //! one costs as one of all that could have been grown. Errors are relative to the
 //! predictions of the best set of a first search, unless measured times are requested as weights.
@@ -205,9 +205,10 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         found
     };
     let mut found = repeated(true);
-    // Where no plain curve between few values is accepted, the points that were measured count: most
-    // programs call with these values, such as numbers of nodes.
-    if found.as_ref().is_none_or(|(best, ..)| best.error > options.accept) {
+    // Programs run on the numbers of nodes that were measured, so that where no plain curve between
+    // few of them is accepted, the points count.
+    let varies = |input: &Input| input.name == RESERVED[0] && input.values.len() > 1;
+    if inputs.iter().any(varies) && found.as_ref().is_none_or(|(best, ..)| best.error > options.accept) {
         found = repeated(false).or(found);
     }
     let (best, count, largest) = found?;

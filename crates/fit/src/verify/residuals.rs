@@ -73,8 +73,8 @@ pub(super) fn structure(
     follows.chain(uneven).chain(decides_alone(regression, fit, verify, options)).collect()
 }
 
-/// What the samples follow that no input tells: the order in which they stand in the file, which is
-/// usually that in which they were taken, and whether values are powers of two.
+/// Structure in the residuals that is no function of an input: the order of the samples in the file,
+/// usually that in which they were measured, and whether values are powers of two.
 pub(super) fn hidden(
     regression: &Regression,
     inputs: &[String],

@@ -170,3 +170,20 @@ fn what_no_input_tells_is_no_verified_model() {
     let (_, of) = reason(&points, &|i| if i / 2 % 2 == 0 { 1.5 } else { 1.0 });
     assert!(!of.contains(special), "{of}");
 }
+
+/// Curves between few values are plain; but programs run on the numbers of nodes that were measured.
+#[test]
+fn costs_on_few_numbers_of_nodes_may_be_any() {
+    let points: Vec<Vec<f64>> = (0..120)
+        .map(|i| vec![f64::exp2(f64::from(4 + i / 4 % 12)) + f64::from(i), f64::exp2(f64::from(1 + i % 4))])
+        .collect();
+    let error = |name: &str| {
+        let mut noise = uniforms(5);
+        let samples = samples(&["n", name], &points, 5, |i| {
+            let factor = [1.0, 20.0, 1.0, 20.0][i % 4];
+            (1e-6 + 1e-9 * points[i][0] * factor) * (0.99 + 0.02 * noise())
+        });
+        fit(&samples, &[]).model.mre_verify.unwrap()
+    };
+    assert!(error("P") < 0.05 && error("q") > 0.1, "{} {}", error("P"), error("q"));
+}
