@@ -19,8 +19,7 @@
 //! the order of the samples, or such values, by about the accepted error, the model is doubtful.
 //!
 //! Source: Wald and Wolfowitz (1940) for runs; Mann and Whitney (1947) for special values; Breusch
-//! and Pagan (1979), in the form of Koenker
-//! (1981); Cook (1977).
+//! and Pagan (1979), in the form of Koenker (1981); Cook (1977).
 
 mod held_out;
 mod residuals;
