@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use strata_model::expr::{Expr, parse};
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
-use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
+use strata_model::set::{Input, Kind, Mode, Model, Named, Term, Verdict};
 use strata_model::{grouped, number_text, percent, rounded};
 
 use crate::bound;
@@ -18,10 +18,11 @@ use crate::knee::{self, Placed};
 use crate::noise;
 use crate::points;
 use crate::regress::{self, Data, Failure, Regression};
+use crate::relation::relations;
 use crate::search::{LEAST_POINTS, search};
 use crate::solve::{SolveError, dot, sum};
 use crate::stats::{last_place, mean_relative_error, t_quantile};
-use crate::verify::{self, HeldOut, MEAN_OF_NORMAL};
+use crate::verify::{self, Between, HeldOut, MEAN_OF_NORMAL};
 use crate::{FitError, FitOptions, Fitted, Lookup, Residual, Search, Structure};
 
 /// Fits one model to its samples.
@@ -178,13 +179,14 @@ struct Candidate {
     regression: Regression,
     /// Where a prediction is not a time, if anywhere.
     wrong: Option<String>,
+    between: Vec<Between>,
 }
 
 impl Candidate {
     /// The model with a correction, if that chooses better values of the parameters, and with the
     /// differences of its errors between values.
     fn judged(self, structure: &Structure, options: &FitOptions) -> Fitted {
-        let Self { mut fitted, mut regression, wrong, .. } = self;
+        let Self { mut fitted, mut regression, wrong, between, .. } = self;
         let model = &fitted.model;
         // The values may differ between numbers of nodes; absolute errors are not factors.
         if model.nodes.fixed().is_none() || options.mode == Mode::Absolute {
@@ -206,7 +208,7 @@ impl Candidate {
         let (fit, verify) = fitted.residuals.split_at(model.samples);
         let mre = |part: &[Residual]| mean_relative_error(part.iter().map(|r| (r.observed, r.predicted)));
         let noise: Vec<f64> = verify.iter().map(|r| r.noise).collect();
-        let held_out = HeldOut::new(&regression, fit, verify, &noise, mre(verify));
+        let held_out = HeldOut::new(&regression, fit, verify, &noise, mre(verify), between);
         for (z, r) in regression.standardised.iter_mut().zip(fit) {
             *z = (r.observed / r.predicted - 1.0) / corrected.error.max(f64::MIN_POSITIVE);
         }
@@ -338,11 +340,14 @@ fn fit_terms(
     };
     let wrong = domain.wrong(lookup);
     let verify_noise: Vec<f64> = verify_part.iter().map(|r| r.noise).collect();
-    let held_out = HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part));
+    let between = Between::all(&design, &regression, structure, (fit_part, verify_part), lookup, options);
+    let held_out =
+        HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part), between.clone());
     // If a model verified badly, the fit underestimates its uncertainty: a new measurement scatters
-    // at least as much as those held out. The ratio of leverage to noise, which shows
+    // at least as much as those held out, and as those of values that were left out. The ratio of leverage to noise, which shows
     // extrapolation, stays.
-    let scatter = held_out_variance(verify_part, mean_time, options);
+    let between_values = between.iter().map(Between::deviation).fold(0.0, f64::max) * mean_time;
+    let scatter = held_out_variance(verify_part, mean_time, options).max(between_values.powi(2));
     if scatter > regression.noise_variance && regression.noise_variance > 0.0 {
         leverage_limit *= regression.noise_variance / scatter;
         regression.noise_variance = scatter;
@@ -360,6 +365,11 @@ fn fit_terms(
     let mut warnings = warnings(&samples.name, &structure.inputs, fit_part, &design, &regression);
     let of_model = |text: &String| format!("model `{}`: {text}", samples.name);
     warnings.extend(placed.unplaced.iter().map(of_model));
+    let points: Vec<Vec<f64>> = residuals.iter().map(|r| r.inputs.clone()).collect();
+    let follows = relations(&structure.inputs, &points);
+    warnings.extend(follows.iter().map(|Named { name, value }| {
+        of_model(&format!("`{name}` is {value} at all samples: nothing is known of an effect of its own"))
+    }));
     let notes = knees.iter().map(of_model).collect();
 
     let terms = (0..design.terms.len())
@@ -379,6 +389,7 @@ fn fit_terms(
         name: samples.name.clone(),
         inputs,
         requires: structure.requires.iter().map(Expr::to_string).collect(),
+        follows,
         names: Vec::new(),
         kind: Kind::Fitted,
         unit: samples.unit.clone(),
@@ -411,7 +422,7 @@ fn fit_terms(
     let own = sum(residuals[..fitted].iter().map(|r| MEAN_OF_NORMAL * r.noise)) / fitted as f64;
     let misses = mre_fit * mre_fit > options.accept * options.accept + own * own;
     let fitted = Fitted { model, residuals, warnings, notes };
-    Ok(Candidate { fitted, left_out, misses, regression, wrong })
+    Ok(Candidate { fitted, left_out, misses, regression, wrong, between })
 }
 
 /// The variance of held-out samples about their predictions, in the units of the mode as in a model

@@ -33,6 +33,7 @@ mod options;
 mod order;
 mod points;
 mod regress;
+mod relation;
 mod search;
 pub mod solve;
 pub mod stats;

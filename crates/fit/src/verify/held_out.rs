@@ -3,6 +3,7 @@
 
 use strata_model::set::Quantiles;
 
+use super::Between;
 use crate::Residual;
 use crate::regress::Regression;
 use crate::solve::sum;
@@ -38,6 +39,8 @@ pub(crate) struct HeldOut {
     pub(crate) spoiled: usize,
     /// How many are too noisy to be used.
     pub(crate) noisy: usize,
+    /// The inputs of which held-out samples verify only the few values that were fitted.
+    pub(crate) between: Vec<Between>,
 }
 
 /// An error with its 95 % interval.
@@ -63,16 +66,18 @@ fn quantiles(residuals: &[Residual]) -> Option<Quantiles> {
 
 impl HeldOut {
     /// The evidence of the held-out samples. `noise`: the relative standard deviation of the noise
-    /// in each of them.
+    /// in each of them. `between`: see [`Between`].
     pub(crate) fn new(
         regression: &Regression,
         fit: &[Residual],
         verify: &[Residual],
         noise: &[f64],
         mre: Option<f64>,
+        between: Vec<Between>,
     ) -> Self {
         let error = |r: &Residual| r.relative_error().abs();
-        let mut held_out = Self { mre, quantiles: quantiles(verify), ..Self::default() };
+        let deviation = between.iter().map(Between::deviation).fold(0.0, f64::max);
+        let mut held_out = Self { mre, quantiles: quantiles(verify), deviation, between, ..Self::default() };
         let mut points: Vec<(f64, f64)> = verify
             .iter()
             .zip(noise)
@@ -111,7 +116,7 @@ impl HeldOut {
         held_out.noise = (sum(points.iter().map(|p| p.1 * p.1)) / points.len() as f64).sqrt();
         let own = own_error(&points);
         let beyond = (size * size - held_out.noise * held_out.noise).max(0.0).sqrt();
-        held_out.deviation = own.at.max(beyond) / MEAN_OF_NORMAL;
+        held_out.deviation = held_out.deviation.max(own.at.max(beyond) / MEAN_OF_NORMAL);
         held_out.own = Some(own);
         held_out
     }

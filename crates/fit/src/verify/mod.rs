@@ -18,9 +18,13 @@
 //! during the run, or values of an input that are special by being powers of two. If times follow
 //! the order of the samples, or such values, by about the accepted error, the model is doubtful.
 //!
+//! Nor can they show what happens between the values of an input if all samples share a few: there,
+//! each value left out in turn is the evidence.
+//!
 //! Source: Wald and Wolfowitz (1940) for runs; Mann and Whitney (1947) for special values; Breusch
 //! and Pagan (1979), in the form of Koenker (1981); Cook (1977).
 
+mod between;
 mod held_out;
 mod residuals;
 
@@ -29,6 +33,7 @@ use std::fmt::Write as _;
 use strata_model::percent;
 use strata_model::set::Verdict;
 
+pub(crate) use self::between::Between;
 pub(crate) use self::held_out::{HeldOut, MEAN_OF_NORMAL};
 use self::residuals::{Structure, hidden, matters, structure};
 use crate::regress::Regression;
@@ -135,6 +140,13 @@ pub(crate) fn judge(
         }
     }
     doubts.extend(hidden(regression, inputs, fit, options));
+    for (finding, is_doubt) in held_out.between.iter().map(|input| input.finding(options.accept)) {
+        if is_doubt {
+            doubts.push(finding);
+        } else {
+            notes = format!("{notes}; {finding}");
+        }
+    }
     doubts.extend(resolution(fit, options));
     let is_noise = held_out.noise >= own.at && own.at <= options.accept;
     let verdict = match () {

@@ -25,6 +25,12 @@ const STRETCHES: usize = 8;
 const SHARE: f64 = 0.8;
 /// With fewer powers of two, or other values, their errors are not compared.
 const LEAST_SPECIAL: usize = 5;
+/// Values at which rows of memory collide in a cache, or vectors are whole.
+type IsRound = fn(f64) -> bool;
+const ROUND: [(&str, IsRound); 2] = [
+    ("powers of two", |value| value.log2().fract() == 0.0),
+    ("multiples of 64", |value| value % 64.0 == 0.0),
+];
 /// A sample with this distance of Cook moves the model by as much as all the noise does.
 const COOK: f64 = 1.0;
 
@@ -114,16 +120,18 @@ pub(super) fn hidden(
     }
     let known = fit.first().map_or(0, |r| r.inputs.len());
     for (input, name) in inputs.iter().enumerate().take(known) {
-        let is_round = |r: &&Residual| r.inputs[input] > 0.0 && r.inputs[input].log2().fract() == 0.0;
-        let (round, others): (Vec<&Residual>, Vec<&Residual>) =
-            fit.iter().filter(|r| r.observed != 0.0 && r.relative_error().is_finite()).partition(is_round);
-        if let Some(shift) = shifted(&round, &others, input).filter(|s| s.abs() > SHARE * options.accept) {
-            found.push(format!(
-                "times at powers of two of `{name}` are {} {} than at its other values: that is no input",
+        let of = |(what, is_round): &(&str, IsRound)| {
+            let round = |r: &&Residual| r.inputs[input] > 0.0 && is_round(r.inputs[input]);
+            let (round, others): (Vec<&Residual>, Vec<&Residual>) =
+                fit.iter().filter(|r| r.observed != 0.0 && r.relative_error().is_finite()).partition(round);
+            let shift = shifted(&round, &others, input).filter(|s| s.abs() > SHARE * options.accept)?;
+            Some(format!(
+                "times at {what} of `{name}` are {} {} than at its other values: that is no input",
                 percent(shift.abs()),
                 if shift > 0.0 { "longer" } else { "shorter" }
-            ));
-        }
+            ))
+        };
+        found.extend(ROUND.iter().find_map(of));
     }
     found
 }

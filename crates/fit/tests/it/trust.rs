@@ -171,6 +171,105 @@ fn what_no_input_tells_is_no_verified_model() {
     assert!(!of.contains(special), "{of}");
 }
 
+/// A multiple of 64 is as round as a power of two, which may not be among the values at all.
+#[test]
+fn multiples_of_64_are_no_input_either() {
+    let special = "times at multiples of 64 of `n`";
+    let reason = |factor: &dyn Fn(usize) -> f64| {
+        let points =
+            column((0..80).map(|i: i32| f64::from(if i % 2 == 0 { 192 * (i + 3) } else { 100 + 191 * i })));
+        let mut noise = uniforms(11);
+        let samples = samples(&["n"], &points, 4, |i| {
+            (1e-5 + 1e-8 * points[i][0]) * (0.99 + 0.02 * noise()) * factor(i)
+        });
+        let model = fit(&samples, &["n"]).model;
+        (model.verdict, model.reason)
+    };
+    let (verdict, of) = reason(&|i| if i % 2 == 0 { 1.5 } else { 1.0 });
+    assert!(verdict != Verdict::Verified && of.contains(special), "{of}");
+    let (_, of) = reason(&|i| if i / 2 % 2 == 0 { 1.5 } else { 1.0 });
+    assert!(!of.contains(special), "{of}");
+}
+
+/// Held-out points of the same few values as the fitted ones verify nothing between these: there, a
+/// value that is left out is the evidence. In the twin the same curve has many values.
+#[test]
+fn between_few_values_held_out_points_of_these_verify_nothing() {
+    let grid = |values: &[f64]| -> Vec<Vec<f64>> {
+        let of = |p: f64| (1..=6).map(move |n| vec![p, 1000.0 * f64::from(n)]);
+        values.iter().flat_map(|p| of(*p)).collect()
+    };
+    let judged = |points: &[Vec<f64>], terms: &[&str], cost: fn(f64) -> f64| {
+        let mut noise = uniforms(3);
+        let samples = samples(&["p", "n"], points, 5, |i| {
+            1e-6 * cost(points[i][0]) * points[i][1] * (0.995 + 0.01 * noise())
+        });
+        fit(&samples, terms).model
+    };
+    let few = grid(&[4.0, 8.0, 16.0, 32.0, 64.0]);
+    let word = "between the 5 values of `p` nothing was verified";
+    // Five functions of p pass through five values, whatever lies between.
+    let follows = ["n", "p*n", "p*p*n", "p*p*p*n", "log2(p)*n"];
+    let bent: fn(f64) -> f64 = |p| if p == 16.0 { 3.0 } else { 1.0 + p.sqrt() };
+    let model = judged(&few, &follows, bent);
+    assert!(model.verdict == Verdict::Doubtful && model.reason.contains(word), "{}", model.reason);
+    assert!(model.mre_verify.unwrap() < 0.05, "held-out points of the same values show nothing");
+    // A curve that each value confirms from the others is verified, with its error between them.
+    let plain: fn(f64) -> f64 = |p| 1.0 + p.sqrt();
+    let model = judged(&few, &["n", "sqrt(p)*n"], plain);
+    assert_eq!(model.verdict, Verdict::Verified, "{}", model.reason);
+    assert!(model.reason.contains("of the 5 values of `p` one that is left out"), "{}", model.reason);
+    // Other values are held out, and whole numbers without a gap have nothing between them.
+    let many: Vec<f64> = (0..40).map(|i| 4.0 + 1.5 * f64::from(i)).collect();
+    for points in [grid(&many), grid(&[1.0, 2.0, 3.0, 4.0, 5.0])] {
+        let model = judged(&points, &["n", "sqrt(p)*n"], plain);
+        assert!(!model.reason.contains("of `p`"), "{}", model.reason);
+    }
+}
+
+/// The interval of a prediction between few values has the error of a value that is left out.
+#[test]
+fn intervals_between_few_values_hold_their_error() {
+    let points: Vec<Vec<f64>> =
+        (0..60).map(|i| vec![[4.0, 8.0, 16.0, 32.0, 64.0][i % 5], f64::from(1 + i as i32 / 5)]).collect();
+    let half_width = |wave: f64| {
+        let mut noise = uniforms(9);
+        let samples = samples(&["p", "n"], &points, 6, |i| {
+            let p = points[i][0];
+            let bend = 1.0 + wave * if p == 8.0 || p == 32.0 { 1.0 } else { -1.0 };
+            1e-6 * (1.0 + p) * points[i][1] * bend * (0.998 + 0.004 * noise())
+        });
+        let model = fit(&samples, &["n", "p*n"]).model;
+        (model.own_error, (model.noise_variance.sqrt() * model.t_quantile) / model.mean_time)
+    };
+    let ((own, width), (of_plain, plain)) = (half_width(0.04), half_width(0.0));
+    assert!(own > 0.04 && width > 0.08, "{own} {width}");
+    assert!(of_plain < 0.01 && plain < 0.02, "{of_plain} {plain}");
+}
+
+/// An input that is a function of another has no effect that samples could tell.
+#[test]
+fn inputs_that_follow_each_other_are_named() {
+    let points = |bytes: fn(f64) -> f64| -> Vec<Vec<f64>> {
+        (0..40).map(|i| f64::from(20 + i * i)).map(|keys| vec![keys, bytes(keys)]).collect()
+    };
+    let fitted = |points: &[Vec<f64>]| {
+        let mut noise = uniforms(4);
+        fit(
+            &samples(&["keys", "bytes"], points, 5, |i| {
+                (1e-6 + 1e-9 * points[i][0]) * (0.99 + 0.02 * noise())
+            }),
+            &["keys", "bytes"],
+        )
+    };
+    let collinear = fitted(&points(|keys| 8.0 * keys));
+    assert!(warnings(&collinear).contains("`bytes` is 8*keys at all samples"), "{}", warnings(&collinear));
+    assert!(collinear.model.stray(&[500.0, 4000.0]).is_none());
+    assert_eq!(collinear.model.stray(&[500.0, 600.0]).map(|input| &*input.name), Some("bytes"));
+    let apart = fitted(&points(|keys| 8.0 * keys + (keys * 7.77) % 900.0));
+    assert!(apart.model.follows.is_empty() && !warnings(&apart).contains("at all samples"));
+}
+
 /// Curves between few values are plain; but programs run on the numbers of nodes that were measured.
 #[test]
 fn costs_on_few_numbers_of_nodes_may_be_any() {

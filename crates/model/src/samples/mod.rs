@@ -79,6 +79,9 @@ pub struct Samples {
     pub busy: f64,
     /// The moments at which the launches after the first began, ascending.
     pub launches: Vec<f64>,
+    /// What the file says against models of these samples, with their names; not part of a samples
+    /// file.
+    pub doubts: Vec<(String, String)>,
     /// The models in the order in which they were declared.
     pub models: Vec<ModelSamples>,
 }
@@ -248,6 +251,7 @@ impl Samples {
             other.begin_at(last);
         }
         self.launches.append(&mut other.launches);
+        self.doubts.append(&mut other.doubts);
         self.spec = self.spec.take().or(other.spec);
         for model in other.models {
             match self.models.iter_mut().find(|own| own.name == model.name) {

@@ -49,6 +49,14 @@ pub(super) fn check_model(place: &str, model: &Model) -> Result<(), SetError> {
             return content(place, format!("the range of `{name}`, {min} to {max}, is empty"));
         }
     }
+    for follower in &model.follows {
+        let place = format!("{place}, `follows`");
+        let known = |name: &String| model.inputs.iter().any(|input| input.name == *name);
+        let names = parse(&place, "the value", &follower.value)?.names();
+        if let Some(other) = names.iter().chain([&follower.name]).find(|name| !known(name)) {
+            return content(&place, format!("`{other}` is no input"));
+        }
+    }
     super::correction::check(place, model)?;
     let count = model.terms.len();
     if !model.covariance.is_empty()

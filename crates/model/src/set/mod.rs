@@ -87,6 +87,9 @@ pub struct Model {
     pub inputs: Vec<Input>,
     /// Conditions, without which the model predicts nothing.
     pub requires: Vec<String>,
+    /// Inputs that followed others at all samples, each with its value by them: nothing is known of
+    /// an effect of their own.
+    pub follows: Vec<Named>,
     /// What the spec calls parts of terms and requirements, in its order; see [`Model::short`].
     pub names: Vec<Named>,
     /// Fitted to samples, an expression over other models, or unknown. In the text the latter two
@@ -171,6 +174,22 @@ impl Model {
     pub fn known_own_error(&self) -> Option<f64> {
         (self.noise.is_some() || self.own_error > 0.0).then_some(self.own_error)
     }
+
+    /// The first input that [follows](Self::follows) others at all samples, but not among these
+    /// values of the inputs: nothing is known of its effect there.
+    #[must_use]
+    pub fn stray(&self, values: &[f64]) -> Option<&Named> {
+        /// A relation holds within 1 % at the samples.
+        const OFF: f64 = 0.05;
+        let value = |name: &str| {
+            let place = self.inputs.iter().position(|input| input.name == name)?;
+            values.get(place).copied()
+        };
+        self.follows.iter().find(|follower| {
+            let expected = crate::expr::parse(&follower.value).ok().and_then(|expr| expr.eval(&value).ok());
+            expected.zip(value(&follower.name)).is_some_and(|(by, is)| (is / by - 1.0).abs() > OFF)
+        })
+    }
 }
 
 impl Default for Model {
@@ -180,6 +199,7 @@ impl Default for Model {
             name: String::new(),
             inputs: Vec::new(),
             requires: Vec::new(),
+            follows: Vec::new(),
             names: Vec::new(),
             kind: Kind::Fitted,
             unit: Unit::SECONDS,

@@ -79,6 +79,7 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         name: table.required("name", Value::text)?,
         inputs: table.list("inputs", input)?,
         requires: table.list("requires", Value::text)?,
+        follows: table.list("follows", named)?,
         names: table.list("names", named)?,
         kind: match (table.optional("expression", Value::text)?, table.or_default("unmeasured", Value::flag)?)
         {

@@ -90,6 +90,7 @@ impl Text {
         self.entry("name", &toml_string(&model.name));
         self.list("inputs", &model.inputs, input);
         self.list("requires", &model.requires, |text| toml_string(text));
+        self.list("follows", &model.follows, named);
         self.list("names", &model.names, named);
         match &model.kind {
             Kind::Fitted => {}

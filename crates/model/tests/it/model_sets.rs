@@ -574,6 +574,7 @@ proptest! {
             name,
             inputs: vec![Input { name: "x".into(), min: numbers[0], max: numbers[1], integer: verified }],
             requires: vec![reason.clone()],
+            follows: vec![Named { name: "x".into(), value: "2*x".into() }; usize::from(verified)],
             names: vec![Named { name: "n".into(), value: "1 +".into() }; usize::from(verified)],
             kind: if verified { Kind::Factored { expression: reason.clone() } } else { Kind::Fitted },
             unit: if verified { "gas".parse().unwrap() } else { Unit::SECONDS },

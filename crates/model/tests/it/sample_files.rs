@@ -276,7 +276,7 @@ fn any_samples() -> impl Strategy<Value = Samples> {
             let unit = if rows.len() % 2 == 0 { "s" } else { "gas" }.parse().unwrap();
             ModelSamples { name, columns: columns.collect(), unit, fit: fit.into(), rows }
         });
-        Samples { platform, spec: None, busy, launches, models: models.collect() }
+        Samples { platform, spec: None, busy, launches, doubts: Vec::new(), models: models.collect() }
     })
 }
 

@@ -264,7 +264,7 @@ pub mod threads_4 {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 faadda38409745a68c4abbb354ba872d796345cb56268da1583b8652377fcd42
 //! samples  sha256 06abd1cdfb63be63160c9bbe256cf8548fd0d89ab866d5ce8e0423b29edc941f
-//! models   sha256 34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415
+//! models   sha256 a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! ScatterSets: verified, rank 5 of 5, condition 1.1e2; held-out error 5.3 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
@@ -568,7 +568,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -582,7 +582,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -596,7 +596,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 2.0), (1.0, 1.0), (1.0, 2.0), (1.0, 2.0), (120.0, 220.0)] },
     entries: &[
@@ -610,7 +610,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -624,7 +624,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (2.0, 4.0), (1.0, 1.0), (2.0, 4.0), (2.0, 4.0), (120.0, 220.0)] },
     entries: &[
@@ -638,7 +638,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (120.0, 220.0)] },
     entries: &[
@@ -670,7 +670,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
@@ -702,7 +702,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "34fa609146db271ebcd21bf689088bfa9bf6d249664140db5475467b55720415",
+    digest: "a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
@@ -718,7 +718,7 @@ pub mod mpi_4 {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 faadda38409745a68c4abbb354ba872d796345cb56268da1583b8652377fcd42
 //! samples  sha256 0f61b820bec81a87a119f0bfabbc36d940ef3fe4aa27c2567f44817e0b3a412a
-//! models   sha256 f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042
+//! models   sha256 39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! ScatterSets: verified, rank 5 of 5, condition 4.2e1; held-out error 8.4 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
@@ -1021,7 +1021,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -1035,7 +1035,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -1049,7 +1049,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 2.0), (1.0, 1.0), (1.0, 2.0), (1.0, 2.0), (120.0, 220.0)] },
     entries: &[
@@ -1063,7 +1063,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (120.0, 220.0)] },
     entries: &[
@@ -1077,7 +1077,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (2.0, 4.0), (1.0, 1.0), (2.0, 4.0), (2.0, 4.0), (120.0, 220.0)] },
     entries: &[
@@ -1091,7 +1091,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (120.0, 220.0)] },
     entries: &[
@@ -1123,7 +1123,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
@@ -1155,7 +1155,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "mpi nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:32K L2:2M L3:300M\" os=linux arch=x86_64",
-    digest: "f087c538463e3d5fc1c281644ce34a5a8fd150709a97f5a71403ab8527b5a042",
+    digest: "39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e",
     inputs: &["bytes", "rounds", "blocks", "path", "queue", "crowd", "barrier"],
     domain: Domain { nodes: (4, 4), inputs: &[(4.0, 65536.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (220.0, 220.0)] },
     entries: &[
