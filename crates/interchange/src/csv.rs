@@ -1,10 +1,11 @@
 //! CSV: a header row with the names, then one row a measurement.
 //!
 //! One column holds the measured times: the one named with its unit, or `time` or `seconds`, in s.
-//! A column of text has the model of each row. All others are inputs. Cells are separated by
+//! A column of text, or several that are named, have the model of each row. All others are inputs. Cells are separated by
 //! commas, or by semicolons or tabs if the header has no comma.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord};
@@ -24,6 +25,8 @@ enum Role {
     Time,
     Model,
     HoldOut,
+    /// Text that is no model's name.
+    Text,
     Unused,
 }
 
@@ -47,11 +50,13 @@ pub(crate) fn read(
     let metric = experiment.metrics.number(time);
     let stem = Path::new(file_name).file_stem().and_then(|stem| stem.to_str()).unwrap_or("csv");
     let lines = Lines::new(text);
+    let mut used = Vec::new();
     for cells in &rows {
         let Some(row) = row(cells, &names, &roles, problems) else { continue };
         let at = cells.first().map_or(0, |cell| cell.0);
+        used.push(cells);
         experiment.measurements.push(Measurement {
-            path: experiment.paths.number(row.model.unwrap_or(stem)),
+            path: experiment.paths.number(row.model.as_deref().unwrap_or(stem)),
             metric,
             point: row.point,
             value: row.value,
@@ -60,7 +65,85 @@ pub(crate) fn read(
             at,
         });
     }
+    for column in (0..roles.len()).filter(|column| roles[*column] == Role::Text) {
+        let texts: Vec<&str> = used.iter().map(|cells| cells[column].1).collect();
+        for path in 0..experiment.paths.count() {
+            let Some(ratio) = apart(&experiment.measurements, &texts, path) else { continue };
+            let models: Vec<&str> = names
+                .iter()
+                .zip(&roles)
+                .filter(|(_, role)| **role == Role::Model)
+                .map(|((_, name), _)| *name)
+                .collect();
+            experiment.doubts.push((
+                path,
+                format!(
+                    "rows of one point take up to {ratio:.2} times as long by `{name}`, which is no input: a model for each \
+                     with `--model-column {}`",
+                    [&models[..], &[names[column].1]].concat().join(","),
+                    name = names[column].1
+                ),
+            ));
+        }
+    }
     problems.is_empty().then_some(experiment)
+}
+
+/// How many times as long rows of one model take by their texts, the longest against the shortest,
+/// if rows of equal inputs differ by their text beyond the scatter within it: the F test of one
+/// factor, on logarithms about the mean of each point.
+fn apart(measurements: &[Measurement], texts: &[&str], path: usize) -> Option<f64> {
+    /// The quantile of one chance in a thousand for one degree of freedom and many; for more degrees
+    /// it is lower.
+    const F: f64 = 10.83;
+    /// With less freedom it is higher.
+    const LEAST_FREEDOM: usize = 10;
+    /// A smaller difference is of no consequence.
+    const LEAST_RATIO: f64 = 1.05;
+    /// More texts are remarks, not kinds.
+    const MOST_TEXTS: usize = 32;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let mut points: BTreeMap<Vec<u64>, Vec<(f64, &str)>> = BTreeMap::new();
+    for (m, text) in measurements.iter().zip(texts).filter(|(m, _)| m.path == path && m.value > 0.0) {
+        let point = m.point.iter().map(|value| value.to_bits()).collect();
+        points.entry(point).or_default().push((m.value.ln(), text));
+    }
+    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let point_count = points.len();
+    for rows in points.into_values() {
+        let about = mean(&rows.iter().map(|row| row.0).collect::<Vec<f64>>());
+        rows.into_iter().for_each(|(value, text)| kinds.entry(text).or_default().push(value - about));
+    }
+    let count: usize = kinds.values().map(Vec::len).sum();
+    let freedom = count.checked_sub(point_count + kinds.len().saturating_sub(1))?;
+    if !(2..=MOST_TEXTS).contains(&kinds.len()) || freedom < LEAST_FREEDOM {
+        return None;
+    }
+    let means: Vec<f64> = kinds.values().map(|of| mean(of)).collect();
+    let between: f64 = kinds.values().zip(&means).map(|(of, mean)| of.len() as f64 * mean * mean).sum();
+    let within: f64 = kinds
+        .values()
+        .zip(&means)
+        .flat_map(|(of, mean)| of.iter().map(move |value| (value - mean).powi(2)))
+        .sum();
+    let ratio =
+        (means.iter().fold(f64::MIN, |a, b| a.max(*b)) - means.iter().fold(f64::MAX, |a, b| a.min(*b))).exp();
+    let f = between / (kinds.len() - 1) as f64 / (within / freedom as f64);
+    (f > F && ratio > LEAST_RATIO).then_some(ratio)
+}
+
+/// Whether a text begins with a row of names, and a row below it has as many cells, one of them a
+/// number.
+pub(crate) fn is_table(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let (Some(head), Some(row)) = (lines.next(), lines.next()) else { return false };
+    let is_number = |cell: &str| cell.trim().parse::<f64>().is_ok();
+    [',', ';', '\t'].into_iter().any(|delimiter| {
+        head.contains(delimiter)
+            && head.split(delimiter).count() == row.split(delimiter).count()
+            && !head.split(delimiter).any(is_number)
+            && row.split(delimiter).any(is_number)
+    })
 }
 
 /// The names of the columns, and the cells of every row that is not empty.
@@ -163,7 +246,7 @@ fn roles(
     if let Some(HoldOut::Column(name)) = &selection.hold_out {
         find(name, Role::HoldOut, "--hold-out", problems);
     }
-    if let Some(name) = &selection.model_column {
+    for name in &selection.model_columns {
         find(name, Role::Model, "--model-column", problems);
     }
     if let Some(inputs) = &selection.inputs {
@@ -201,15 +284,15 @@ fn roles(
     let texts: Vec<usize> =
         (0..names.len()).filter(|&column| roles[column] == Role::Input && of_text(column)).collect();
     let known = |column: &usize| names[*column].1;
-    match (&selection.model_column, &texts[..]) {
-        (Some(_), _) => {
+    match (selection.model_columns.is_empty(), &texts[..]) {
+        (false, _) => {
             for &column in &texts {
-                roles[column] = Role::Unused;
+                roles[column] = Role::Text;
                 notes.push(format!("the column `{}` holds text and is not used", known(&column)));
             }
         }
-        (None, []) => {}
-        (None, [only]) => {
+        (true, []) => {}
+        (true, [only]) => {
             let values: BTreeSet<&str> =
                 rows.iter().filter_map(|row| row.get(*only)).map(|(_, cell)| *cell).collect();
             if values.len() == rows.len() && rows.len() > 1 {
@@ -222,10 +305,10 @@ fn roles(
             }
             roles[*only] = Role::Model;
         }
-        (None, [_, second, ..]) => {
+        (true, [_, second, ..]) => {
             let message = format!(
                 "the columns {} hold text; name the one that says of which model a row is with `--model-column NAME`, \
-                 the others are then not used",
+                 or several, `NAME,NAME`: the others are then not used",
                 list(texts.iter().map(known))
             );
             problems.push(names[*second].0, message);
@@ -332,7 +415,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 struct Row<'a> {
     point: Vec<f64>,
     value: f64,
-    model: Option<&'a str>,
+    model: Option<Cow<'a, str>>,
     verify: bool,
 }
 
@@ -358,7 +441,7 @@ fn row<'a>(
     let (mut row, mut value, mut good) =
         (Row { point: Vec::new(), value: 0.0, model: None, verify: false }, None, true);
     for (((at, cell), (_, name)), role) in cells.iter().zip(names).zip(roles) {
-        if *role == Role::Unused {
+        if matches!(role, Role::Unused | Role::Text) {
             continue;
         }
         if cell.is_empty() {
@@ -372,7 +455,12 @@ fn row<'a>(
                 Some(number) => row.point.push(number),
                 None => good = false,
             },
-            Role::Model => row.model = Some(cell),
+            Role::Model => {
+                row.model = Some(match row.model.take() {
+                    Some(first) => format!("{first}_{cell}").into(),
+                    None => (*cell).into(),
+                });
+            }
             Role::HoldOut => match cell.to_ascii_lowercase().as_str() {
                 "1" | "true" | "yes" => row.verify = true,
                 "0" | "false" | "no" => {}
@@ -383,7 +471,7 @@ fn row<'a>(
                     good = false;
                 }
             },
-            Role::Unused => {}
+            Role::Text | Role::Unused => {}
         }
     }
     row.value = value?;

@@ -21,6 +21,8 @@ pub(crate) struct Experiment {
     pub(crate) metrics: Texts,
     /// Remarks for the user.
     pub(crate) notes: Vec<String>,
+    /// What speaks against the models of some call paths.
+    pub(crate) doubts: Vec<(usize, String)>,
 }
 
 /// One timing at one point.
@@ -60,6 +62,10 @@ impl Texts {
 }
 
 impl Texts {
+    pub(crate) fn count(&self) -> usize {
+        self.texts.len()
+    }
+
     /// The text of a number.
     pub(crate) fn text(&self, number: usize) -> &str {
         self.texts.get(number).map_or("", String::as_str)
@@ -159,7 +165,9 @@ impl Experiment {
                 ..Sample::default()
             });
         }
-        Some(Samples { models, ..Samples::default() })
+        let name = |(path, doubt): (usize, String)| Some((models[places[path]?].name.clone(), doubt));
+        let doubts = self.doubts.into_iter().filter_map(name).collect();
+        Some(Samples { models, doubts, ..Samples::default() })
     }
 
     /// The requested metric, or the only one.

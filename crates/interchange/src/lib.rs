@@ -76,11 +76,17 @@ pub enum Format {
     Imb,
     /// The JSON of Substrate's `benchmark pallet --json-file`.
     Substrate,
+    /// The result files of airspeed velocity.
+    Asv,
+    /// BenchmarkDotNet's JSON or `-report.csv`.
+    DotNet,
+    /// The text of nccl-tests.
+    Nccl,
 }
 
 impl Format {
     /// All formats, in the order of their documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Strata,
         Self::ExtraPText,
         Self::ExtraPJson,
@@ -95,6 +101,9 @@ impl Format {
         Self::Osu,
         Self::Imb,
         Self::Substrate,
+        Self::Asv,
+        Self::DotNet,
+        Self::Nccl,
     ];
 
     /// The name by which users select it.
@@ -115,6 +124,9 @@ impl Format {
             Self::Osu => "osu",
             Self::Imb => "imb",
             Self::Substrate => "substrate",
+            Self::Asv => "asv",
+            Self::DotNet => "benchmark-dot-net",
+            Self::Nccl => "nccl-tests",
         }
     }
 
@@ -133,27 +145,40 @@ impl Format {
             Self::Osu => "the OSU micro-benchmarks",
             Self::Imb => "Intel's MPI benchmarks",
             Self::Substrate => "Substrate",
+            Self::Asv => "airspeed velocity",
+            Self::DotNet => "BenchmarkDotNet",
+            Self::Nccl => "nccl-tests",
         }
     }
 
     /// Detects the format of a file by its content, and by its extension where that is ambiguous.
     #[must_use]
     pub fn detect(text: &str, file_name: &str) -> Self {
+        Self::recognise(text, file_name).unwrap_or(Self::Strata)
+    }
+
+    /// The format, if the file says it.
+    fn recognise(text: &str, file_name: &str) -> Option<Self> {
         if let Some(format) = results::detect(text) {
-            return format;
+            return Some(format);
         }
         let ending = file_name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or_default();
-        match (word, ending.as_deref()) {
+        Some(match (word, ending.as_deref()) {
             (_, Some("csv" | "tsv")) => Self::Csv,
             (_, Some("jsonl" | "ndjson")) => Self::JsonLines,
             ("PARAMETER" | "POINTS" | "METRIC" | "REGION" | "DATA", _) => Self::ExtraPText,
             ("strata-samples" | "platform" | "spec" | "model", _) => Self::Strata,
-            _ if word.starts_with('{') => json_lines::or_json(text),
+            _ if word.starts_with(['{', '[']) => {
+                let format = json_lines::or_json(text);
+                let is_known = format == Self::JsonLines || text.contains("\"measurements\"");
+                return is_known.then_some(format);
+            }
             (_, Some("json")) => Self::ExtraPJson,
-            _ => Self::Strata,
-        }
+            _ if csv::is_table(text) => Self::Csv,
+            _ => return None,
+        })
     }
 }
 
@@ -210,7 +235,10 @@ pub fn read(
         let own = Selection { time: Some(measure.clone()), also: others.collect(), ..selection.clone() };
         let mut further = read_measure(bytes, file_name, format, &own)?;
         for mut model in further.samples.models.drain(..) {
-            model.name = experiment::measured_name(&model.name, &measure.name, &all.samples);
+            let name = experiment::measured_name(&model.name, &measure.name, &all.samples);
+            let of_it = further.samples.doubts.iter().filter(|(of, _)| *of == model.name);
+            all.samples.doubts.extend(of_it.map(|(_, doubt)| (name.clone(), doubt.clone())));
+            model.name = name;
             all.samples.models.push(model);
         }
         all.notes
@@ -227,10 +255,12 @@ fn read_measure(
     selection: &Selection,
 ) -> Result<Imported, SamplesErrors> {
     let text = place::utf8(bytes, file_name)?;
-    let format = format.unwrap_or_else(|| Format::detect(text, file_name));
+    let recognised = format.or_else(|| Format::recognise(text, file_name));
+    let format = recognised.unwrap_or(Format::Strata);
     let commas = if format == Format::JsonLines { json_lines::with_commas(text) } else { text.into() };
     let text = &*commas;
     let mut problems = Problems::new(file_name, text);
+    problems.differences = selection.differences;
     if text.trim().is_empty() {
         problems.push(0, format!("there is nothing in this file: expected samples ({format})"));
         return Err(problems.errors());
@@ -241,7 +271,12 @@ fn read_measure(
     }
     let experiment = match format {
         Format::Strata => {
-            let mut samples = Samples::parse(text, file_name)?;
+            let parsed = Samples::parse(text, file_name);
+            if parsed.is_err() && recognised.is_none() {
+                problems.push(0, not_recognised());
+                return Err(problems.errors());
+            }
+            let mut samples = parsed?;
             if let Some(HoldOut::Share(share)) = selection.hold_out {
                 selection::hold_out(&mut samples, share);
             }
@@ -254,6 +289,16 @@ fn read_measure(
         results => results::read(results, text, selection, &mut problems),
     };
     imported(experiment, format, selection, problems)
+}
+
+/// The message about a file of no format.
+fn not_recognised() -> String {
+    let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    format!(
+        "this is no format that is read ({}; `--from` says which); a CSV file with a header and one row a \
+         measurement always is",
+        known.join(", ")
+    )
 }
 
 /// The imported samples, or all problems.
@@ -289,7 +334,7 @@ pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, 
 
 /// An option that does not apply to files of this format, and why.
 fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'static str)> {
-    let Selection { metric, time, also: _, hold_out, model_column, inputs, set } = selection;
+    let Selection { metric, time, also: _, hold_out, model_columns, inputs, differences: _, set } = selection;
     let of_columns = "it names a column of CSV";
     let is_extra_p = matches!(format, Format::ExtraPText | Format::ExtraPJson | Format::JsonLines);
     match format {
@@ -299,7 +344,7 @@ fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'st
         Format::Csv if metric.is_some() => {
             Some(("--metric", "name the column of times with --time COLUMN:UNIT"))
         }
-        _ if format != Format::Csv && model_column.is_some() => Some(("--model-column", of_columns)),
+        _ if format != Format::Csv && !model_columns.is_empty() => Some(("--model-column", of_columns)),
         _ if format != Format::Csv && matches!(hold_out, Some(HoldOut::Column(_))) => {
             Some(("--hold-out COLUMN", of_columns))
         }

@@ -8,12 +8,14 @@ use strata_model::samples::SamplesErrors;
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
+    /// Whether times may be below zero.
+    pub(crate) differences: bool,
     found: SamplesErrors,
 }
 
 impl<'a> Problems<'a> {
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
-        Self { file, text, found: SamplesErrors::default() }
+        Self { file, text, differences: false, found: SamplesErrors::default() }
     }
 
     /// Records an error at a byte of the text.
@@ -50,14 +52,16 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// Parses a time from a piece of the text: a number that is not negative.
+    /// Parses a time from a piece of the text: a number that is not negative unless it is a difference.
     pub(crate) fn time(&mut self, piece: &str, what: impl fmt::Display) -> Option<f64> {
         let time = self.number(piece, &what)?;
-        if time < 0.0 {
+        if time < 0.0 && !self.differences {
             let at = offset(self.text, piece);
             self.push(
                 at,
-                format!("{what} is {time}, but no time is below zero; take the measurement out or repeat it"),
+                format!(
+                    "{what} is {time}, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute`"
+                ),
             );
             return None;
         }

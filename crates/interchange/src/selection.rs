@@ -17,11 +17,14 @@ pub struct Selection {
     pub also: Vec<TimeColumn>,
     /// Which samples are held out for verification; if `None`, as in the file.
     pub hold_out: Option<HoldOut>,
-    /// The column of a CSV file whose cells name the model of their row.
-    pub model_column: Option<String>,
+    /// The columns of a CSV file whose cells together name the model of their row; if empty, the
+    /// only column of text.
+    pub model_columns: Vec<String>,
     /// The columns of a CSV file that are inputs; for results of benchmark programs, names for the
     /// unnamed numbers in a benchmark's name, in order.
     pub inputs: Option<Vec<String>>,
+    /// Whether times may be below zero, as the differences of two may be.
+    pub differences: bool,
     /// Inputs that the file does not have, each with its value for the whole file.
     pub set: Vec<(String, f64)>,
 }

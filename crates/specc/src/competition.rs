@@ -4,7 +4,7 @@
 //! parameters are leaked to become `'static`, once for each library of a run.
 
 use strata_model::ModelSet;
-use strata_model::set::{Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError};
+use strata_model::set::{Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError, Verdict};
 use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
 
 /// A choice among the candidates of a model file.
@@ -56,6 +56,13 @@ impl Competition {
     /// The names of its inputs.
     pub fn inputs(&self) -> &[String] {
         self.models.inputs()
+    }
+
+    /// The candidates whose model, or one that it calls, failed verification.
+    pub fn failed(&self) -> Vec<&'static str> {
+        let is_failed = |place: usize| self.models.about(place).verdict == Verdict::Failed;
+        let rows = self.rows.iter().enumerate();
+        rows.filter(|(place, _)| is_failed(*place)).map(|(_, row)| row.name).collect()
     }
 
     /// Its candidates: names and parameters.

@@ -338,7 +338,7 @@ fn keeps_samples(samples: &Samples) {
         return;
     }
     let kept = |samples: &Samples| {
-        let mut samples = samples.clone();
+        let mut samples = Samples { doubts: Vec::new(), ..samples.clone() };
         if let (Some(platform), Some(again)) = (&mut samples.platform, &again.platform) {
             platform.nodes = again.nodes;
         }
@@ -356,7 +356,7 @@ fn imports(input: &[u8]) -> bool {
     let selections = [
         Selection::default(),
         Selection { hold_out: Some(HoldOut::Share(0.2)), ..Selection::default() },
-        Selection { model_column: Some("model".to_owned()), ..Selection::default() },
+        Selection { model_columns: vec!["model".to_owned()], ..Selection::default() },
         Selection {
             time: Some(TimeColumn { name: "t".to_owned(), unit: strata_model::Unit::SECONDS, scale: 1e-3 }),
             ..Selection::default()

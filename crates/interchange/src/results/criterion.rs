@@ -19,7 +19,7 @@ const ONE_PROCESS: &str =
 /// `raw.csv`: a row a sample.
 pub(super) fn raw_csv(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     results.note(ONE_PROCESS.to_owned());
-    for (record, row) in records(text, problems) {
+    for (record, row) in records(text, b',', problems) {
         let cell = |place: usize| record.get(place).unwrap_or_default();
         let (path, inputs) = name(cell(0), cell(1), cell(2), results);
         let numbers = [cell(5), cell(7)].map(|cell| cell.parse::<f64>().ok());
@@ -82,7 +82,7 @@ pub(crate) fn folder(folder: &Path, selection: &Selection) -> Result<Experiment,
             &group_id,
             function_id.as_deref().unwrap_or_default(),
             value_str.as_deref().unwrap_or_default(),
-            &results,
+            &mut results,
         );
         if iters.len() != times.len()
             || iters.iter().any(|iterations| iterations.is_nan() || *iterations < 1.0)
@@ -94,7 +94,7 @@ pub(crate) fn folder(folder: &Path, selection: &Selection) -> Result<Experiment,
         }
     }
     let mut problems = Problems::new("criterion", "");
-    results.finish(&mut problems).ok_or_else(|| format!("{}: there is no sample here", folder.display()))
+    results.finish(&mut problems).ok_or_else(|| format!("{}: {}", folder.display(), problems.errors()))
 }
 
 fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, String> {
@@ -103,7 +103,7 @@ fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, String> {
 }
 
 /// A value that is not a number is part of the name.
-fn name(group: &str, function: &str, value: &str, results: &Results<'_>) -> (String, Vec<super::Input>) {
+fn name(group: &str, function: &str, value: &str, results: &mut Results<'_>) -> (String, Vec<super::Input>) {
     let pieces = [group, function, value].into_iter().filter(|piece| !piece.is_empty());
     results.named(pieces, "/")
 }

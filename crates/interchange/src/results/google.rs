@@ -99,7 +99,7 @@ fn is_aggregate(name: &str, kind: Option<&str>) -> bool {
     }
 }
 
-fn named(name: &str, results: &Results<'_>) -> (String, Vec<super::Input>) {
+fn named(name: &str, results: &mut Results<'_>) -> (String, Vec<super::Input>) {
     let told = |piece: &&str| !HOW.iter().any(|how| piece.starts_with(how));
     results.named(name.split('/').filter(told), "/")
 }

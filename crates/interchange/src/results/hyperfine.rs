@@ -59,7 +59,7 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
 fn named<'a>(
     command: &str,
     parameters: impl Iterator<Item = (&'a str, &'a str)>,
-    results: &Results<'_>,
+    results: &mut Results<'_>,
 ) -> (String, Vec<Input>) {
     let (mut name, mut inputs) = (command.to_owned(), Vec::new());
     for (parameter, value) in parameters {
@@ -78,7 +78,7 @@ fn csv(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     let first = text.trim_start().lines().next().unwrap_or_default();
     let header: Vec<&str> = first.split(',').map(str::trim).collect();
     results.note("CSV of hyperfine has no single runs: each mean is one sample".to_owned());
-    for (record, row) in records(text, problems) {
+    for (record, row) in records(text, b',', problems) {
         let at = offset(text, row);
         if record.len() != header.len() {
             let message = format!(

@@ -4,14 +4,19 @@
 //! statistics of the measurement. Aggregates are not samples; each raw repeat is one. Units come
 //! from the file.
 
+mod asv;
 mod criterion;
+mod dotnet;
 mod go;
 mod google;
 mod hyperfine;
 mod jmh;
 mod mpi;
+mod names;
 mod pytest;
 mod substrate;
+
+use std::collections::BTreeMap;
 
 use ::csv::{ReaderBuilder, StringRecord};
 use serde::Deserialize;
@@ -35,6 +40,8 @@ pub(crate) fn detect(text: &str) -> Option<Format> {
             (Format::Pytest, has("benchmarks") && has("machine_info")),
             (Format::Jmh, has("primaryMetric")),
             (Format::Substrate, has("pallet") && has("time_results")),
+            (Format::Asv, has("result_columns") && has("results")),
+            (Format::DotNet, has("Benchmarks") && has("HostEnvironmentInfo")),
             (Format::Hyperfine, has("results") && has("command") && has("mean")),
         ];
         return known.into_iter().find_map(|(format, is_it)| is_it.then_some(format));
@@ -46,6 +53,13 @@ pub(crate) fn detect(text: &str) -> Option<Format> {
         (Format::Go, begins("Benchmark") && text.contains("ns/op")),
         (Format::Osu, first.starts_with("# OSU ") || begins("# OSU MPI")),
         (Format::Imb, begins("# Benchmarking ")),
+        (Format::Nccl, begins("# nccl-tests") || begins("# nThread ")),
+        (
+            Format::DotNet,
+            first.trim_start_matches('\u{feff}').starts_with("Method")
+                && first.contains("Mean")
+                && first.contains("StdDev"),
+        ),
     ];
     known.into_iter().find_map(|(format, is_it)| is_it.then_some(format))
 }
@@ -68,10 +82,16 @@ pub(crate) fn read(
         Format::Osu => mpi::osu(text, &mut results, problems),
         Format::Imb => mpi::imb(text, &mut results, problems),
         Format::Substrate => substrate::read(text, &mut results, problems),
+        Format::Asv => asv::read(text, &mut results, problems),
+        Format::DotNet => dotnet::read(text, &mut results, problems),
+        Format::Nccl => mpi::nccl(text, &mut results, problems),
         Format::Strata | Format::ExtraPText | Format::ExtraPJson | Format::JsonLines | Format::Csv => {}
     }
     results.finish(problems)
 }
+
+/// As many benchmarks whose names differ in numbers alone are one over an input.
+const ALIKE: usize = 3;
 
 /// One input and its value.
 type Input = (String, f64);
@@ -84,6 +104,8 @@ pub(crate) struct Results<'t> {
     /// Names, in order, for inputs that have none in the file.
     inputs: &'t [String],
     experiment: Experiment,
+    /// The name of the first benchmark, as it stands in the file.
+    first_name: Option<String>,
     /// The number of rows that are not measurements, by reason.
     left_out: Vec<(String, usize)>,
 }
@@ -93,7 +115,15 @@ impl<'t> Results<'t> {
         let mut experiment = Experiment::default();
         experiment.metrics.number("time");
         let inputs = selection.inputs.as_deref().unwrap_or_default();
-        Self { text, lines: Lines::new(text), format, inputs, experiment, left_out: Vec::new() }
+        Self {
+            text,
+            lines: Lines::new(text),
+            format,
+            inputs,
+            experiment,
+            first_name: None,
+            left_out: Vec::new(),
+        }
     }
 
     /// A JSON document of this format, or the error at its place.
@@ -153,57 +183,6 @@ impl<'t> Results<'t> {
         }
     }
 
-    /// The benchmark and its inputs, from the parts of its name. `n:1024` and `n=1024` are inputs,
-    /// and so are plain numbers, named in the order of `--inputs`, else `n`, or `n1`, `n2` if there
-    /// are several.
-    fn named<'a>(&self, pieces: impl IntoIterator<Item = &'a str>, separator: &str) -> (String, Vec<Input>) {
-        let (mut path, mut inputs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-        for piece in pieces {
-            let named = piece.split_once([':', '=']);
-            match (named, named.and_then(|(_, value)| self.value(value)), self.values(piece)) {
-                (Some((name, _)), Some(value), _) => inputs.push((name.to_owned(), value)),
-                (_, _, Some(values)) => bare.extend(values),
-                _ => path.push(piece),
-            }
-        }
-        let one = bare.len() == 1;
-        for (place, value) in bare.into_iter().enumerate() {
-            let name = self.inputs.get(place).cloned();
-            let usual = || if one { "n".to_owned() } else { format!("n{}", place + 1) };
-            inputs.push((name.unwrap_or_else(usual), value));
-        }
-        (path.join(separator), inputs)
-    }
-
-    /// A number in a name or parameter; with `--inputs` also `64k`, `2Ki` and the like.
-    fn value(&self, text: &str) -> Option<f64> {
-        let plain = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-        let factors = [
-            ("Ki", 1024.0),
-            ("Mi", 1_048_576.0),
-            ("Gi", 1_073_741_824.0),
-            ("k", 1e3),
-            ("K", 1e3),
-            ("M", 1e6),
-            ("G", 1e9),
-        ];
-        let with_unit = || {
-            let (digits, factor) =
-                factors.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;
-            Some(plain(digits)? * factor)
-        };
-        plain(text).or_else(|| if self.inputs.is_empty() { None } else { with_unit() })
-    }
-
-    /// The numbers of a part; with `--inputs` also several, as in `1024x64`.
-    fn values(&self, piece: &str) -> Option<Vec<f64>> {
-        if let Some(value) = self.value(piece) {
-            return Some(vec![value]);
-        }
-        let several = !self.inputs.is_empty() && piece.contains(['x', ',']);
-        several.then(|| piece.split(['x', ',']).map(|one| self.value(one)).collect())?
-    }
-
     fn finish(mut self, problems: &mut Problems<'_>) -> Option<Experiment> {
         let all = self.experiment.parameters.len();
         for measurement in &mut self.experiment.measurements {
@@ -218,13 +197,38 @@ impl<'t> Results<'t> {
             let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
             problems.push(0, format!("this file of {} has no measurement{why}", self.format.title()));
         }
+        let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+        for path in (0..self.experiment.paths.count()).map(|path| self.experiment.paths.text(path)) {
+            if let Some(rest) = names::without_numbers(path) {
+                *alike.entry(rest).or_default() += 1;
+            }
+        }
+        if let Some(most) = alike.into_values().max().filter(|most| *most >= ALIKE && self.inputs.is_empty())
+        {
+            self.experiment.notes.push(format!(
+                "{most} benchmarks differ only in numbers of their names: `--inputs NAME,…` makes inputs of them"
+            ));
+        }
+        let is_taken = |name: &String| self.experiment.parameters.contains(name);
+        if let Some(name) = self.inputs.iter().find(|name| !is_taken(name))
+            && problems.is_empty()
+        {
+            let first = self.first_name.unwrap_or_default();
+            problems.push(
+                0,
+                format!(
+                    "--inputs {}: no benchmark has a number for `{name}`; the first is named `{first}`",
+                    self.inputs.join(",")
+                ),
+            );
+        }
         problems.is_empty().then_some(self.experiment)
     }
 }
 
 /// The rows of CSV below its header, each with its text, for its place.
-fn records<'t>(text: &'t str, problems: &mut Problems<'_>) -> Vec<(StringRecord, &'t str)> {
-    let mut reader = ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+fn records<'t>(text: &'t str, delimiter: u8, problems: &mut Problems<'_>) -> Vec<(StringRecord, &'t str)> {
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(text.as_bytes());
     let mut rows = Vec::new();
     for record in reader.records() {
         match record {

@@ -1,4 +1,4 @@
-//! The text of the OSU micro-benchmarks and of Intel's MPI benchmarks.
+//! The text of the OSU micro-benchmarks, of Intel's MPI benchmarks and of nccl-tests.
 //!
 //! OSU's text has no number of ranks: `--set ranks=144` gives it. In Intel's, the time of a
 //! collective is the slowest rank's.
@@ -30,6 +30,26 @@ pub(super) fn osu(text: &str, results: &mut Results<'_>, problems: &mut Problems
     results.note(
         "files of OSU do not say how many ranks there were: `--set ranks=N` adds them as an input".to_owned(),
     );
+}
+
+/// Of nccl-tests the times out of place: the first column of that name.
+pub(super) fn nccl(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
+    let (mut test, mut time) = ("nccl".to_owned(), None);
+    for line in text.lines() {
+        let words: Vec<&str> = line.trim_start_matches('#').split_whitespace().collect();
+        if let Some((_, name)) = line.split_once("Collective test starting: ") {
+            test = name.trim().trim_end_matches("_perf").to_owned();
+        } else if let ["size", "count", ..] = words[..] {
+            time = words.iter().position(|word| *word == "time");
+        } else if line.starts_with('#') || words.is_empty() {
+        } else if let Some(cell) = time.and_then(|place| words.get(place))
+            && let Ok(size) = words[0].parse::<f64>()
+            && let Some(seconds) = results.time(cell, "us", problems)
+        {
+            results.sample(line, &test, &[("bytes".to_owned(), size)], seconds);
+        }
+    }
+    results.note("of nccl-tests the times out of place are read".to_owned());
 }
 
 pub(super) fn imb(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {

@@ -113,7 +113,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         (
             "x.csv",
             "n,time\n1,-2\n",
-            "x.csv:2:3: `time` is -2, but no time is below zero; take the measurement out or repeat it",
+            "x.csv:2:3: `time` is -2, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute`",
         ),
         ("x.csv", "n,time\none,2\n3,4\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
         ("x.csv", "n,time\none,2\n", "x.csv:1:1: there must be a column of an input besides the time"),
@@ -179,7 +179,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         (
             "x.jsonl",
             "{\"params\":{\"p\":1},\"value\":-1}\n",
-            "x.jsonl:1:27: the value is -1, but no time is below zero; take the measurement out or repeat it",
+            "x.jsonl:1:27: the value is -1, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute`",
         ),
         (
             "x.jsonl",
@@ -216,7 +216,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
             "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":1,\"values\":[]}]}}}",
             "x.json:2:36: this point has no values; measure it or take it out",
         ),
-        ("x.json", "[1,2]", "x.json:1:1: this is not Extra-P's JSON: expected `{`"),
+        ("x.json", "[1,2]", "x.json:1:1: this is no format that is read (samples, "),
     ];
     for (file, text, expected) in cases {
         let said = errors(text.as_bytes(), file, None);
@@ -257,7 +257,7 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
         said.lines().collect::<Vec<_>>(),
         [
             one,
-            "x.csv:102:5: `time` is -1, but no time is below zero; take the measurement out or repeat it (and 1 more like it)",
+            "x.csv:102:5: `time` is -1, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute` (and 1 more like it)",
             "x.csv:103:5: the cell of `time` is empty; fill it in or take the row out",
         ]
     );
@@ -341,7 +341,7 @@ fn the_unit_of_a_time_is_never_guessed() {
     let read = read(metrics.as_bytes(), "x.txt", None, &time("runtime:us")).unwrap().samples;
     assert_eq!(read.models[0].rows[1].seconds, 4e-6);
     for (file, text, option) in [("x.txt", metrics, "--model-column"), ("x.txt", "A n\nA 1 1\n", "--time")] {
-        let selection = Selection { model_column: Some("p".into()), ..time("p:s") };
+        let selection = Selection { model_columns: vec!["p".into()], ..time("p:s") };
         let said = strata_interchange::read(text.as_bytes(), file, None, &selection).unwrap_err().to_string();
         assert!(said.contains(&format!("{option} is not for this file")), "{said}");
     }
@@ -363,12 +363,19 @@ fn a_column_of_text_tells_models_apart() {
             && said.contains("`--model-column NAME`"),
         "{said}"
     );
-    let by = |name: &str| Selection { model_column: Some(name.into()), ..Selection::default() };
+    let by = |name: &str| Selection { model_columns: vec![name.into()], ..Selection::default() };
     let (read, notes) = csv(two, by("host")).unwrap();
     assert!(read.contains("model x (n)\n") && read.contains("model y (n)\n"), "{read}");
     assert_eq!(notes, ["the column `variant` holds text and is not used"]);
     let (read, _) = csv("version,n,time\n1,1,1\n2,1,2\n", by("version")).unwrap();
     assert!(read.contains("model x_1 (n)\n") && read.contains("model x_2 (n)\n"), "{read}");
+    let both = Selection { model_columns: vec!["variant".into(), "host".into()], ..Selection::default() };
+    let (read, notes) = csv(two, both).unwrap();
+    assert!(
+        ["a_x", "b_y", "a_y", "b_x"].iter().all(|model| read.contains(&format!("model {model} (n)"))),
+        "{read}"
+    );
+    assert_eq!(notes, [""; 0]);
     let said = csv(two, by("hots")).unwrap_err();
     assert!(said.contains("no column `hots` (did you mean `host`?)"), "{said}");
     let said = csv("when,n,time\nmonday,1,1\ntuesday,2,2\n", Selection::default()).unwrap_err();
@@ -507,4 +514,39 @@ for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
         std::fs::write(&path, text).unwrap();
         assert_eq!(run(&[(kind, &path)]), expected, "{text}");
     }
+}
+
+/// Rows of one point that differ by a text which is no input speak against any model of them; noise
+/// does not, nor a text that follows the inputs.
+#[test]
+fn text_that_decides_the_time_is_a_doubt() {
+    let doubts = |time: fn(u32, u32) -> f64, kind: fn(u32, u32) -> &'static str| {
+        let mut text = "way,kind,n,time\n".to_owned();
+        for (n, repeat) in (1..=8).flat_map(|n| (0..6).map(move |repeat| (n, repeat))) {
+            let noise = 1.0 + f64::from((7 * n + 11 * repeat) % 5) / 100.0;
+            text += &format!("a,{},{n},{}\n", kind(n, repeat), time(n, repeat) * noise);
+        }
+        let selection = Selection { model_columns: vec!["way".into()], ..Selection::default() };
+        strata_interchange::read(text.as_bytes(), "t.csv", None, &selection).unwrap().samples.doubts
+    };
+    let by_repeat = |_: u32, repeat: u32| if repeat.is_multiple_of(2) { "x" } else { "y" };
+    let slower = |n: u32, repeat: u32| f64::from(n) * if repeat.is_multiple_of(2) { 1.0 } else { 1.3 };
+    let found = doubts(slower, by_repeat);
+    assert!(found.len() == 1 && found[0].0 == "a", "{found:?}");
+    assert!(
+        found[0].1.contains("by `kind`") && found[0].1.contains("`--model-column way,kind`"),
+        "{found:?}"
+    );
+    assert_eq!(doubts(|n, _| f64::from(n), by_repeat), []);
+    assert_eq!(doubts(|n, _| f64::from(n), |n, _| if n.is_multiple_of(2) { "x" } else { "y" }), []);
+}
+
+/// Differences of times may be below zero, times may not.
+#[test]
+fn differences_may_be_below_zero() {
+    let text = "n,time\n1,-2\n2,3\n";
+    let why = csv(text, Selection::default()).unwrap_err();
+    assert!(why.contains("`--absolute`"), "{why}");
+    let (read, _) = csv(text, Selection { differences: true, ..Selection::default() }).unwrap();
+    assert!(read.contains("runs -2e0 1"), "{read}");
 }

@@ -271,3 +271,105 @@ proptest::proptest! {
         }
     }
 }
+
+/// The numbers of names, wherever they stand, and never without effect.
+#[test]
+fn inputs_take_the_numbers_of_names() {
+    let of = |name: &str, inputs: &[&str]| {
+        let row = |name: &str| format!("{{\"name\": \"{name}\", \"real_time\": 1, \"time_unit\": \"ns\"}}");
+        let text = format!("{{\"context\": {{}}, \"benchmarks\": [{}]}}", row(name));
+        let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+        let selection = Selection { inputs: Some(inputs), ..Selection::default() };
+        let read = read(text.as_bytes(), "g.json", None, &selection).map_err(|errors| errors.to_string())?;
+        let told = told(&read).remove(0);
+        Ok::<_, String>((told.0, told.1, told.2[0].0.clone()))
+    };
+    for (name, inputs, model, values) in [
+        ("random_100k", &["n"][..], "random", &[1e5][..]),
+        ("sort2/1000/16/4", &["n", "batch", "threads"], "sort2", &[1000.0, 16.0, 4.0]),
+        ("gemm/n=512,b=1", &["n", "b"], "gemm", &[512.0, 1.0]),
+        ("gemm/512_1", &["n", "b"], "gemm", &[512.0, 1.0]),
+        ("gemm_n512_b1", &["n", "b"], "gemm", &[512.0, 1.0]),
+        ("copy/size=64KB", &["size"], "copy", &[65_536.0]),
+        ("copy/64kB", &["size"], "copy", &[64_000.0]),
+        ("copy/2^9", &["n"], "copy", &[512.0]),
+    ] {
+        let names: Vec<String> = inputs.iter().map(|input| (*input).to_owned()).collect();
+        assert_eq!(of(name, inputs), Ok((model.to_owned(), names, values.to_vec())), "{name}");
+    }
+    let why = of("fold", &["n"]).unwrap_err();
+    assert!(
+        why.contains("--inputs n: no benchmark has a number for `n`; the first is named `fold`"),
+        "{why}"
+    );
+    // Without the option a word says what it would do.
+    let row = |n: u32| format!("{{\"name\": \"fold_{n}k\", \"real_time\": 1, \"time_unit\": \"ns\"}}");
+    let rows: Vec<String> = (1..=3).map(row).collect();
+    let text = format!("{{\"context\": {{}}, \"benchmarks\": [{}]}}", rows.join(","));
+    let notes = good("g.json", &text, Format::GoogleBenchmark).notes;
+    assert!(notes.iter().any(|note| note.contains("3 benchmarks differ only in numbers")), "{notes:?}");
+}
+
+#[test]
+fn airspeed_velocity() {
+    let text = r#"{"result_columns": ["result", "params", "samples"], "version": 2, "results": {
+      "s.Sort.time_sort": [[1e-6, 2e-6, null, 4e-6], [["64", "128"], ["'a'", "'b'"]], [[1e-6, 3e-6], null, null, [4e-6]]],
+      "s.Sort.peakmem_sort": [[5.0], []]}}"#;
+    let imported = good("a.json", text, Format::Asv);
+    let rows = [&[(&[64.0][..], 1000.0), (&[64.0], 3000.0)][..], &[(&[64.0], 2000.0), (&[128.0], 4000.0)]];
+    let [a, b] = ["a", "b"].map(|kind| format!("s_Sort_time_sort_{kind}"));
+    assert_eq!(told(&imported), [one(&a, &["n"], rows[0]), one(&b, &["n"], rows[1])]);
+    let notes = imported.notes.join("\n");
+    assert!(notes.contains("they failed") && notes.contains("measure no time"), "{notes}");
+    assert!(bad("a.json", &text.replace("[\"result\",", "[7,")).contains("a.json:1:"));
+}
+
+#[test]
+fn benchmark_dot_net() {
+    let text = r#"{"HostEnvironmentInfo": {}, "Benchmarks": [
+      {"Method": "Walk", "Parameters": "N=100&Kind=a", "Statistics": {"OriginalValues": [5.0, 6.0], "Mean": 5.5}},
+      {"Method": "Walk", "Parameters": "N=200&Kind=a", "Statistics": {"Mean": 7}},
+      {"Method": "Walk", "Parameters": "N=300&Kind=a", "Statistics": null}]}"#;
+    let imported = good("b.json", text, Format::DotNet);
+    let rows: &[(&[f64], f64)] = &[(&[100.0], 5.0), (&[100.0], 6.0), (&[200.0], 7.0)];
+    assert_eq!(told(&imported), [one("Walk_Kind_a", &["N"], rows)]);
+    assert!(bad("b.json", &text.replace("7}", "-7}")).contains("no time is below zero"));
+    let csv = "\u{feff}Method,Job,LaunchCount,N,Mean,Error,StdDev,Allocated\n\
+               Walk,Default,3,100,\"1,234.5 μs\",1 ns,1 ns,8 B\nWalk,Default,3,200,7 ns,1 ns,1 ns,8 B\n\
+               Walk,Default,3,300,NA,NA,NA,NA\n";
+    let imported = good("b.csv", csv, Format::DotNet);
+    assert_eq!(told(&imported), [one("Walk", &["N"], &[(&[100.0], 1_234_500.0), (&[200.0], 7.0)])]);
+    assert!(bad("b.csv", &csv.replace("7 ns", "7 parsecs")).contains("b.csv:3:1: `7 parsecs` is not a time"));
+}
+
+#[test]
+fn nccl_tests() {
+    let text = "# nccl-tests version 2.18\n# Collective test starting: all_reduce_perf\n\
+                #       size  count   type  redop  root   time  algbw  busbw #wrong   time  algbw  busbw #wrong\n\
+                #        (B)                            (us)\n\
+                8  2  float  sum  -1  14.5  0.0  0.0  0  99  0.0  0.0  0\n16  4  float  sum  -1  15  0  0  0  99  0  0  0\n";
+    let imported = good("n.txt", text, Format::Nccl);
+    assert_eq!(told(&imported), [one("all_reduce", &["bytes"], &[(&[8.0], 14_500.0), (&[16.0], 15_000.0)])]);
+    assert!(bad("n.txt", &text.replace("14.5", "much")).contains("n.txt:5:"));
+}
+
+/// What is no format says what is read, whatever its name; a table of names and numbers is CSV.
+#[test]
+fn what_is_no_format_says_what_is_read() {
+    for (name, text) in [
+        ("a.json", "{\"a\": 1}"),
+        ("a.starpu", "# a codelet\n45\n1\n"),
+        ("a.out", "2 1 36.94(0.55)\n"),
+        ("a", "[]"),
+    ] {
+        let why = bad(name, text);
+        assert!(
+            why.contains("no format that is read (samples, ") && why.contains("CSV file with a header"),
+            "{why}"
+        );
+    }
+    let imported = good("a.out", "n;time\n1;2\n2;3\n", Format::Csv);
+    assert_eq!(told(&imported), [one("a", &["n"], &[(&[1.0], 2e9), (&[2.0], 3e9)])]);
+    // Samples with a fault have the message about it.
+    assert!(bad("s.txt", "model Clear length\nClear much 1\n").contains("s.txt:2:"));
+}

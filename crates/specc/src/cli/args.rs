@@ -455,7 +455,8 @@ pub(super) struct CrossoversOf {
 #[derive(Debug, Args)]
 pub(super) struct CompareHow {
     /// Fail if a model, or a part of its inputs that is told apart, got slower by more than this
-    /// with confidence: the lower end of the interval lies above it.
+    /// with confidence: the lower end of the interval lies above it. Status 4 if nothing can be
+    /// told.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) fail_above: Option<f64>,
     /// Print JSON.
@@ -726,10 +727,11 @@ pub(super) struct Reading {
     /// the rows of CSV in which this column is 1 (not 0). As the file says where it is left out.
     #[arg(long, value_name = "SHARE|COLUMN")]
     pub(super) hold_out: Option<HoldOut>,
-    /// The column of CSV that says of which model a row is; where it is left out, the one that
-    /// holds text, and without one all rows are of the model that has the file's name.
-    #[arg(long, value_name = "NAME")]
-    pub(super) model_column: Option<String>,
+    /// The column of CSV that says of which model a row is, or several, which together do; where
+    /// it is left out, the one that holds text, and without one all rows are of the model that has
+    /// the file's name.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(super) model_column: Vec<String>,
     /// The columns of CSV that are inputs, all others are then left out; or names for the numbers
     /// in the names of benchmarks, in their order: `--inputs n,width` for `sort/1024x64`.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -737,6 +739,9 @@ pub(super) struct Reading {
     /// An input that a file does not have, with the value that holds for all of it: `ranks=144`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) set: Vec<Binding>,
+    /// Whether times may be below zero.
+    #[arg(skip)]
+    pub(super) differences: bool,
 }
 
 /// What `export` takes.

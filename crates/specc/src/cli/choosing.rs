@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_model::platform::HOSTS;
-use strata_model::set::{Kind, Verdict};
+use strata_model::set::{Kind, Named, Verdict};
 use strata_model::{Hosts, ModelSet, Prediction, did_you_mean, number_text};
 use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::{Outcome, Pin};
@@ -184,6 +184,12 @@ pub(super) fn predict(
     if resolved.extrapolates(name, nodes, &inputs) == Some(true) {
         tell!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
     }
+    if let Some(Named { name: input, value }) = model.stray(&inputs) {
+        tell!(
+            "specc: `{name}` knows nothing here: `{input}` was {value} at all samples, so that an effect of \
+             its own is not known"
+        );
+    }
     Ok(())
 }
 
@@ -211,6 +217,25 @@ pub(super) fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Re
     Competition::new(set, &library.name).map_err(|e| Failure::Fault(format!("{}: {e}", path.display())))
 }
 
+/// Says which candidates have models that failed, as what is chosen among them may be wrong; returns
+/// that.
+pub(super) fn warn_of_failed(competition: &Competition, path: &Path) -> Option<String> {
+    let failed = competition.failed();
+    let first = failed.first().and_then(|name| {
+        let place = competition.candidates().iter().position(|row| row.name == *name)?;
+        competition.declared(place)
+    })?;
+    let (models, names) = (if failed.len() == 1 { "the model" } else { "the models" }, failed.join("`, `"));
+    let what = format!("`{}`: {models} of `{names}` failed verification", competition.name());
+    tell!(
+        "warning: {what}, so that these choices may be wrong; `specc show {} {}` says why, `specc fit` with \
+         `--search always` looks for other terms",
+        path.display(),
+        first.model
+    );
+    Some(what)
+}
+
 /// `specc choose`.
 pub(super) fn choose(
     path: &Path,
@@ -233,6 +258,7 @@ pub(super) fn choose(
             did_you_mean(pin.library, [library])
         )));
     }
+    warn_of_failed(&competition, path);
     let choice = competition.choose(&inputs, pin).map_err(|e| Failure::Fault(e.to_string()))?;
     let odds = competition.odds(&inputs, &choice);
     if as_json {

@@ -17,6 +17,9 @@ const MODELS: &str = "models.toml";
 /// A ratio above this is printed as a factor, not as a percentage.
 const MANY: f64 = 2.0;
 
+/// The exit status if `--fail-above` can judge no model.
+const UNTOLD: u8 = 4;
+
 /// `specc compare`.
 pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(), Failure> {
     runs(&load(before)?, &load(after)?, how)
@@ -24,11 +27,13 @@ pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(
 
 /// Compares two runs, prints the changes, and fails if they are greater than allowed.
 pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
+    let models = compare::models(before, after).map_err(Failure::Usage)?;
+    let warnings = warnings(before, after, &models);
     let compared = Compared {
-        models: compare::models(before, after).map_err(Failure::Usage)?,
+        models,
         libraries: compare::libraries(before, after).map_err(Failure::Usage)?,
         code: Code::of(before, after),
-        warnings: warnings(before, after),
+        warnings,
     };
     let too_slow = how.fail_above.map_or(Vec::new(), |share| compared.slower(share));
     if how.json {
@@ -42,6 +47,13 @@ pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Fa
     match (too_slow.is_empty(), how.fail_above) {
         (false, Some(share)) => {
             Err(Failure::Fault(format!("slower by more than {}: {}", percent(share), too_slow.join("; "))))
+        }
+        (true, Some(_))
+            if compared.models.changes.iter().all(|one| one.whole.verdict == Verdict::Unknown) =>
+        {
+            let models = count(compared.models.changes.len(), "model", "models");
+            let why = "too few points of both, and too few repeats";
+            Err(Failure::Stage(UNTOLD, format!("no change of {models} can be told: {why}")))
         }
         _ => Ok(()),
     }
@@ -104,7 +116,7 @@ fn load_files(name: String, samples: Option<PathBuf>, models: Option<PathBuf>) -
 }
 
 /// Differences of the runs that may explain the changes, one message each.
-fn warnings(before: &Run, after: &Run) -> Vec<String> {
+fn warnings(before: &Run, after: &Run, models: &Models) -> Vec<String> {
     let mut warnings = Vec::new();
     let [old, new] = [before, after].map(platform);
     if let Some(difference) = old.zip(new).and_then(|(old, new)| old.difference(new)) {
@@ -118,6 +130,13 @@ fn warnings(before: &Run, after: &Run) -> Vec<String> {
             "the specs differ, {} in {} and {} in {}: what is measured may be another thing",
             old.path, before.name, new.path, after.name
         ));
+    }
+    if models.changes.iter().any(|one| one.by == By::Repeats) {
+        warnings.push(
+            "repeats of one run do not show what differs between two runs of the same code: give several runs of \
+             each in one file"
+                .to_owned(),
+        );
     }
     for run in [before, after] {
         let busy = run.samples.as_ref().map_or(0.0, |samples| samples.busy);
@@ -275,6 +294,7 @@ impl Compared {
                 By::Samples => "samples",
                 By::Predictions => "predictions",
                 By::Models => "models",
+                By::Repeats => "repeats",
             });
             value["parts"] = json!(parts);
             value
@@ -302,12 +322,17 @@ fn amount(ratio: f64) -> String {
 fn change_text(change: &Change) -> String {
     let Change { ratio, interval, verdict, .. } = change;
     let Some((low, high)) = *interval else { return format!("{}, too few points to tell", amount(*ratio)) };
+    let ends = (low, high);
     let [low, high] = match verdict {
         Verdict::Slower if *ratio > MANY => [low, high].map(|end| rounded(end, 2).to_string()),
         Verdict::Faster => [1.0 - high, 1.0 - low].map(share),
         _ => [low - 1.0, high - 1.0].map(share),
     };
     match verdict {
+        // Over all models together noise may make such a change.
+        Verdict::Same if ends.0 > 1.0 || ends.1 < 1.0 => {
+            format!("perhaps {} ({low} to {high})", amount(*ratio))
+        }
         Verdict::Same | Verdict::Unknown => format!("no change ({low} to {high})"),
         _ => format!("{} ({low} to {high})", amount(*ratio)),
     }
@@ -324,6 +349,7 @@ fn by_text(by: By, points: usize) -> String {
         By::Samples => format!("at {points} of both"),
         By::Predictions => format!("at {points}, one of the times predicted"),
         By::Models => format!("at {points}, both times predicted"),
+        By::Repeats => format!("by repeats at {points}"),
     }
 }
 

@@ -9,7 +9,7 @@ use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
-use super::choosing::{competition, known, no_library, placed, read};
+use super::choosing::{competition, known, no_library, placed, read, warn_of_failed};
 use super::measuring::DECISIONS;
 use super::values::Layout;
 use crate::competition::Competition;
@@ -25,6 +25,7 @@ pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failur
     for library in &libraries {
         let competition = competition(&set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
         let at = placed(&set, path, competition.inputs(), &asked.at, asked.nodes)?;
+        warn_of_failed(&competition, path);
         found.push(of_library(&set, &competition, (&at, asked.by.as_deref()), &evidence)?);
     }
     if asked.json {

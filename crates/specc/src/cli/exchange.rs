@@ -7,7 +7,7 @@ use strata_fit::emit as rust;
 use strata_interchange::emit;
 use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_interchange::{Imported, Selection, json_lines};
-use strata_model::set::SetError;
+use strata_model::set::{SetError, Verdict};
 use strata_model::{ModelSet, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell};
 
@@ -18,11 +18,12 @@ use crate::thresholds;
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
-    let Reading { metric, time, hold_out, model_column, inputs, set, .. } = reading.clone();
+    let Reading { metric, time, hold_out, model_column, inputs, differences, set, .. } = reading.clone();
     let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
     let mut measures = time.into_iter();
     let (time, also) = (measures.next(), measures.collect());
-    let selection = Selection { metric, time, also, hold_out, model_column, inputs, set };
+    let selection =
+        Selection { metric, time, also, hold_out, model_columns: model_column, inputs, differences, set };
     if path.is_dir() {
         let imported = strata_interchange::read_criterion(path, &selection).map_err(Failure::Fault)?;
         digest.add(imported.samples.to_text().as_bytes());
@@ -147,7 +148,9 @@ fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
     let fault = |why: String| Failure::Fault(format!("{}: {why}", source.display()));
     let unit = args.unit.clone().map(|PriceUnit { unit, factor }| (unit, factor));
     let pricing = Pricing { unit, round_up: args.round == Some(Round::Up) };
-    let prices = Prices::new(&choosing::read(source)?, &pricing).map_err(fault)?;
+    let set = choosing::read(source)?;
+    warn_of_failed(&set, source);
+    let prices = Prices::new(&set, &pricing).map_err(fault)?;
     for warning in prices.left_out.iter().chain(&prices.warnings) {
         tell!("warning: {warning}");
     }
@@ -207,6 +210,7 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
                     *fits = true;
                 }
             }
+            choosing::warn_of_failed(&competition, source);
             let (one, warnings) =
                 thresholds::of(&set, &competition, &fixed, &evidence).map_err(Failure::Usage)?;
             warnings.iter().for_each(|warning| tell!("warning: {warning}"));
@@ -232,13 +236,28 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
 fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> Result<String, Failure> {
     only_whole(args)?;
     let sets: Vec<_> = sources.iter().map(|source| choosing::read(source)).collect::<Result<_, _>>()?;
+    sets.iter().zip(sources).for_each(|(set, source)| warn_of_failed(set, source));
     let names: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
     emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
 }
 
+/// Says which models failed, as they are exported all the same, with their verdict.
+fn warn_of_failed(set: &ModelSet, source: &Path) {
+    let failed = set.models.iter().filter(|model| model.verdict == Verdict::Failed);
+    let failed: Vec<&str> = failed.map(|model| model.name.as_str()).collect();
+    if let Some(first) = failed.first() {
+        tell!(
+            "warning: `{}` failed verification and may predict anything: `specc show {} {first}` says why, \
+             `specc fit` with `--search always` looks for other terms",
+            failed.join("`, `"),
+            source.display()
+        );
+    }
+}
+
 /// Refuses options that only apply to samples.
 fn only_whole(args: &Export) -> Result<(), Failure> {
-    let Reading { format, metric, time, hold_out, model_column, inputs, set } = &args.reading;
+    let Reading { format, metric, time, hold_out, model_column, inputs, set, differences: _ } = &args.reading;
     let unused = [
         ("--inputs", inputs.is_some()),
         ("--set", !set.is_empty()),
@@ -246,7 +265,7 @@ fn only_whole(args: &Export) -> Result<(), Failure> {
         ("--metric", metric.is_some()),
         ("--time", !time.is_empty()),
         ("--hold-out", hold_out.is_some()),
-        ("--model-column", model_column.is_some()),
+        ("--model-column", !model_column.is_empty()),
         ("--model", args.model.is_some()),
     ];
     if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {

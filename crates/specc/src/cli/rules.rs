@@ -47,6 +47,8 @@ fn chosen(args: &Export) -> Result<(Vec<Chosen>, Vec<String>), Failure> {
         header.extend(set.platform.iter().map(|platform| format!("platform {platform}")));
         let counts = measured(source, &set)?;
         for library in crossovers::named(&set, source, args.library.as_deref())? {
+            let competition = choosing::competition(&set, source, Some(&library.name))?;
+            header.extend(choosing::warn_of_failed(&competition, source));
             for nodes in &counts {
                 let competition = choosing::competition(&set, source, Some(&library.name))?.on(Some(*nodes));
                 let mut fixed = Vec::new();

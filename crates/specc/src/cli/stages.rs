@@ -106,7 +106,8 @@ impl From<&How> for Overrides {
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
     let _lock = args.output.as_deref().map(Lock::take).transpose()?;
-    let source = (&args.samples[..], &args.reading);
+    let reading = Reading { differences: args.how.absolute, ..args.reading.clone() };
+    let source = (&args.samples[..], &reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
     let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {
         (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set),

@@ -37,6 +37,9 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
         return Err(choosing::no_library(models));
     }
     let subject = Subject::of(holding, &set, models)?;
+    for library in set.libraries.iter().filter(|library| subject.is_about(&library.name)) {
+        choosing::warn_of_failed(&choosing::competition(&set, models, Some(&library.name))?, models);
+    }
     let _lock = Lock::take(&output.output)?;
     // The inputs differ from those of the calibration's decisions.
     let target = target.like(&set, &spec);

@@ -5,6 +5,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use strata_fit::stats::t_quantile;
 use strata_select::normal::HALF_WIDTH;
 
+use super::ratios::Repeats;
 use crate::bootstrap::{interval_of_mean, mean};
 
 /// The fewest points for a verdict.
@@ -86,6 +87,24 @@ impl Change {
         };
         let interval = Some(((middle - below).exp(), (middle + above).exp()));
         Self { ratio: middle.exp(), interval, points: count, verdict }
+    }
+
+    /// The change by repeats at few points; `level` as for [`Change::of`].
+    pub(super) fn by_repeats(repeats: Repeats, points: usize, level: f64) -> Self {
+        let Repeats { log, variance, freedom } = repeats;
+        let ratio = log.exp();
+        let quantile = |level: f64| t_quantile(1.0 - level, freedom as usize);
+        let Some((usual, strict)) = quantile(0.05).zip(quantile(level)) else {
+            return Self { ratio, interval: None, points, verdict: Verdict::Unknown };
+        };
+        let deviation = variance.sqrt();
+        let verdict = match log.abs() > strict * deviation + EQUAL {
+            true if log > 0.0 => Verdict::Slower,
+            true => Verdict::Faster,
+            false => Verdict::Same,
+        };
+        let interval = Some(((log - usual * deviation).exp(), (log + usual * deviation).exp()));
+        Self { ratio, interval, points, verdict }
     }
 
     /// Whether times are longer by more than this share, with confidence.

@@ -153,7 +153,7 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
 }
 
 fn change_of(name: &str, ratios: &ratios::Ratios, level: f64) -> ModelChange {
-    let ratios::Ratios { by, names, points, off } = ratios;
+    let ratios::Ratios { by, names, points, off, repeats } = ratios;
     let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
     // With predicted times, an error of a model would look like a change of a part.
     let cut = if *by == By::Samples { Cut::find(points, level) } else { None };
@@ -172,5 +172,9 @@ fn change_of(name: &str, ratios: &ratios::Ratios, level: f64) -> ModelChange {
     });
     let is_told = |part: &Part| matches!(part.change.verdict, Verdict::Slower | Verdict::Faster);
     let parts = parts.filter(|parts| parts.iter().any(is_told));
-    ModelChange { model: name.to_owned(), by: *by, whole: Change::of(&logs, *off, level), parts }
+    let whole = match repeats {
+        Some(repeats) => Change::by_repeats(*repeats, points.len(), level),
+        None => Change::of(&logs, *off, level),
+    };
+    ModelChange { model: name.to_owned(), by: *by, whole, parts }
 }

@@ -10,6 +10,7 @@ use strata_model::{ModelSet, Resolved, Unit};
 
 use super::Run;
 use super::change::{LEAST, Point};
+use crate::bootstrap::mean;
 use crate::crossings::Scale;
 
 /// The number of points if both times are predicted.
@@ -24,6 +25,8 @@ pub enum By {
     Predictions,
     /// Both are predicted.
     Models,
+    /// Both were measured, repeatedly at few points.
+    Repeats,
 }
 
 /// The ratios of one model.
@@ -34,6 +37,8 @@ pub(super) struct Ratios {
     pub(super) points: Vec<Point>,
     /// The standard deviation of an error common to all predicted times.
     pub(super) off: f64,
+    /// What repeats tell of too few points.
+    pub(super) repeats: Option<Repeats>,
 }
 
 /// The samples and the model of one run.
@@ -77,16 +82,19 @@ pub(super) fn of(name: &str, [before, after]: [&Run; 2]) -> Result<Option<Ratios
     let names = order.iter().map(ToString::to_string).chain(["P".to_owned()]).collect();
     let (was, is) = (old.measured(&order), new.measured(&order));
     let ratio = |at: &[f64], after: f64, before: f64| Point { at: at.to_vec(), log: (after / before).ln() };
-    let both = is.values().filter_map(|(at, after)| {
-        let (_, before) = was.get(&bits(at))?;
-        Some(ratio(at, *after, *before))
-    });
-    let points: Vec<Point> = both.collect();
+    let both = || is.values().filter_map(|(at, after)| Some((at, &was.get(&bits(at))?.1, after)));
+    let points: Vec<Point> =
+        both().map(|(at, before, after)| ratio(at, median(after.clone()), median(before.clone()))).collect();
+    let ratios = |by, points, off, repeats| Ok(Some(Ratios { by, names, points, off, repeats }));
     if points.len() >= LEAST {
-        return Ok(Some(Ratios { by: By::Samples, names, points, off: 0.0 }));
+        return ratios(By::Samples, points, 0.0, None);
     }
-    let by_old = is.values().filter_map(|(at, after)| Some(ratio(at, *after, old.predict(&order, at)?)));
-    let by_new = was.values().filter_map(|(at, before)| Some(ratio(at, new.predict(&order, at)?, *before)));
+    let by_old = is
+        .values()
+        .filter_map(|(at, after)| Some(ratio(at, median(after.clone()), old.predict(&order, at)?)));
+    let by_new = was
+        .values()
+        .filter_map(|(at, before)| Some(ratio(at, new.predict(&order, at)?, median(before.clone()))));
     let mut predicted: Vec<Point> = by_old.chain(by_new).collect();
     let mut by = By::Predictions;
     if predicted.is_empty() {
@@ -96,10 +104,59 @@ pub(super) fn of(name: &str, [before, after]: [&Run; 2]) -> Result<Option<Ratios
         predicted = drawn.iter().filter_map(pair).collect();
     }
     if predicted.len() <= points.len() {
-        let found = (!points.is_empty()).then_some(Ratios { by: By::Samples, names, points, off: 0.0 });
-        return Ok(found);
+        if points.is_empty() {
+            return Ok(None);
+        }
+        let repeats: Option<Vec<Repeats>> =
+            both().map(|(_, before, after)| Repeats::of(before, after)).collect();
+        return match repeats {
+            Some(repeats) => ratios(By::Repeats, points, 0.0, Some(Repeats::mean(&repeats))),
+            None => ratios(By::Samples, points, 0.0, None),
+        };
     }
-    Ok(Some(Ratios { by, names, points: predicted, off: old.off().hypot(new.off()) }))
+    ratios(by, predicted, old.off().hypot(new.off()), None)
+}
+
+/// The mean of logarithms of repeated times after, less that of those before: Welch, *The
+/// generalization of Student's problem when several different population variances are involved*
+/// (1947).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Repeats {
+    pub(super) log: f64,
+    /// The variance of `log`, and its degrees of freedom.
+    pub(super) variance: f64,
+    pub(super) freedom: f64,
+}
+
+impl Repeats {
+    /// `None` with too few repeats to tell their noise.
+    fn of(before: &[f64], after: &[f64]) -> Option<Self> {
+        /// The fewest repeats of each run.
+        const LEAST_REPEATS: usize = 4;
+        let of = |times: &[f64]| {
+            let logs: Vec<f64> = times.iter().map(|time| time.ln()).collect();
+            let n = logs.len() as f64;
+            let middle = mean(&logs);
+            let square: f64 = logs.iter().map(|log| (log - middle).powi(2)).sum();
+            (logs.len() >= LEAST_REPEATS).then_some((middle, square / (n - 1.0) / n, n - 1.0))
+        };
+        let ((old, of_old, few), (new, of_new, many)) = of(before).zip(of(after))?;
+        let variance = of_old + of_new;
+        let freedom = variance * variance / (of_old * of_old / few + of_new * of_new / many);
+        let freedom = if freedom.is_finite() { freedom } else { few + many };
+        Some(Self { log: new - old, variance, freedom })
+    }
+
+    /// The mean over some points.
+    fn mean(points: &[Self]) -> Self {
+        let n = points.len() as f64;
+        let sum = |of: &dyn Fn(&Self) -> f64| points.iter().map(of).sum::<f64>();
+        let variance = sum(&|one| one.variance) / (n * n);
+        let freedom = sum(&|one| (one.variance / (n * n)).powi(2) / one.freedom);
+        let freedom = variance * variance / freedom;
+        let freedom = if freedom.is_finite() { freedom } else { sum(&|one| one.freedom) };
+        Self { log: sum(&|one| one.log) / n, variance, freedom }
+    }
 }
 
 /// A point as the key of a map.
@@ -132,9 +189,9 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The medians of the measured times by point: the inputs in this order, then the number of
+    /// The measured times by point: the inputs in this order, then the number of
     /// nodes.
-    fn measured(&self, order: &[&str]) -> BTreeMap<Vec<u64>, (Vec<f64>, f64)> {
+    fn measured(&self, order: &[&str]) -> BTreeMap<Vec<u64>, (Vec<f64>, Vec<f64>)> {
         let Some(samples) = self.samples else { return BTreeMap::new() };
         let place = |name: &&str| samples.columns.iter().position(|column| column.text == **name);
         let Some(places) = order.iter().map(place).collect::<Option<Vec<usize>>>() else {
@@ -147,7 +204,7 @@ impl<'a> Side<'a> {
             at.push(row.notes.nodes as f64);
             all.entry(bits(&at)).or_insert_with(|| (at, Vec::new())).1.push(row.seconds);
         }
-        all.into_iter().map(|(key, (at, seconds))| (key, (at, median(seconds)))).collect()
+        all
     }
 
     /// The predicted time at a point.

@@ -2,7 +2,7 @@
 //! during the measurement.
 
 use strata_model::samples::ModelSamples;
-use strata_model::set::{Kind, Verdict};
+use strata_model::set::{Kind, Model, Verdict};
 use strata_model::{Samples, count};
 
 use super::Fitting;
@@ -75,14 +75,19 @@ impl Fitting {
             samples.busy,
             count(cores, "core", "cores")
         );
+        self.doubt(|model| model.kind == Kind::Fitted, &doubt, deviation);
+    }
+
+    /// Makes some models doubtful, and adds to the relative deviation of their predictions.
+    pub(super) fn doubt(&mut self, is_meant: impl Fn(&Model) -> bool, doubt: &str, deviation: f64) {
         let models = self.set.models.iter_mut().chain(self.fitted.iter_mut().map(|fitted| &mut fitted.model));
-        for model in models.filter(|model| model.kind == Kind::Fitted) {
+        for model in models.filter(|model| is_meant(model)) {
             model.own_error = model.own_error.hypot(deviation);
             if matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise) {
                 model.verdict = Verdict::Doubtful;
             }
             model.reason += &format!("; but {doubt}");
-            model.doubts.push(doubt.clone());
+            model.doubts.push(doubt.to_owned());
         }
     }
 }

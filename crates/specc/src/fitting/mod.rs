@@ -9,7 +9,7 @@ mod overrides;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use strata_fit::{Callee, FitOptions, Fitted, Lookup, Structure, fit_columns, fit_model};
+use strata_fit::{Callee, FitOptions, Fitted, Lookup, Search, Structure, fit_columns, fit_model};
 use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
@@ -72,6 +72,9 @@ pub fn fit(
     fitting.tell_launches_apart(&samples);
     if samples.busy > 0.0 {
         fitting.believe_less(&samples);
+    }
+    for (model, doubt) in &samples.doubts {
+        fitting.doubt(|of| of.name == *model, doubt, 0.0);
     }
     for fitted in &mut fitting.fitted {
         let model = samples.model(&fitted.model.name);
@@ -187,7 +190,12 @@ impl Fitting {
                 parameters: parameters::of(spec, index),
                 several_nodes: true,
             };
-            let options = overrides.apply(model.options.fit);
+            let mut own = model.options.fit;
+            // Whose samples another tool measured did not choose terms by knowing the code.
+            if samples.spec.is_none() && !model.options.says_search {
+                own.search = Search::WhenNeeded;
+            }
+            let options = overrides.apply(own);
             let so_far = &self.set;
             let lookup: &Lookup<'_> = &|name| callee(so_far, name);
             let mut outcome = fit_model(measured, &structure, &options, lookup);

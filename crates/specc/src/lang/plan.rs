@@ -288,6 +288,8 @@ pub struct ModelOptions {
     /// `fit relative, robust huber, …`, `accept 10%` and `confidence 95%`: how its samples are
     /// fitted.
     pub fit: strata_fit::FitOptions,
+    /// Whether `fit` says when to search for terms.
+    pub says_search: bool,
     /// `verify 20`: how many samples verify the fit.
     pub verify: u32,
     /// `repeat 3`: how often a point is timed at least.
@@ -310,7 +312,7 @@ impl ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        Self { fit: strata_fit::FitOptions::default(), verify: 20, repeat: 3 }
+        Self { fit: strata_fit::FitOptions::default(), says_search: false, verify: 20, repeat: 3 }
     }
 }
 

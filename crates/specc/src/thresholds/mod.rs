@@ -63,6 +63,7 @@ pub fn of(
         nodes: competition.nodes(),
         inputs,
         held: fixed.to_vec(),
+        failed: competition.failed().into_iter().map(str::to_owned).collect(),
         ways: ways.iter().map(way).collect(),
         rule,
     };

@@ -151,3 +151,55 @@ fn what_a_file_contains_is_escaped_and_cut() {
         assert!(!err.contains(bad) && err.len() < 20_000, "{arguments:?}: {} bytes: {err:.500}", err.len());
     }
 }
+
+/// Every command that decides by a model that failed says so; with terms that suit none does.
+#[test]
+fn a_failed_model_goes_nowhere_in_silence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let mut csv = "way,n,time\n".to_owned();
+    for n in
+        [20.0, 30.0, 45.0, 60.0, 100.0, 150.0, 200.0, 300.0, 450.0, 700.0, 1000.0, 1500.0, 2000.0, 3000.0_f64]
+    {
+        for noise in [0.99, 1.0, 1.01] {
+            let (a, b) = ((3e-7 + 2e-9 * n.powf(1.5)) * noise, (2e-6 + 3e-8 * n) * noise);
+            csv += &format!("a,{n},{a:e}\nb,{n},{b:e}\n");
+        }
+    }
+    fs::write(at.join("runs.csv"), csv).expect("written");
+    let spec =
+        "model a(n) ~ n\nmodel b(n) ~ n\nlibrary either(n) { candidate a = a(n); candidate b = b(n) }\n";
+    fs::write(at.join("runs.spec"), spec).expect("written");
+    let fit = |search: &[&str], out: &str| {
+        let arguments = ["fit", "runs.csv", "--spec", "runs.spec", "--hold-out", "20%", "-o", out];
+        expect(0, &[&arguments[..], search].concat(), at)
+    };
+    // What another tool measured is searched for terms, unless it is forbidden.
+    let (out, _) = fit(&["--search", "never"], "failed");
+    assert!(out.contains("a      failed"), "{out}");
+    let (out, _) = fit(&[], "found");
+    assert!(out.contains("a      verified"), "{out}");
+    for (arguments, in_output) in [
+        (&["choose", "SET", "either", "n=60"][..], ""),
+        (&["crossovers", "SET"], ""),
+        (&["map", "SET"], ""),
+        (&["export", "SET", "--to", "thresholds"], "verification failed for `a`"),
+        (&["export", "SET", "--to", "thresholds-c"], "verification failed for `a`"),
+        (&["export", "SET", "--to", "thresholds-json"], "\"failed\": ["),
+        (&["export", "SET", "--to", "c"], "// failed,"),
+        (&["export", "SET", "--to", "python"], "failed,"),
+        (&["export", "SET", "--to", "latex"], "% failed,"),
+        (&["export", "SET", "--to", "rust"], "a: failed,"),
+        (&["export", "SET", "--to", "csv"], "failed"),
+    ] {
+        for (set, is_failed) in [("failed/models.toml", true), ("found/models.toml", false)] {
+            let with_set: Vec<&str> =
+                arguments.iter().map(|word| if *word == "SET" { set } else { word }).collect();
+            let (out, err) = expect(0, &with_set, at);
+            let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(err.contains("failed verification"), is_failed, "{arguments:?}: {err}");
+            assert!(!is_failed || err.contains(&format!("`specc show {set} a`")), "{arguments:?}: {err}");
+            assert!(!is_failed || out.contains(in_output), "{arguments:?}: {out}");
+        }
+    }
+}

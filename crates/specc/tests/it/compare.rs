@@ -284,3 +284,36 @@ fn models_stand_in_where_no_point_is_shared() {
     let (status, same, _) = specc(folder.path(), &["a/samples.txt", "b.txt"]);
     assert_eq!((status, same.lines().skip(1).collect::<Vec<_>>()), (Some(0), out.lines().skip(1).collect()));
 }
+
+/// Benchmarks without inputs are judged by their repeats, of which there may be too few.
+#[test]
+fn repeats_tell_the_change_of_one_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, repeats: usize, factors: [f64; 2]| {
+        let mut random = ChaCha8Rng::seed_from_u64(7 + repeats as u64 + u64::from(name == "after.txt"));
+        let mut text = String::new();
+        for (model, factor) in ["Parse", "Merge"].into_iter().zip(factors) {
+            for _ in 0..repeats {
+                let noise = 0.015 * normal::draw(random.random(), random.random());
+                writeln!(text, "Benchmark{model}-8\t1000\t{:.1} ns/op", 1000.0 * factor * noise.exp())
+                    .unwrap();
+            }
+        }
+        fs::write(folder.path().join(name), text).unwrap();
+    };
+    let run = || {
+        let (status, out, err) = specc(folder.path(), &["before.txt", "after.txt", "--fail-above", "3%"]);
+        (status, out.split_whitespace().collect::<Vec<_>>().join(" ") + &err)
+    };
+    write("before.txt", 10, [1.0, 1.0]);
+    write("after.txt", 10, [1.0, 1.12]);
+    let (status, said) = run();
+    assert!(status == Some(1) && said.contains("Parse no change") && said.contains("`Merge` is 1"), "{said}");
+    assert!(said.contains("by repeats at 1 point"), "{said}");
+    write("after.txt", 10, [1.0, 1.0]);
+    let (status, said) = run();
+    assert!(status == Some(0) && said.contains("Merge no change"), "{said}");
+    write("after.txt", 3, [1.0, 1.5]);
+    let (status, said) = run();
+    assert!(status == Some(4) && said.contains("no change of 2 models can be told"), "{said}");
+}

@@ -52,6 +52,9 @@ fn library(one: &LibraryThresholds) -> Value {
         "held": held.collect::<Vec<_>>(),
         "ways": one.ways.iter().map(way).collect::<Vec<_>>(),
     });
+    if !one.failed.is_empty() {
+        value["failed"] = json!(one.failed);
+    }
     match &one.rule {
         Rule::Line { first, steps } => {
             value["first"] = json!(first);
@@ -176,6 +179,7 @@ fn read_library(value: &Value) -> Option<LibraryThresholds> {
             ways.chain([table.only]).collect()
         }
     };
+    let failed = value.get("failed").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     named.iter().all(|way| *way < ways.len()).then_some(())?;
     Some(LibraryThresholds {
         library: text_of(value, "library")?,
@@ -184,6 +188,7 @@ fn read_library(value: &Value) -> Option<LibraryThresholds> {
         held: held
             .map(|one| Some((text_of(one, "name")?, one.get("value")?.as_f64()?)))
             .collect::<Option<_>>()?,
+        failed: failed.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         ways,
         rule,
     })

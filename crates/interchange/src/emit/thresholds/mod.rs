@@ -45,6 +45,8 @@ pub struct LibraryThresholds {
     pub inputs: Vec<ThresholdInput>,
     /// The other inputs, held at these values.
     pub held: Vec<(String, f64)>,
+    /// The candidates whose models failed verification, so that the rule may be wrong.
+    pub failed: Vec<String>,
     /// What can be chosen.
     pub ways: Vec<ThresholdWay>,
     /// How.
@@ -184,7 +186,11 @@ impl LibraryThresholds {
         let held = self.held.iter().map(|(name, value)| format!(", {name} = {}", number_text(*value)));
         let held: String = held.collect();
         let by = if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) };
-        format!("Library `{}`{by}{held}", self.library)
+        let failed = match self.failed.as_slice() {
+            [] => String::new(),
+            names => format!("; it may be wrong, as verification failed for `{}`", names.join("`, `")),
+        };
+        format!("Library `{}`{by}{held}{failed}", self.library)
     }
 
     /// The range of each input, in words.

@@ -43,6 +43,7 @@ pub(super) fn fit(options: &mut ModelOptions, parts: &[Vec<Name>]) -> Vec<CheckE
                     let error = CheckError::new(ErrorCode::Duplicate, message, span, "said again");
                     errors.push(error.label(*earlier, "first said here").help("keep one of them"));
                 }
+                options.says_search |= about == "the search";
                 said.push((about, span));
             }
             Err(wrong) => {
