@@ -6,7 +6,7 @@ use strata_interchange::rules::{self, Chosen, Kind, Release, RuleFile, Tree};
 use strata_model::{ModelSet, codegen, percent};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
-use super::args::Export;
+use super::args::{Binding, Export};
 use super::{choosing, crossovers};
 use crate::competition::Competition;
 use crate::rules::obeyed::{self, Checked, Found};
@@ -45,7 +45,7 @@ fn chosen(args: &Export) -> Result<(Vec<Chosen>, Vec<String>), Failure> {
         header.extend(set.spec.iter().map(|spec| format!("spec     {} sha256 {}", spec.path, spec.sha256)));
         header.push(format!("models   sha256 {}", set.digest()));
         header.extend(set.platform.iter().map(|platform| format!("platform {platform}")));
-        let counts = measured(source, &set)?;
+        let counts = measured(source, &set, &args.at)?;
         for library in crossovers::named(&set, source, args.library.as_deref())? {
             let competition = choosing::competition(&set, source, Some(&library.name))?;
             header.extend(choosing::warn_of_failed(&competition, source));
@@ -77,8 +77,21 @@ fn chosen(args: &Export) -> Result<(Vec<Chosen>, Vec<String>), Failure> {
     Ok((all, header))
 }
 
-/// The numbers of nodes on which a set was measured.
-fn measured(path: &Path, set: &ModelSet) -> Result<Vec<usize>, Failure> {
+/// Inputs by which measurements of another tool say how many processes there were.
+const PROCESSES: [&str; 3] = ["ranks", "processes", "nodes"];
+
+/// The numbers of nodes on which a set was measured; of another tool's measurements, which `at` says.
+fn measured(path: &Path, set: &ModelSet, at: &[Binding]) -> Result<Vec<usize>, Failure> {
+    if set.platform.is_none() {
+        let held = at.iter().find(|binding| PROCESSES.contains(&&*binding.name) && binding.value >= 2.0);
+        return held.map(|binding| vec![binding.value as usize]).ok_or_else(|| {
+            Failure::Usage(format!(
+                "{} does not say on how many processes it was measured, for which rules are: hold the input that \
+                 does, `--at ranks=16`, or add it to the samples, `specc fit --set ranks=16`",
+                path.display()
+            ))
+        });
+    }
     let evidence = crossovers::evidence(path, set, None)?;
     let samples = evidence.samples.iter().flat_map(|samples| &samples.models);
     let mut nodes: Vec<usize> = samples

@@ -126,6 +126,13 @@ fn what_does_not_fit_is_refused() {
         assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
     };
     refused(&["export", "4.toml", "--to", "openmpi-rules"], 2, "--release");
+    // Another tool's measurements do not say the number of processes, and rules for one are none.
+    let (head, rest) =
+        set(4, 0.02).split_once("[platform]").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let foreign = head + &rest[rest.find("[[models]]").unwrap()..];
+    fs::write(folder.path().join("foreign.toml"), foreign).unwrap();
+    let foreign = ["export", "foreign.toml", "--to", "openmpi-rules", "--release", "4.1"];
+    refused(&foreign, 2, "does not say on how many processes it was measured");
     refused(&["export", "4.toml", "--to", "openmpi-rules", "--release", "3.1"], 2, "no release of Open MPI");
     refused(&["export", "4.toml", "--to", "rust", "--release", "4.1"], 2, "is for `--to openmpi-rules`");
     refused(
