@@ -5,11 +5,11 @@
 
 // A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
 
-#[allow(dead_code, reason = "other tests ask for more")]
 mod mpirun;
 
 use mpi::topology::Color;
 use mpi::traits::*;
+use mpirun::Job;
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
 
@@ -23,23 +23,8 @@ fn main() -> ExitCode {
             }
         };
     }
-    if !mpirun::is_there() {
-        println!("skipped: mpirun does not start");
-        return ExitCode::SUCCESS;
-    }
-    let mut failed = 0;
-    let all = mpirun::nodes(&[1, 2, 3, 4]);
-    for &nodes in &all {
-        let run = mpirun::run("all", nodes, &[], &[]).and_then(|outcome| {
-            if outcome.status.success() { Ok(()) } else { outcome.wrong("the job failed") }
-        });
-        if let Err(error) = run {
-            println!("failed: mpirun -n {nodes}: {error}");
-            failed += 1;
-        }
-    }
-    println!("{} passed, {failed} failed", all.len() - failed);
-    ExitCode::from(u8::from(failed > 0))
+    let job = |nodes| Job::new("all", nodes, move || mpirun::run("all", nodes, &[], &[])?.succeeded());
+    mpirun::all(mpirun::nodes(&[1, 2, 3, 4]).into_iter().map(job).collect())
 }
 
 fn inside() -> Result<(), Error> {
