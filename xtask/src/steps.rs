@@ -1,7 +1,8 @@
-//! `cargo xtask test`: every check of the workspace, one after the other, with a count at the end.
+//! `cargo xtask test`: every check of the workspace, with a count at the end.
 
 use std::cmp::Reverse;
-use std::process::Command;
+use std::io::{self, Read, Write};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::{licences, long, mpi, weight};
@@ -37,11 +38,12 @@ const ALL_TARGETS: [&str; 6] = ["--lib", "--bins", "--tests", "--examples", "--b
 const AS_COMMITTED: [(&str, &str); 1] = [("INSTA_UPDATE", "no")];
 
 /// Steps in which nothing of ours runs.
-const BUILDING: [&str; 4] = ["lints", "lints without MPI", "tests, built", "documentation"];
+const BUILDING: [&str; 3] = ["lints", "lints without MPI", "tests, built"];
 
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 /// One command of the run.
+#[derive(Clone, Copy)]
 pub(crate) struct Check<'a> {
     pub(crate) name: &'static str,
     pub(crate) arguments: &'a [&'a str],
@@ -49,6 +51,33 @@ pub(crate) struct Check<'a> {
 }
 
 const FORMAT: Check<'_> = Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+
+impl Check<'_> {
+    fn heading(&self) -> String {
+        format!("\n== {} ==\n$ cargo {}", self.name, self.arguments.join(" "))
+    }
+
+    fn command(&self) -> Command {
+        // Another toolchain is rustup's to find.
+        let other = self.arguments.first().is_some_and(|first| first.starts_with('+'));
+        let mut command = Command::new(if other { "cargo" } else { env!("CARGO") });
+        command.args(self.arguments).envs(self.environment.iter().copied());
+        command
+    }
+
+    /// Runs it on one core, and keeps what it prints.
+    fn captured(&self) -> io::Result<(ExitStatus, Vec<u8>)> {
+        let (mut reader, writer) = io::pipe()?;
+        let mut command = self.command();
+        command.env("CARGO_BUILD_JOBS", "1").stdout(writer.try_clone()?).stderr(writer);
+        let mut child = command.spawn()?;
+        // With it go our ends of the pipe.
+        drop(command);
+        let mut printed = Vec::new();
+        reader.read_to_end(&mut printed)?;
+        Ok((child.wait()?, printed))
+    }
+}
 
 /// Steps that build something else, or nothing.
 const OTHER: &[Check<'_>] = &[
@@ -100,21 +129,41 @@ pub(crate) struct Tally {
     skipped: usize,
     /// What each step took.
     took: Vec<(&'static str, Duration)>,
+    /// The same of steps that ran while others did.
+    beside: Vec<(&'static str, Duration)>,
 }
 
 impl Tally {
     /// Runs a step of cargo's.
     pub(crate) fn cargo(&mut self, step: &Check<'_>) {
-        println!("\n== {} ==\n$ cargo {}", step.name, step.arguments.join(" "));
-        // Another toolchain is rustup's to find.
-        let other = step.arguments.first().is_some_and(|first| first.starts_with('+'));
-        let mut command = Command::new(if other { "cargo" } else { env!("CARGO") });
-        command.args(step.arguments).envs(step.environment.iter().copied());
-        self.step(step.name, || match command.status() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(format!("cargo ended with {status}")),
-            Err(error) => Err(format!("cannot start cargo: {error}")),
+        println!("{}", step.heading());
+        self.step(step.name, || ended(step.command().status()));
+    }
+
+    /// Runs steps of cargo's on one core beside `tests`, which leave cores idle: many wait, and each
+    /// program ends with one. What the steps print comes after.
+    fn beside(&mut self, steps: &[Check<'_>], tests: impl FnOnce(&mut Self)) {
+        let all = || {
+            let timed = steps.iter().map(|step| {
+                let start = Instant::now();
+                (step.captured(), start.elapsed())
+            });
+            timed.collect::<Vec<_>>()
+        };
+        let ran = std::thread::scope(|scope| {
+            let others = scope.spawn(all);
+            tests(self);
+            others.join().expect("no step panics")
         });
+        for (step, (outcome, took)) in steps.iter().zip(ran) {
+            println!("{}", step.heading());
+            let status = outcome.and_then(|(status, printed)| {
+                io::stdout().write_all(&printed)?;
+                Ok(status)
+            });
+            self.beside.push((step.name, took));
+            self.count(step.name, took, ended(status));
+        }
     }
 
     /// Runs a step of cargo's on the members and features of a [build](built).
@@ -134,6 +183,10 @@ impl Tally {
         let ended = run();
         let took = start.elapsed();
         self.took.push((name, took));
+        self.count(name, took, ended);
+    }
+
+    fn count(&mut self, name: &'static str, took: Duration, ended: Result<(), String>) {
         match ended {
             Ok(()) => println!("-- {name}: ok in {took:.0?}"),
             Err(why) => {
@@ -149,16 +202,18 @@ impl Tally {
     }
 
     fn end(self) -> Result<(), String> {
-        let Self { failed, skipped, mut took } = self;
-        took.sort_by_key(|(_, took)| Reverse(*took));
+        let Self { failed, skipped, took, beside } = self;
         println!("\n== the slowest first ==");
-        took.iter().for_each(|(name, took)| println!("{:5} s  {name}", took.as_secs()));
+        let mut steps: Vec<_> = took.iter().map(|(name, took)| (took, *name, "")).collect();
+        steps.extend(beside.iter().map(|(name, took)| (took, *name, ", beside the tests")));
+        steps.sort_by_key(|(took, ..)| Reverse(*took));
+        steps.iter().for_each(|(took, name, beside)| println!("{:5} s  {name}{beside}", took.as_secs()));
         let all: Duration = took.iter().map(|(_, took)| took).sum();
         let building: Duration =
             took.iter().filter(|(name, _)| BUILDING.contains(name)).map(|(_, took)| took).sum();
         let share = 100.0 * building.as_secs_f64() / all.as_secs_f64().max(1e-9);
         println!("{:5} s, of which {share:.0} % only build", all.as_secs());
-        println!("\n{} passed, {} failed, {skipped} skipped", took.len() - failed.len(), failed.len());
+        println!("\n{} passed, {} failed, {skipped} skipped", steps.len() - failed.len(), failed.len());
         if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
     }
 
@@ -166,6 +221,15 @@ impl Tally {
     pub(crate) fn skip(&mut self, what: &str, count: usize, why: &str) {
         println!("\n== {what}: skipped ==\n{why}");
         self.skipped += count;
+    }
+}
+
+/// How a command of cargo's ended.
+fn ended(status: io::Result<ExitStatus>) -> Result<(), String> {
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("cargo ended with {status}")),
+        Err(error) => Err(format!("cannot start cargo: {error}")),
     }
 }
 
@@ -187,9 +251,15 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
         tally.build("lints without MPI", [&["clippy"], &PLAIN, &rest], &[]);
     }
     tally.build("tests, built", [&["test"], &build, &["--no-run"]], &[]);
-    tally.build("tests", [&["test"], &build, &["--no-fail-fast"]], &AS_COMMITTED);
-    tally.build("documentation", [&["doc"], &build, &["--no-deps"]], &[("RUSTDOCFLAGS", "-D warnings")]);
-    OTHER.iter().for_each(|step| tally.cargo(step));
+    let documentation = [&["doc"][..], &build, &["--no-deps"]].concat();
+    let documentation = Check {
+        name: "documentation",
+        arguments: &documentation,
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+    };
+    tally.beside(&[OTHER, &[documentation]].concat(), |tally| {
+        tally.build("tests", [&["test"], &build, &["--no-fail-fast"]], &AS_COMMITTED);
+    });
     match mpi {
         Ok(()) => {
             let rest =
