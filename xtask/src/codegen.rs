@@ -111,7 +111,7 @@ impl Specc {
     fn build() -> Result<Self, String> {
         let status = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--bin", "specc", "--test", "node_files"])
-            .args(built())
+            .args(built().split_whitespace())
             .status()
             .map_err(|e| format!("cannot start cargo: {e}"))?;
         let target =

@@ -9,30 +9,24 @@ use crate::{licences, long, mpi, weight};
 
 /// What all steps build, and `codegen`, so that they share what is built: cargo builds dependencies
 /// anew for each set of features and members.
-const PLAIN: [&str; 3] = [
-    "--workspace",
-    "--features",
-    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
-     strata-stencil/ndarray",
-];
+const PLAIN: &str = "--workspace --features \
+    strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
+    strata-stencil/ndarray";
 
 /// The same with the members' MPI parts. After a change of the MPI library `cargo clean -p mpi-sys`:
 /// its build script is not run again by itself.
-const WITH_MPI: [&str; 3] = [
-    "--workspace",
-    "--features",
-    "strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
-     strata-stencil/ndarray,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,\
-     strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi",
-];
+const WITH_MPI: &str = "--workspace --features \
+    strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
+    strata-stencil/ndarray,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,\
+    strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi";
 
 /// Members and features of a build on this machine: with MPI where it can be built.
-pub(crate) fn built() -> [&'static str; 3] {
+pub(crate) fn built() -> &'static str {
     if mpi::missing().is_empty() { WITH_MPI } else { PLAIN }
 }
 
 /// `--all-targets` would leave out the benches that `cargo bench` runs only by name.
-const ALL_TARGETS: [&str; 6] = ["--lib", "--bins", "--tests", "--examples", "--bench", "*"];
+const LINTS: &str = "--lib --bins --tests --examples --bench * -- -D warnings";
 
 /// Snapshots are compared, not written.
 const AS_COMMITTED: [(&str, &str); 1] = [("INSTA_UPDATE", "no")];
@@ -40,28 +34,27 @@ const AS_COMMITTED: [(&str, &str); 1] = [("INSTA_UPDATE", "no")];
 /// Steps in which nothing of ours runs.
 const BUILDING: [&str; 3] = ["lints", "lints without MPI", "tests, built"];
 
-const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
-
 /// One command of the run.
 #[derive(Clone, Copy)]
 pub(crate) struct Check<'a> {
     pub(crate) name: &'static str,
-    pub(crate) arguments: &'a [&'a str],
+    /// What follows `cargo`, of words without blanks.
+    pub(crate) arguments: &'a str,
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
 
-const FORMAT: Check<'_> = Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+const FORMAT: Check<'_> = Check { name: "format", arguments: "fmt --all --check", environment: &[] };
 
 impl Check<'_> {
     fn heading(&self) -> String {
-        format!("\n== {} ==\n$ cargo {}", self.name, self.arguments.join(" "))
+        format!("\n== {} ==\n$ cargo {}", self.name, self.arguments)
     }
 
     fn command(&self) -> Command {
         // Another toolchain is rustup's to find.
-        let other = self.arguments.first().is_some_and(|first| first.starts_with('+'));
+        let other = self.arguments.starts_with('+');
         let mut command = Command::new(if other { "cargo" } else { env!("CARGO") });
-        command.args(self.arguments).envs(self.environment.iter().copied());
+        command.args(self.arguments.split_whitespace()).envs(self.environment.iter().copied());
         command
     }
 
@@ -83,43 +76,17 @@ impl Check<'_> {
 const OTHER: &[Check<'_>] = &[
     Check {
         name: "shared memory under loom",
-        arguments: &[
-            "test",
-            "-p",
-            "strata-runtime",
-            "-p",
-            "strata-global",
-            "-p",
-            "strata-tcs",
-            "--lib",
-            "--profile",
-            "loom",
-            "loom",
-        ],
+        arguments: "test -p strata-runtime -p strata-global -p strata-tcs --lib --profile loom loom",
         environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
     // Whether the packages can be built takes longer: `cargo xtask package`.
     Check {
         name: "packages",
-        arguments: &[
-            "package",
-            "--workspace",
-            "--exclude",
-            "strata-benches",
-            "--exclude",
-            "strata-matmul",
-            "--exclude",
-            "strata-motion",
-            "--exclude",
-            "xtask",
-            "--quiet",
-            "--offline",
-            "--allow-dirty",
-            "--no-verify",
-        ],
+        arguments: "package --workspace --exclude strata-benches --exclude strata-matmul \
+            --exclude strata-motion --exclude xtask --quiet --offline --allow-dirty --no-verify",
         environment: &[],
     },
-    Check { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
+    Check { name: "generated code", arguments: "xtask codegen --check", environment: &[] },
 ];
 
 /// What has become of the steps.
@@ -138,6 +105,11 @@ impl Tally {
     pub(crate) fn cargo(&mut self, step: &Check<'_>) {
         println!("{}", step.heading());
         self.step(step.name, || ended(step.command().status()));
+    }
+
+    /// The same, of these words.
+    fn build(&mut self, name: &'static str, arguments: &str, environment: &[(&str, &str)]) {
+        self.cargo(&Check { name, arguments, environment });
     }
 
     /// Runs steps of cargo's on one core beside `tests`, which leave cores idle: many wait, and each
@@ -164,17 +136,6 @@ impl Tally {
             self.beside.push((step.name, took));
             self.count(step.name, took, ended(status));
         }
-    }
-
-    /// Runs a step of cargo's on the members and features of a [build](built).
-    fn build(
-        &mut self,
-        name: &'static str,
-        [command, build, rest]: [&[&str]; 3],
-        environment: &[(&str, &str)],
-    ) {
-        let arguments = [command, build, rest].concat();
-        self.cargo(&Check { name, arguments: &arguments, environment });
     }
 
     /// Runs a step whose heading has been printed, and counts it.
@@ -245,26 +206,23 @@ pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
     tally.step("weight", weight::check);
     let mpi = mpi_ready(no_install);
     let build = built();
-    tally.build("lints", [&["clippy"], &build, &[&ALL_TARGETS[..], &DENY_WARNINGS].concat()], &[]);
+    tally.build("lints", &format!("clippy {build} {LINTS}"), &[]);
     if long && mpi.is_ok() {
-        let rest = [&["--lib", "--bins"][..], &DENY_WARNINGS].concat();
-        tally.build("lints without MPI", [&["clippy"], &PLAIN, &rest], &[]);
+        tally.build("lints without MPI", &format!("clippy {PLAIN} --lib --bins -- -D warnings"), &[]);
     }
-    tally.build("tests, built", [&["test"], &build, &["--no-run"]], &[]);
-    let documentation = [&["doc"][..], &build, &["--no-deps"]].concat();
+    tally.build("tests, built", &format!("test {build} --no-run"), &[]);
     let documentation = Check {
         name: "documentation",
-        arguments: &documentation,
+        arguments: &format!("doc {build} --no-deps"),
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     };
     tally.beside(&[OTHER, &[documentation]].concat(), |tally| {
-        tally.build("tests", [&["test"], &build, &["--no-fail-fast"]], &AS_COMMITTED);
+        tally.build("tests", &format!("test {build} --no-fail-fast"), &AS_COMMITTED);
     });
     match mpi {
         Ok(()) => {
-            let rest =
-                ["--test", "interrupt", "--test", "it", "--test", "measured", "--", "--ignored", "mpirun"];
-            tally.build("profiling with MPI", [&["test"], &build, &rest], &[]);
+            let rest = "--test interrupt --test it --test measured -- --ignored mpirun";
+            tally.build("profiling with MPI", &format!("test {build} {rest}"), &[]);
         }
         Err(why) => tally.skip("MPI", 2, &why),
     }
@@ -282,7 +240,8 @@ pub(crate) fn quick() -> Result<(), String> {
     let mut tally = Tally::default();
     tally.cargo(&FORMAT);
     tally.licences();
-    tally.build("unit tests", [&["test"], &built(), &["--lib", "--bins", "--no-fail-fast"]], &AS_COMMITTED);
+    let tests = format!("test {} --lib --bins --no-fail-fast", built());
+    tally.build("unit tests", &tests, &AS_COMMITTED);
     tally.end()
 }
 
@@ -302,17 +261,13 @@ pub(crate) fn mpich() -> Result<(), String> {
         ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
     ];
     // The run-time's own suite is left out: one of its 84 cases fails (docs/mpi-clusters.md).
-    let libraries = ["-p", "strata-sort", "-p", "strata-stencil", "-p", "strata-comet"];
-    let with = [
-        "--features",
-        "strata-runtime/tune,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-comet/mpi",
-    ];
-    let build = [&["-p", "strata-runtime"][..], &libraries, &with].concat();
-    let communicator = ["--test", "communicator"];
-    tally.build("communicators of MPICH", [&["test"], &build, &communicator], &environment);
-    let build = [&libraries[..], &with].concat();
-    let rest = ["--test", "mpi", "--test", "advect", "--no-fail-fast"];
-    tally.build("jobs of MPICH", [&["test"], &build, &rest], &environment);
+    let libraries = "-p strata-sort -p strata-stencil -p strata-comet";
+    let with = "--features \
+        strata-runtime/tune,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-comet/mpi";
+    let communicators = format!("test -p strata-runtime {libraries} {with} --test communicator");
+    tally.build("communicators of MPICH", &communicators, &environment);
+    let jobs = format!("test {libraries} {with} --test mpi --test advect --no-fail-fast");
+    tally.build("jobs of MPICH", &jobs, &environment);
     tally.end()
 }
 

@@ -9,22 +9,14 @@ mod mpirun;
 
 use mpi::topology::Color;
 use mpi::traits::*;
-use mpirun::Job;
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
 
 fn main() -> ExitCode {
     if std::env::var(mpirun::CASE).is_ok() {
-        return match inside() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        };
+        return mpirun::exit(inside());
     }
-    let job = |nodes| Job::new("all", nodes, move || mpirun::run("all", nodes, &[], &[])?.succeeded());
-    mpirun::all(mpirun::nodes(&[1, 2, 3, 4]).into_iter().map(job).collect())
+    mpirun::all(mpirun::on(&[1, 2, 3, 4], "all").collect())
 }
 
 fn inside() -> Result<(), Error> {

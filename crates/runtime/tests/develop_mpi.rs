@@ -107,18 +107,6 @@ fn stuck(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-/// One node of one case.
-fn node(name: &str) -> ExitCode {
-    let Some(case) = CASES.iter().find(|case| case.name == name) else { return ExitCode::FAILURE };
-    match launch(case.run) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
 fn drive(case: &Case, nodes: usize) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().display().to_string();
@@ -129,7 +117,8 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(CASE) {
-        return node(&name);
+        let case = CASES.iter().find(|case| case.name == name);
+        return mpirun::exit(case.ok_or("there is no such case".into()).and_then(|case| launch(case.run)));
     }
     let of = |nodes: usize| {
         let cases = CASES.iter().filter(move |case| nodes >= case.least);

@@ -883,8 +883,7 @@ fn drive(case: &Case, names: &str, count: usize, nodes: usize) -> Result<(), Str
 
 fn main() -> ExitCode {
     if let Ok(names) = std::env::var(CASE) {
-        let ended = node(&names).inspect_err(|error| eprintln!("{error}"));
-        return ExitCode::from(u8::from(ended.is_err()));
+        return mpirun::exit(node(&names));
     }
     let mut all = Vec::new();
     if long() {

@@ -18,7 +18,7 @@ use strata_sort::{Options, profile, sort_with};
 
 fn main() -> ExitCode {
     if std::env::var(mpirun::CASE).is_ok_and(|case| case == "fits") {
-        return ExitCode::from(u8::from(launch(fits).is_err()));
+        return mpirun::exit(launch(fits));
     }
     let fit = |nodes| Job::new("sorts that fit themselves and learn", nodes, move || fitting(nodes));
     alike::main(checks, None, mpirun::nodes(&[2, 3]).into_iter().map(fit).collect())

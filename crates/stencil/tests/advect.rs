@@ -24,16 +24,9 @@ const MOST_LINES: usize = 15;
 
 fn main() -> ExitCode {
     if std::env::var_os(mpirun::CASE).is_some() {
-        return match compare() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        };
+        return mpirun::exit(compare());
     }
-    let job = |nodes| Job::new("advect", nodes, move || mpirun::run("advect", nodes, &[], &[])?.succeeded());
-    let jobs = mpirun::nodes(&[1, 2, 4, 6]).into_iter().map(job);
+    let jobs = mpirun::on(&[1, 2, 4, 6], "advect");
     mpirun::all(jobs.chain([Job::new("few lines", 1, few_lines)]).collect())
 }
 

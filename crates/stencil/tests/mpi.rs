@@ -72,13 +72,7 @@ fn many(halos: &str) -> ExitCode {
 /// One of the processes of such a job.
 fn only_halos(from: &str) -> ExitCode {
     let from: u64 = from.parse().unwrap_or(0);
-    match launch(|node| (from..from + IN_A_JOB).try_for_each(|seed| common::halos::check(node, seed))) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    mpirun::exit(launch(|node| (from..from + IN_A_JOB).try_for_each(|seed| common::halos::check(node, seed))))
 }
 
 /// A process is lost in the middle: the job ends, and says so by its status.

@@ -26,8 +26,7 @@ const APART: &str = "apart";
 
 fn main() -> ExitCode {
     if let Ok(names) = std::env::var(mpirun::CASE) {
-        let failed = mpirun::begun(&names).any(|case| inside(case).is_err());
-        return ExitCode::from(u8::from(failed));
+        return mpirun::exit(mpirun::begun(&names).try_for_each(inside));
     }
     let mut jobs = Vec::new();
     // Processes of one host share memory; those of several hosts exchange messages.
@@ -40,9 +39,7 @@ fn main() -> ExitCode {
             jobs.push(Job { cases: cases.len(), ..job });
         }
     }
-    for nodes in mpirun::nodes(&[4]) {
-        jobs.push(Job::new("tree", nodes, move || mpirun::run("tree", nodes, &[], &[])?.succeeded()));
-    }
+    jobs.extend(mpirun::on(&[4], "tree"));
     let failing: [(_, _, &[&str]); 3] = [
         ("unread", 2, &["node 0", "has ended its program"]),
         ("panics", 2, &["a bug of cell 1"]),
@@ -78,7 +75,7 @@ fn wrong(seed: usize, nodes: usize) -> Result<(), String> {
 
 /// One of the MPI processes.
 fn inside(case: &str) -> Result<(), Error> {
-    let ended = launch(|node| {
+    launch(|node| {
         let apart = std::env::args().any(|word| word == APART);
         let unchecked = RunOptions { apart, ..RunOptions::default() };
         let options = RunOptions { check: true, ..unchecked };
@@ -158,8 +155,8 @@ fn inside(case: &str) -> Result<(), Error> {
             assert_eq!(found, Some(tree.expected(values)[node.rank()]));
         }
         Ok(())
-    });
-    ended.map(drop).inspect_err(|error| eprintln!("{error}"))
+    })
+    .map(drop)
 }
 
 /// Runs of applications that need less and more memory than those before them.

@@ -14,24 +14,10 @@ pub(crate) type Checks = fn(&mut Node) -> Result<(), Error>;
 /// `fails` in a job of three that must not succeed.
 pub(crate) fn main(checks: Checks, fails: Option<Checks>, more: Vec<Job>) -> ExitCode {
     match (std::env::var(mpirun::CASE).as_deref(), fails) {
-        (Ok("fails"), Some(fails)) => return inside(fails),
-        (Ok(_), _) => return inside(checks),
+        (Ok("fails"), Some(fails)) => return mpirun::exit(launch(fails)),
+        (Ok(_), _) => return mpirun::exit(launch(checks)),
         (Err(_), _) => {}
     }
-    let alike = mpirun::nodes(&[1, 2, 3, 4]).into_iter();
-    let alike =
-        alike.map(|nodes| Job::new("all", nodes, move || mpirun::run("all", nodes, &[], &[])?.succeeded()));
     let fails = fails.map(|_| Job::new("fails", 3, || mpirun::run("fails", 3, &[], &[])?.failed_with(&[])));
-    mpirun::all(alike.chain(fails).chain(more).collect())
-}
-
-/// One of the MPI processes.
-fn inside(checks: Checks) -> ExitCode {
-    match launch(checks) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    mpirun::all(mpirun::on(&[1, 2, 3, 4], "all").chain(fails).chain(more).collect())
 }

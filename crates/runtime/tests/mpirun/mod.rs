@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "not every test program needs all of it")]
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::Read;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +42,20 @@ impl Job {
     ) -> Self {
         Self { name: name.into(), nodes, cases: 1, run: Box::new(run) }
     }
+}
+
+/// Jobs of one case that succeeds, on several numbers of nodes.
+pub(crate) fn on(all: &[usize], case: &'static str) -> impl Iterator<Item = Job> {
+    let job = move |nodes| Job::new(case, nodes, move || run(case, nodes, &[], &[])?.succeeded());
+    nodes(all).into_iter().map(job)
+}
+
+/// How a process ends.
+pub(crate) fn exit<T>(ended: Result<T, impl Display>) -> ExitCode {
+    if let Err(error) = &ended {
+        eprintln!("{error}");
+    }
+    ExitCode::from(u8::from(ended.is_err()))
 }
 
 /// Runs the jobs of a test program and counts their cases. Without a launcher it says so and skips.
