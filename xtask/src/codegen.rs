@@ -103,14 +103,15 @@ fn on_all_cores<T: Sync>(
     })
 }
 
-/// The program, built as the tests build it.
+/// The program, built as the tests build it: with a test, so that cargo takes the features of
+/// dependencies of tests as well, without which it would build many crates again.
 struct Specc(PathBuf);
 
 impl Specc {
     fn build() -> Result<Self, String> {
         let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--bin", "specc"])
-            .args(built())
+            .args(["build", "--quiet", "--bin", "specc", "--test", "node_files"])
+            .args(built().split_whitespace())
             .status()
             .map_err(|e| format!("cannot start cargo: {e}"))?;
         let target =

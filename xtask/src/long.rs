@@ -14,25 +14,8 @@ use crate::steps::{Check, Tally};
 /// thread.
 const ADDRESS_SANITIZER: Check<'_> = Check {
     name: "AddressSanitizer",
-    arguments: &[
-        "+nightly",
-        "test",
-        "--target",
-        "x86_64-unknown-linux-gnu",
-        "--no-fail-fast",
-        "-p",
-        "strata-copy",
-        "-p",
-        "strata-runtime",
-        "--lib",
-        "--test",
-        "it",
-        "--test",
-        "allocation",
-        "--",
-        "--skip",
-        "sim",
-    ],
+    arguments: "+nightly test --target x86_64-unknown-linux-gnu --no-fail-fast -p strata-copy \
+        -p strata-runtime --lib --test it --test allocation -- --skip sim",
     environment: &[
         ("RUSTFLAGS", "-Zsanitizer=address"),
         ("ASAN_OPTIONS", "detect_leaks=0"),
@@ -45,52 +28,22 @@ const ADDRESS_SANITIZER: Check<'_> = Check {
 /// and no `cpuid`. Miri is slow: the tests take few cases of each property there, and of the threads'
 /// tests these are those in which nodes lend memory to each other, and one of them fails or leaves.
 const MIRI: [Check<'_>; 2] = [
+    // Left out are tests of system calls, of routines that this processor does not have, of
+    // thousands of blocks, and one that starts itself again.
     Check {
         name: "copies under Miri",
-        arguments: &[
-            "+nightly",
-            "miri",
-            "test",
-            "--target",
-            "aarch64-unknown-linux-gnu",
-            "-p",
-            "strata-copy",
-            "--lib",
-            "--test",
-            "it",
-            "--",
-            // Of system calls, and of routines that this processor does not have.
-            "--skip",
-            "guard::",
-            "--skip",
-            "routines::",
-            // Starts itself again.
-            "--skip",
-            "a_pin_takes_one",
-            // Thousands of blocks.
-            "--skip",
-            "every_mover_moves_every_size",
-        ],
+        arguments: "+nightly miri test --target aarch64-unknown-linux-gnu -p strata-copy --lib \
+            --test it -- --skip guard:: --skip routines:: --skip a_pin_takes_one \
+            --skip every_mover_moves_every_size",
         environment: MIRI_ENVIRONMENT,
     },
     Check {
         name: "lending between threads under Miri",
-        arguments: &[
-            "+nightly",
-            "miri",
-            "test",
-            "--target",
-            "aarch64-unknown-linux-gnu",
-            "-p",
-            "strata-runtime",
-            "--lib",
-            "--",
-            "lent_memory_outlives_a_failure_from_outside",
-            "segments_are_those_of_the_manual",
-            "a_node_that_leaves_with_an_operation_in_flight_is_missed",
-            "puts_that_do_not_fit_name_both_nodes_and_the_port",
-            "puts_into_the_port_of_a_node_that_is_gone_harm_nobody",
-        ],
+        arguments: "+nightly miri test --target aarch64-unknown-linux-gnu -p strata-runtime \
+            --lib -- lent_memory_outlives_a_failure_from_outside segments_are_those_of_the_manual \
+            a_node_that_leaves_with_an_operation_in_flight_is_missed \
+            puts_that_do_not_fit_name_both_nodes_and_the_port \
+            puts_into_the_port_of_a_node_that_is_gone_harm_nobody",
         environment: MIRI_ENVIRONMENT,
     },
 ];
@@ -104,36 +57,26 @@ const MIRI_ENVIRONMENT: &[(&str, &str)] = &[
 /// Damaged files, with a new seed.
 const FUZZ: Check<'_> = Check {
     name: "a minute of damaged files",
-    arguments: &["test", "-p", "strata-benches", "--test", "it", "fuzz", "--", "--ignored", "--nocapture"],
+    arguments: "test -p strata-benches --test it fuzz -- --ignored --nocapture",
     environment: &[],
 };
 
 /// Random programs that are stuck and that only wait long, and random halos against an oracle, for
-/// two minutes each, from seeds that they print.
+/// two minutes each, from seeds that they print, and what the tests take fewer cases of.
 const RANDOM: [Check<'_>; 3] = [
     Check {
         name: "random programs",
-        arguments: &["test", "-p", "strata-runtime", "--test", "it", "long_random", "--", "--ignored"],
+        arguments: "test -p strata-runtime --test it long_random -- --ignored",
         environment: &[],
     },
     Check {
         name: "random programs under MPI",
-        arguments: &[
-            "test",
-            "-p",
-            "strata-runtime",
-            "--features",
-            "mpi,tune",
-            "--test",
-            "mpi",
-            "--",
-            "--ignored",
-        ],
+        arguments: "test -p strata-runtime --features mpi,tune --test mpi -- --ignored",
         environment: &[("CARGO_TARGET_DIR", "target/mpi")],
     },
     Check {
         name: "random halos",
-        arguments: &["test", "-p", "strata-stencil", "--test", "it", "long_random", "--", "--ignored"],
+        arguments: "test -p strata-stencil --test it long_random -- --ignored",
         environment: &[],
     },
 ];

@@ -13,5 +13,5 @@ mod common;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    alike::main(common::everything, None)
+    alike::main(common::everything, None, Vec::new())
 }

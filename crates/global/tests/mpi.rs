@@ -20,7 +20,7 @@ use strata_runtime::prelude::*;
 const SEEDS: u64 = 40;
 
 fn main() -> ExitCode {
-    alike::main(checks, None)
+    alike::main(checks, None, Vec::new())
 }
 
 /// Usually in a shared window, as all processes are of one host.

@@ -5,7 +5,6 @@
 
 // A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
 
-#[allow(dead_code, reason = "other tests ask for more")]
 mod mpirun;
 
 use mpi::topology::Color;
@@ -15,31 +14,9 @@ use strata_runtime::prelude::*;
 
 fn main() -> ExitCode {
     if std::env::var(mpirun::CASE).is_ok() {
-        return match inside() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        };
+        return mpirun::exit(inside());
     }
-    if !mpirun::is_there() {
-        println!("skipped: mpirun does not start");
-        return ExitCode::SUCCESS;
-    }
-    let mut failed = 0;
-    let all = mpirun::nodes(&[1, 2, 3, 4]);
-    for &nodes in &all {
-        let run = mpirun::run("all", nodes, &[], &[]).and_then(|outcome| {
-            if outcome.status.success() { Ok(()) } else { outcome.wrong("the job failed") }
-        });
-        if let Err(error) = run {
-            println!("failed: mpirun -n {nodes}: {error}");
-            failed += 1;
-        }
-    }
-    println!("{} passed, {failed} failed", all.len() - failed);
-    ExitCode::from(u8::from(failed > 0))
+    mpirun::all(mpirun::on(&[1, 2, 3, 4], "all").collect())
 }
 
 fn inside() -> Result<(), Error> {

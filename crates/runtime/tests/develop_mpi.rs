@@ -4,7 +4,7 @@
 
 mod mpirun;
 
-use mpirun::{CASE, Outcome};
+use mpirun::{CASE, Job, Outcome};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -43,9 +43,7 @@ const CASES: &[Case] = &[
         },
         variables: &[],
         check: |outcome, folder, nodes| {
-            if !outcome.status.success() {
-                return outcome.wrong("it failed");
-            }
+            outcome.succeeded()?;
             let traces = Trace::read_folder(folder).map_err(|error| error.to_string())?;
             let bounded = traces.iter().filter(|trace| trace.clock.is_some()).count();
             if (traces.len(), bounded) == (nodes, nodes) {
@@ -109,18 +107,6 @@ fn stuck(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-/// One node of one case.
-fn node(name: &str) -> ExitCode {
-    let Some(case) = CASES.iter().find(|case| case.name == name) else { return ExitCode::FAILURE };
-    match launch(case.run) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
 fn drive(case: &Case, nodes: usize) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().display().to_string();
@@ -131,24 +117,12 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(CASE) {
-        return node(&name);
+        let case = CASES.iter().find(|case| case.name == name);
+        return mpirun::exit(case.ok_or("there is no such case".into()).and_then(|case| launch(case.run)));
     }
-    if !mpirun::is_there() {
-        println!("skipped: there is no mpirun (Debian: apt-get install openmpi-bin)\n0 passed, 0 failed");
-        return ExitCode::SUCCESS;
-    }
-    let (mut passed, mut failed) = (0, 0);
-    for nodes in mpirun::nodes(&[1, 2, 3]) {
-        for case in CASES.iter().filter(|case| nodes >= case.least) {
-            match drive(case, nodes) {
-                Ok(()) => passed += 1,
-                Err(what) => {
-                    failed += 1;
-                    println!("{} ({nodes} nodes): {what}", case.name);
-                }
-            }
-        }
-    }
-    println!("{passed} passed, {failed} failed");
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let of = |nodes: usize| {
+        let cases = CASES.iter().filter(move |case| nodes >= case.least);
+        cases.map(move |case| Job::new(case.name, nodes, move || drive(case, nodes)))
+    };
+    mpirun::all(mpirun::nodes(&[1, 2, 3]).into_iter().flat_map(of).collect())
 }

@@ -1,8 +1,8 @@
 //! The MPI transport: the same oracle as for threads, and its failures, on 1 to 4 processes; what the
 //! MPI library does itself also on 5 and 8.
 //!
-//! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's
-//! name in a variable, and reads what comes out. Ends with a line `N passed, N failed`.
+//! Without `harness`: the program starts itself again under `mpirun`, with the name of the case, or
+//! of cases that are set alike, in a variable, and reads what comes out. Ends with a line `N passed, N failed`.
 
 // A program of its own, as each MPI process is one; without `harness`, which runs tests in threads.
 
@@ -10,7 +10,7 @@ mod mpirun;
 #[path = "it/oracle/mod.rs"]
 mod oracle;
 
-use mpirun::CASE;
+use mpirun::{CASE, Job};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -43,6 +43,24 @@ const FITTED_LATE: &str = "collectives fit themselves while messages are under w
 /// What the cases with `STRATA_LEARN` begin with.
 const LEARNED: &str = "learned collectives";
 const PINNED: &str = "a pin that suits no collective is named";
+
+/// The cases that look at the variables, the folder or the threads of their process.
+const SETTINGS: &str = "settings are node 0's";
+const UNLIKE_CACHES: &str = "a damaged file in the cache of one host stops no program";
+const OUTLIVED: &str = "a thread outlives the program with shared words";
+
+/// Cases that succeed and need a job of their own.
+const ALONE: [&str; 6] = [TUNED, FITTED, FITTED_LATE, SETTINGS, UNLIKE_CACHES, OUTLIVED];
+
+impl Case {
+    /// Whether one job can run both.
+    fn goes_with(&self, other: &Self) -> bool {
+        let alone = |case: &Self| !case.fails_with.is_empty() || ALONE.contains(&case.name);
+        let set =
+            |case: &Self| (case.check, case.name.starts_with(BY_LIBRARY), case.name.starts_with(LEARNED));
+        !alone(self) && !alone(other) && set(self) == set(other)
+    }
+}
 
 const CASES: &[Case] = &[
     Case { name: "by the library: operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
@@ -179,7 +197,7 @@ const CASES: &[Case] = &[
         fails_with: &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
     },
     Case {
-        name: "a thread outlives the program with shared words",
+        name: OUTLIVED,
         least: 1,
         check: "0",
         run: |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0))),
@@ -312,7 +330,13 @@ const CASES: &[Case] = &[
         // messages used its memory`.
         fails_with: &["node 1: panicked"],
     },
-    Case { name: "long vectors agree with the oracle", least: 1, check: "1", run: long, fails_with: &[] },
+    Case {
+        name: "long vectors agree with the oracle",
+        least: 1,
+        check: "1",
+        run: long_vectors,
+        fails_with: &[],
+    },
     Case { name: "random programs end", least: 1, check: "1", run: random_programs, fails_with: &[] },
     Case {
         name: "random programs end unchecked",
@@ -351,14 +375,8 @@ const CASES: &[Case] = &[
         },
         fails_with: &["node 1: panicked: the handler's fault"],
     },
-    Case { name: "settings are node 0's", least: 1, check: "1", run: settings, fails_with: &[] },
-    Case {
-        name: "a damaged file in the cache of one host stops no program",
-        least: 2,
-        check: "1",
-        run: unlike_caches,
-        fails_with: &[],
-    },
+    Case { name: SETTINGS, least: 1, check: "1", run: settings, fails_with: &[] },
+    Case { name: UNLIKE_CACHES, least: 2, check: "1", run: unlike_caches, fails_with: &[] },
     Case { name: "nodes may end at different times", least: 1, check: "1", run: uneven_end, fails_with: &[] },
     Case {
         name: "a panic ends the job",
@@ -605,7 +623,7 @@ fn unlike(node: &mut Node, len: usize) -> Result<(), Error> {
     go_on(node)
 }
 
-fn long(node: &mut Node) -> Result<(), Error> {
+fn long_vectors(node: &mut Node) -> Result<(), Error> {
     oracle::step(node, 1, 5, 40_001);
     oracle::step(node, 0, 6, 40_001);
     oracle::step(node, 4, 7, 40_001);
@@ -660,7 +678,7 @@ fn learns(node: &mut Node) -> Result<(), Error> {
 }
 
 fn settings(node: &mut Node) -> Result<(), Error> {
-    assert_eq!(node.setting(CASE), Some("settings are node 0's"));
+    assert_eq!(node.setting(CASE), Some(SETTINGS));
     assert_eq!(node.setting("PATH"), None);
     assert_eq!(node.platform().transport, "mpi");
     Ok(())
@@ -770,42 +788,70 @@ fn of_number(name: &str) -> Option<Result<Option<()>, Error>> {
     }))
 }
 
+/// The random programs of one seed, on one number of nodes.
+fn random(begin: &'static str, seed: u64) -> Option<Job> {
+    let nodes = mpirun::nodes(&[[2, 3, 5][seed as usize % 3]]).pop()?;
+    Some(Job::new(format!("{begin}{seed}"), nodes, move || drive_random(begin, seed, nodes)))
+}
+
 /// Runs the random programs of one seed; what is wrong with what they did.
 fn drive_random(begin: &str, seed: u64, nodes: usize) -> Result<(), String> {
     let check = [("STRATA_CHECK", if seed.is_multiple_of(3) { "1" } else { "0" })];
     let outcome = mpirun::run(&format!("{begin}{seed}"), nodes, &[], &check)?;
     match begin {
         STUCK => outcome.failed_with(&["node "]),
-        _ if outcome.status.success() => Ok(()),
-        _ => outcome.wrong("it failed"),
+        _ => outcome.succeeded(),
     }
 }
 
-/// One node of one case.
-fn node(name: &str) -> ExitCode {
-    if let Some(result) = of_number(name) {
-        return if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+const IGNORED: &str = "--ignored";
+
+/// Of the arguments of a test program only this one: to run what takes long, and nothing else.
+fn long() -> bool {
+    std::env::args().any(|argument| argument == IGNORED)
+}
+
+/// One node of some cases.
+fn node(names: &str) -> Result<(), Error> {
+    if let Some(result) = of_number(names) {
+        return result.map(drop);
     }
-    let Some(case) = CASES.iter().find(|case| case.name == name) else { return ExitCode::FAILURE };
-    // Twice: a second program of one process goes on where the first has ended.
-    for _ in 0..2 {
-        match launch(case.run) {
-            Ok(Some(())) => println!("node 0 is done"),
-            Ok(None) => {}
-            Err(error) => {
-                eprintln!("{error}");
-                return ExitCode::FAILURE;
+    for name in mpirun::begun(names) {
+        let case = CASES.iter().find(|case| case.name == name).ok_or("there is no such case")?;
+        // Twice: a second program of one process goes on where the first has ended.
+        for _ in 0..2 {
+            if launch(case.run)?.is_some() {
+                println!("node 0 is done");
             }
         }
     }
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 /// The home of the cases, with the cache, in the folder where a process works.
 const HOME: &str = "home-of-a-test";
 
-/// Runs a case on `nodes` processes; what is wrong with what it did.
-fn drive(case: &Case, nodes: usize) -> Result<(), String> {
+/// The jobs of some cases on `nodes` processes.
+fn jobs(nodes: usize, runs: impl Fn(&Case) -> bool) -> Vec<Job> {
+    let mut together: Vec<Vec<&'static Case>> = Vec::new();
+    for case in CASES.iter().filter(|case| runs(case)) {
+        match together.iter_mut().find(|cases| cases[0].goes_with(case)) {
+            Some(cases) => cases.push(case),
+            None => together.push(vec![case]),
+        }
+    }
+    let job = |cases: Vec<&'static Case>| {
+        let names = cases.iter().map(|case| case.name).collect::<Vec<_>>().join(mpirun::THEN);
+        let count = cases.len();
+        let job = Job::new(names.clone(), nodes, move || drive(cases[0], &names, count, nodes));
+        Job { cases: count, ..job }
+    };
+    together.into_iter().map(job).collect()
+}
+
+/// Runs `count` cases that are set as the first on `nodes` processes; what is wrong with what they
+/// did.
+fn drive(case: &Case, names: &str, count: usize, nodes: usize) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let tune = if case.name == TUNED {
         format!("tune:{}", folder.path().join("found.json").display())
@@ -824,78 +870,66 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
         name if name.starts_with(BY_LIBRARY) => variables.push(("STRATA_PIN", PIN)),
         _ => {}
     }
-    let outcome = mpirun::run(case.name, nodes, &[], &variables)?;
+    let outcome = mpirun::run(names, nodes, if long() { &[IGNORED] } else { &[] }, &variables)?;
     if !case.fails_with.is_empty() {
         return outcome.failed_with(case.fails_with);
     }
-    if !outcome.status.success() {
-        return outcome.wrong("it failed");
-    }
-    if outcome.out.matches("node 0 is done").count() != 2 {
+    outcome.succeeded()?;
+    if outcome.out.matches("node 0 is done").count() != 2 * count {
         return outcome.wrong("node 0 did not say once for each run that it is done");
     }
     Ok(())
 }
 
 fn main() -> ExitCode {
-    if let Ok(name) = std::env::var(CASE) {
-        return node(&name);
+    if let Ok(names) = std::env::var(CASE) {
+        return mpirun::exit(node(&names));
     }
-    if !mpirun::is_there() {
-        println!("skipped: there is no mpirun (Debian: apt-get install openmpi-bin)\n0 passed, 0 failed");
-        return ExitCode::SUCCESS;
-    }
-    let (mut passed, mut failed) = (0, 0);
-    let mut count = |name: &str, nodes: usize, result: Result<(), String>| match result {
-        Ok(()) => passed += 1,
-        Err(what) => {
-            failed += 1;
-            println!("{name} ({nodes} nodes): {what}");
+    let mut all = Vec::new();
+    if long() {
+        for begin in [STUCK, HEALTHY] {
+            oracle::stuck::for_seeds(0, true, |seed| {
+                all.extend(random(begin, seed).map(|Job { name, nodes, run, .. }| {
+                    let ended = run();
+                    Job::new(name, nodes, || ended)
+                }));
+            });
         }
-    };
-    // Of the arguments of a test program only this one: to run what takes long, and nothing else.
-    let long = std::env::args().any(|argument| argument == "--ignored");
-    for (begin, few) in [(STUCK, 8), (HEALTHY, 0)] {
-        oracle::stuck::for_seeds(few, long, |seed| {
-            for nodes in mpirun::nodes(&[[2, 3, 5][seed as usize % 3]]) {
-                count(&format!("{begin}{seed}"), nodes, drive_random(begin, seed, nodes));
-            }
-        });
-    }
-    for nodes in mpirun::nodes(if long { &[2, 3] } else { &[] }) {
-        let outcome = mpirun::run(UNSENT, nodes, &[], &[]);
         let says = oracle::stuck::reported("complete_prepared at ");
-        count(UNSENT, nodes, outcome.and_then(|outcome| outcome.failed_with(&says)));
+        let run = move |nodes| mpirun::run(UNSENT, nodes, &[], &[])?.failed_with(&says);
+        let nodes = mpirun::nodes(&[2, 3]).into_iter();
+        all.extend(nodes.map(|nodes| Job::new(UNSENT, nodes, move || run(nodes))));
+        all.extend(
+            mpirun::nodes(&[3, 4]).into_iter().flat_map(|nodes| jobs(nodes, |case| case.name == TUNED)),
+        );
+        return mpirun::all(all);
     }
-    for nodes in mpirun::nodes(if long { &[] } else { &[1, 2, 3, 4] }) {
+    all.extend((0..8).flat_map(|seed| random(STUCK, seed)));
+    for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
         // What ends a job on 3 nodes ends one on 4.
-        let fits = |case: &&Case| nodes >= case.least && (nodes < 4 || case.fails_with.is_empty());
-        for case in CASES.iter().filter(fits) {
-            count(case.name, nodes, drive(case, nodes));
+        all.extend(jobs(nodes, |case| nodes >= case.least && (nodes < 4 || case.fails_with.is_empty())));
+    }
+    for nodes in mpirun::nodes(&[5, 8]) {
+        all.extend(jobs(nodes, |case| case.name.starts_with(BY_LIBRARY)));
+    }
+    for (number, (says, _)) in oracle::stuck::CALLS.into_iter().enumerate() {
+        for number in [number, number + RECEIVING] {
+            let name = format!("{UNMADE}{number}");
+            all.push(Job::new(name.clone(), 2, move || {
+                let outcome = mpirun::run(&name, 2, &[], &[("STRATA_CHECK", "0")])?;
+                outcome.failed_with(&oracle::stuck::reported(says))
+            }));
         }
     }
-    for nodes in mpirun::nodes(if long { &[] } else { &[5, 8] }) {
-        for case in CASES.iter().filter(|case| case.name.starts_with(BY_LIBRARY)) {
-            count(case.name, nodes, drive(case, nodes));
-        }
-    }
-    if !long {
-        for (number, (says, _)) in oracle::stuck::CALLS.iter().enumerate() {
-            for number in [number, number + RECEIVING] {
-                let name = format!("{UNMADE}{number}");
-                let outcome = mpirun::run(&name, 2, &[], &[("STRATA_CHECK", "0")]);
-                count(&name, 2, outcome.and_then(|out| out.failed_with(&oracle::stuck::reported(says))));
-            }
-        }
-        count("the launcher of another MPI", 2, mpirun::by_another_launcher(CASES[0].name));
-    }
-    println!("{passed} passed, {failed} failed");
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let another = "the launcher of another MPI";
+    all.push(Job::new(another, 2, || mpirun::by_another_launcher(CASES[0].name)));
+    mpirun::all(all)
 }
 
 /// Operations of the lengths that are tuned, each compared with what it should give.
 fn tuned_calls(node: &mut Node) -> Result<(), Error> {
-    for seed in 0..60 {
+    // Many processes on few cores take long.
+    for seed in 0..if node.size() <= 2 || long() { 60 } else { 15 } {
         for length in [700, 3000] {
             [1, 5, 7, 8, 9].into_iter().for_each(|what| oracle::step(node, what, seed, length));
         }

@@ -83,21 +83,20 @@ fn no_candidate_takes_more_than_is_stated() {
         let pin = format!("sort={name}");
         for (nodes, width) in [(1, 20), (3, 64), (4, 20), (4, 64)] {
             // Some sort few keys only.
-            let sorts = |keys: &usize| taken(nodes, *keys, width, &pin, 1 << 24).is_some();
-            let keys = [60_000, 10_000, 4000].into_iter().find(sorts).unwrap();
+            let most = |keys| Some((keys, taken(nodes, keys, width, &pin, 1 << 24)?));
+            let (keys, mut bytes) = [60_000, 10_000, 4000].into_iter().find_map(most).unwrap();
             // The least limit within which it sorts is what it states.
             let (mut low, mut high) = (0, 1 << 24);
             while high - low > 1 << 17 {
                 let middle = (low + high) / 2;
                 match taken(nodes, keys, width, &pin, middle) {
-                    Some(_) => high = middle,
+                    Some(taken) => (high, bytes) = (middle, taken),
                     None => low = middle,
                 }
             }
-            let taken = taken(nodes, keys, width, &pin, high).unwrap();
             assert!(
-                taken <= nodes * (high + RUN_TIME),
-                "{pin} on {nodes}, {width} bits: {taken} bytes, stated {high} on a node"
+                bytes <= nodes * (high + RUN_TIME),
+                "{pin} on {nodes}, {width} bits: {bytes} bytes, stated {high} on a node"
             );
             let most = STATED.iter().find(|(of, _)| name.starts_with(of)).map_or(30.0, |(_, most)| *most);
             let stated = high as f64 / (8 * keys) as f64;

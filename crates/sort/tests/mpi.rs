@@ -10,29 +10,18 @@ mod alike;
 #[path = "it/common/mod.rs"]
 mod common;
 
-use alike::mpirun;
+use alike::mpirun::{self, Job};
 use common::{algorithms, check, numbered, shapes};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
 use strata_sort::{Options, profile, sort_with};
 
 fn main() -> ExitCode {
-    match std::env::var(mpirun::CASE).as_deref() {
-        Ok("fits") => return ExitCode::from(u8::from(launch(fits).is_err())),
-        Ok(_) => return alike::main(checks, None),
-        Err(_) => {}
+    if std::env::var(mpirun::CASE).is_ok_and(|case| case == "fits") {
+        return mpirun::exit(launch(fits));
     }
-    let whole = alike::main(checks, None);
-    if !mpirun::is_there() {
-        return whole;
-    }
-    match fitting() {
-        Ok(()) => whole,
-        Err(error) => {
-            println!("failed: sorts that fit themselves and learn: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let fit = |nodes| Job::new("sorts that fit themselves and learn", nodes, move || fitting(nodes));
+    alike::main(checks, None, mpirun::nodes(&[2, 3]).into_iter().map(fit).collect())
 }
 
 fn checks(node: &mut Node) -> Result<(), Error> {
@@ -58,26 +47,22 @@ fn fits(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-fn fitting() -> Result<(), String> {
-    for nodes in mpirun::nodes(&[2, 3]) {
-        let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let cache = cache.path().to_str().unwrap_or_default();
-        let settings = [
-            ("XDG_CACHE_HOME", cache),
-            ("STRATA_CALIBRATE", "100ms"),
-            ("STRATA_LEARN", "1"),
-            ("STRATA_EXPLAIN", "1"),
-        ];
-        for again in [false, true] {
-            let outcome = mpirun::run("fits", nodes, &[], &settings)?;
-            if !outcome.status.success() {
-                outcome.wrong("the job failed")?;
-            }
-            // What node 0 has kept is enough for all later jobs.
-            let reports = outcome.err.matches("strata: sort: ").count();
-            if reports > usize::from(!again) {
-                outcome.wrong("it fitted itself again")?;
-            }
+fn fitting(nodes: usize) -> Result<(), String> {
+    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let cache = cache.path().to_str().unwrap_or_default();
+    let settings = [
+        ("XDG_CACHE_HOME", cache),
+        ("STRATA_CALIBRATE", "100ms"),
+        ("STRATA_LEARN", "1"),
+        ("STRATA_EXPLAIN", "1"),
+    ];
+    for again in [false, true] {
+        let outcome = mpirun::run("fits", nodes, &[], &settings)?;
+        outcome.succeeded()?;
+        // What node 0 has kept is enough for all later jobs.
+        let reports = outcome.err.matches("strata: sort: ").count();
+        if reports > usize::from(!again) {
+            outcome.wrong("it fitted itself again")?;
         }
     }
     Ok(())

@@ -10,47 +10,24 @@
 #[allow(dead_code, reason = "an example has a `main`")]
 mod by_hand;
 #[path = "../../runtime/tests/mpirun/mod.rs"]
-#[allow(dead_code, reason = "other tests ask for more")]
 mod mpirun;
 #[path = "../../../examples/advect_halo_rsmpi.rs"]
 #[allow(dead_code, reason = "an example has a `main`")]
 mod with_halo;
 
+use mpirun::Job;
 use std::process::ExitCode;
-
 use strata_runtime::Error;
 
 /// The most lines that a program has to change.
 const MOST_LINES: usize = 15;
 
 fn main() -> ExitCode {
-    let outcome = match std::env::var_os(mpirun::CASE) {
-        Some(_) => compare().map_err(|error| error.to_string()),
-        None => few_lines().and_then(|()| all()),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
+    if std::env::var_os(mpirun::CASE).is_some() {
+        return mpirun::exit(compare());
     }
-}
-
-/// Starts the jobs.
-fn all() -> Result<(), String> {
-    if !mpirun::is_there() {
-        println!("skipped: mpirun does not start");
-        return Ok(());
-    }
-    for nodes in mpirun::nodes(&[1, 2, 4, 6]) {
-        let outcome = mpirun::run("advect", nodes, &[], &[])?;
-        if !outcome.status.success() {
-            return outcome.wrong(&format!("the job of {nodes} failed"));
-        }
-    }
-    println!("both versions are equal to the bit");
-    Ok(())
+    let jobs = mpirun::on(&[1, 2, 4, 6], "advect");
+    mpirun::all(jobs.chain([Job::new("few lines", 1, few_lines)]).collect())
 }
 
 /// One of the processes: both versions on its communicator.

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
             (0..100).try_for_each(|seed| common::halos::check(node, seed))
         },
         Some(lost),
+        Vec::new(),
     )
 }
 
@@ -57,7 +58,7 @@ fn many(halos: &str) -> ExitCode {
     for (job, from) in (0..halos).step_by(IN_A_JOB as usize).enumerate() {
         let nodes = 1 + job % 4;
         let run = mpirun::run("halos", nodes, &[], &[(FROM, &from.to_string())]);
-        match run.and_then(|job| if job.status.success() { Ok(()) } else { job.wrong("the job failed") }) {
+        match run.and_then(|job| job.succeeded()) {
             Ok(()) => println!("{from} to {} on {nodes} processes: as the global array", from + IN_A_JOB - 1),
             Err(error) => {
                 println!("failed: halos from {from} on, mpirun -n {nodes}: {error}");
@@ -71,13 +72,7 @@ fn many(halos: &str) -> ExitCode {
 /// One of the processes of such a job.
 fn only_halos(from: &str) -> ExitCode {
     let from: u64 = from.parse().unwrap_or(0);
-    match launch(|node| (from..from + IN_A_JOB).try_for_each(|seed| common::halos::check(node, seed))) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    mpirun::exit(launch(|node| (from..from + IN_A_JOB).try_for_each(|seed| common::halos::check(node, seed))))
 }
 
 /// A process is lost in the middle: the job ends, and says so by its status.

@@ -14,6 +14,7 @@ mod mpirun;
 use common::long::long;
 use common::planned::Planned;
 use common::{Tree, shifts};
+use mpirun::Job;
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
 use strata_tcs::patterns::Form;
@@ -24,74 +25,57 @@ use strata_tcs::{RunOptions, Target, run_with, simulate};
 const APART: &str = "apart";
 
 fn main() -> ExitCode {
-    if let Ok(case) = std::env::var(mpirun::CASE) {
-        return inside(&case);
+    if let Ok(names) = std::env::var(mpirun::CASE) {
+        return mpirun::exit(mpirun::begun(&names).try_for_each(inside));
     }
-    if !mpirun::is_there() {
-        println!("skipped: mpirun does not start; install Open MPI");
-        return ExitCode::SUCCESS;
-    }
-    let (mut passed, mut failed) = (0, 0);
-    let mut count = |case: &str, nodes: usize, result: Result<(), String>| match result {
-        Ok(()) => passed += 1,
-        Err(error) => {
-            println!("failed: {case} on {nodes}: {error}");
-            failed += 1;
-        }
-    };
+    let mut jobs = Vec::new();
     // Processes of one host share memory; those of several hosts exchange messages.
-    for (case, shared) in [
-        ("shifts", true),
-        ("shifts", false),
-        ("forms", true),
-        ("again", true),
-        ("right", true),
-        ("right", false),
-        ("long", true),
-        ("long", false),
-    ] {
+    let shared = ["shifts", "forms", "again", "right", "long"];
+    for (cases, arguments) in [(&shared[..], &[][..]), (&["shifts", "right", "long"], &[APART])] {
+        let names = cases.join(mpirun::THEN);
         for nodes in mpirun::nodes(&[1, 2, 3, 5, 8]) {
-            let run = mpirun::run(case, nodes, if shared { &[] } else { &[APART] }, &[]);
-            let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
-            count(if shared { case } else { "by messages" }, nodes, run);
+            let (case, name) = (names.clone(), format!("{names} {arguments:?}"));
+            let job = Job::new(name, nodes, move || mpirun::run(&case, nodes, arguments, &[])?.succeeded());
+            jobs.push(Job { cases: cases.len(), ..job });
         }
     }
-    for nodes in mpirun::nodes(&[2]) {
-        let run = mpirun::run("unread", nodes, &[], &[]);
-        count("unread", nodes, run.and_then(|run| run.failed_with(&["node 0", "has ended its program"])));
-        let run = mpirun::run("panics", nodes, &[], &[]);
-        count("panics", nodes, run.and_then(|run| run.failed_with(&["a bug of cell 1"])));
+    jobs.extend(mpirun::on(&[4], "tree"));
+    let failing: [(_, _, &[&str]); 3] = [
+        ("unread", 2, &["node 0", "has ended its program"]),
+        ("panics", 2, &["a bug of cell 1"]),
+        ("failing", 4, &["cell 0: deep trouble"]),
+    ];
+    for (case, nodes, says) in failing {
+        for nodes in mpirun::nodes(&[nodes]) {
+            jobs.push(Job::new(case, nodes, move || mpirun::run(case, nodes, &[], &[])?.failed_with(says)));
+        }
     }
-    for (seed, nodes) in
-        (0..12).flat_map(|seed| mpirun::nodes(&[2, 3, 5, 8]).into_iter().map(move |n| (seed, n)))
-    {
-        // Every other one by messages.
-        let arguments = [&seed.to_string(), APART];
-        let run = mpirun::run("wrong", nodes, &arguments[..1 + seed as usize % 2], &[]);
-        let run = run.and_then(|run| match run.status.success() {
-            true => run.wrong("the fault was not found"),
-            // Not all programs can have one.
-            false if run.err.contains("no fault can be planted") => Ok(()),
-            false => {
-                run.failed_with(&["of the machine"]).or_else(|_| run.failed_with(&["deadlock", "planned.rs"]))
-            }
-        });
-        count(&format!("wrong, seed {seed}"), nodes, run);
+    for seed in 0..12 {
+        for nodes in mpirun::nodes(&[2, 3, 5, 8]) {
+            jobs.push(Job::new(format!("wrong, seed {seed}"), nodes, move || wrong(seed, nodes)));
+        }
     }
-    for nodes in mpirun::nodes(&[4]) {
-        let run = mpirun::run("tree", nodes, &[], &[]);
-        let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
-        count("tree", nodes, run);
-        let run = mpirun::run("failing", nodes, &[], &[]);
-        count("failing", nodes, run.and_then(|run| run.failed_with(&["cell 0: deep trouble"])));
+    mpirun::all(jobs)
+}
+
+/// Runs a program with a fault, which has to be found; what is wrong with what it did.
+fn wrong(seed: usize, nodes: usize) -> Result<(), String> {
+    // Every other one by messages.
+    let arguments = [&seed.to_string(), APART];
+    let run = mpirun::run("wrong", nodes, &arguments[..1 + seed % 2], &[])?;
+    match run.status.success() {
+        true => run.wrong("the fault was not found"),
+        // Not all programs can have one.
+        false if run.err.contains("no fault can be planted") => Ok(()),
+        false => {
+            run.failed_with(&["of the machine"]).or_else(|_| run.failed_with(&["deadlock", "planned.rs"]))
+        }
     }
-    println!("{passed} passed, {failed} failed");
-    ExitCode::from(u8::from(failed > 0))
 }
 
 /// One of the MPI processes.
-fn inside(case: &str) -> ExitCode {
-    let ended = launch(|node| {
+fn inside(case: &str) -> Result<(), Error> {
+    launch(|node| {
         let apart = std::env::args().any(|word| word == APART);
         let unchecked = RunOptions { apart, ..RunOptions::default() };
         let options = RunOptions { check: true, ..unchecked };
@@ -171,14 +155,8 @@ fn inside(case: &str) -> ExitCode {
             assert_eq!(found, Some(tree.expected(values)[node.rank()]));
         }
         Ok(())
-    });
-    match ended {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
+    .map(drop)
 }
 
 /// Runs of applications that need less and more memory than those before them.

@@ -10,7 +10,7 @@ use super::*;
 use crate::number::{NumberType, Op};
 use crate::transport::Part;
 use crate::transport::suite::{self, Case, bad, call, complete, good, until};
-use mpirun::CASE;
+use mpirun::{CASE, Job};
 use std::time::{Duration, Instant};
 
 /// Cases only for MPI.
@@ -73,23 +73,20 @@ fn under_mpirun() {
         let outcome = mpirun::run(name, nodes, &arguments, &[("STRATA_CHECK", checks)])?;
         match says {
             Some(says) => outcome.failed_with(says),
-            None if !outcome.status.success() => outcome.wrong("it failed"),
-            None if outcome.out.matches("to the end").count() != nodes => {
-                outcome.wrong("not all nodes came to the end")
-            }
-            None => Ok(()),
+            None => outcome.succeeded().and_then(|()| match outcome.out.matches("to the end").count() {
+                ended if ended == nodes => Ok(()),
+                _ => outcome.wrong("not all nodes came to the end"),
+            }),
         }
     };
-    let mut wrong = Vec::new();
-    for nodes in mpirun::nodes(&[1, 2, 3, 4, 5, 8]) {
-        let failing = cases().filter(|case| case.fails_with.is_some() && (2..=3).contains(&nodes));
+    let jobs = mpirun::nodes(&[1, 2, 3, 4, 5, 8]).into_iter().flat_map(|nodes| {
+        let failing = cases().filter(move |case| case.fails_with.is_some() && (2..=3).contains(&nodes));
         let failing = failing.map(|case| (case.name, case.fails_with));
-        for (name, says) in failing.chain([(ALL, None)]) {
-            if let Err(what) = drive(name, nodes, says) {
-                wrong.push(format!("{name} ({nodes} nodes): {what}"));
-            }
-        }
-    }
+        failing
+            .chain([(ALL, None)])
+            .map(move |(name, says)| Job::new(name, nodes, move || drive(name, nodes, says)))
+    });
+    let wrong: Vec<String> = mpirun::run_all(jobs.collect()).into_iter().map(|(_, what)| what).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
