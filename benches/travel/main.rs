@@ -3,7 +3,6 @@
 //!
 //!     cargo bench -p strata-benches --bench travel
 //!     cargo bench -p strata-benches --bench travel -- --here
-//!     cargo bench -p strata-benches --bench travel -- --hops
 //!     cargo bench -p strata-benches --bench travel -- --learning
 //!     cargo bench -p strata-benches --bench travel -- --teams
 //!     cargo bench -p strata-benches --bench travel -- --widths
@@ -12,7 +11,6 @@
 
 mod fitting;
 mod here;
-mod hops;
 mod learning;
 mod machine;
 mod teams;
@@ -38,9 +36,6 @@ struct Arguments {
     /// Instead: the local sorts on this machine
     #[arg(long)]
     here: bool,
-    /// Instead: collectives and sorts on topologies not seen, by models without and with hops
-    #[arg(long)]
-    hops: bool,
     /// Instead: choices that learn, on made-up times
     #[arg(long)]
     learning: bool,
@@ -65,7 +60,6 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), String> {
     match arguments {
         Arguments { here: true, .. } => here::run(arguments.budget),
-        Arguments { hops: true, .. } => hops::run(),
         Arguments { widths: true, .. } => widths::run(),
         Arguments { learning: true, .. } => learning::run(),
         Arguments { teams: true, machines, .. } => teams::run(*machines, arguments.budget),
