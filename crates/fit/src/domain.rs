@@ -42,6 +42,10 @@ pub(crate) struct Domain<'a> {
 impl Domain<'_> {
     /// Where a prediction is not a time, as text; `None` if no such point was found.
     pub(crate) fn wrong(&self, lookup: &Lookup<'_>) -> Option<String> {
+        // Differences of times may be below zero, if samples are.
+        if self.options.mode == Mode::Absolute && self.design.fit.times.iter().any(|y| *y < 0.0) {
+            return None;
+        }
         let kept: Vec<usize> =
             (0..self.design.terms.len()).filter(|j| self.regression.coefficients[*j] != 0.0).collect();
         let c: Vec<f64> = kept.iter().map(|j| self.regression.coefficients[*j]).collect();

@@ -55,7 +55,8 @@ fn function(name: &str, x: &[f64], y: &[f64]) -> Option<String> {
     }
     let (slope, offset) = line(x, y)?;
     let (slope, offset) = (rounded(slope, DIGITS), rounded(offset, DIGITS));
-    fits(&|x| slope * x + offset).then(|| format!("{} + {}*{name}", text(offset), text(slope)))
+    let sign = if slope < 0.0 { '-' } else { '+' };
+    fits(&|x| slope * x + offset).then(|| format!("{} {sign} {}*{name}", text(offset), text(slope.abs())))
 }
 
 /// The slope and the offset of the line of least squares.
@@ -74,7 +75,9 @@ mod tests {
     fn found(points: &[[f64; 3]]) -> Vec<String> {
         let names = ["n", "m", "k"].map(str::to_owned);
         let values: Vec<Vec<f64>> = points.iter().map(|point| point.to_vec()).collect();
-        relations(&names, &values).into_iter().map(|one| format!("{} = {}", one.name, one.value)).collect()
+        let relations = relations(&names, &values);
+        assert!(relations.iter().all(|one| strata_model::expr::parse(&one.value).is_ok()), "{relations:?}");
+        relations.into_iter().map(|one| format!("{} = {}", one.name, one.value)).collect()
     }
 
     #[test]
@@ -87,6 +90,8 @@ mod tests {
         assert_eq!(found(&points(own, |n| 3.0 * n * n)), ["k = 3*pow(n, 2)"]);
         assert_eq!(found(&points(|n| 100.0 + 2.0 * n, |n| n)), ["m = 100 + 2*n", "k = n"]);
         assert_eq!(found(&points(|n| 1.005 * n, own)), ["m = 1.005*n"]);
+        assert_eq!(found(&points(|n| 5e3 - 3.0 * n, own)), ["m = 5000 - 3*n"]);
+        assert_eq!(found(&points(|n| 3e-9 / n, own)), ["m = 3e-9*pow(n, -1)"]);
         // Nearly is not always: one point is off.
         let mut one_off = points(|n| 8.0 * n, own);
         one_off[20][1] *= 1.1;

@@ -78,7 +78,7 @@ pub(crate) fn read(
             experiment.doubts.push((
                 path,
                 format!(
-                    "rows of one point take up to {ratio:.2} times as long by `{name}`, which is no input: a model for each \
+                    "rows of one point take {ratio:.2} times as long on average by `{name}`, which is no input: a model for each \
                      with `--model-column {}`",
                     [&models[..], &[names[column].1]].concat().join(","),
                     name = names[column].1
@@ -93,11 +93,10 @@ pub(crate) fn read(
 /// if rows of equal inputs differ by their text beyond the scatter within it: the F test of one
 /// factor, on logarithms about the mean of each point.
 fn apart(measurements: &[Measurement], texts: &[&str], path: usize) -> Option<f64> {
-    /// The quantile of one chance in a thousand for one degree of freedom and many; for more degrees
-    /// it is lower.
+    /// The quantile of one chance in a thousand for two texts and many rows; with more texts it is
+    /// lower. With few rows it is higher, at most as below.
     const F: f64 = 10.83;
-    /// With less freedom it is higher.
-    const LEAST_FREEDOM: usize = 10;
+    const LEAST_FREEDOM: usize = 4;
     /// A smaller difference is of no consequence.
     const LEAST_RATIO: f64 = 1.05;
     /// More texts are remarks, not kinds.
@@ -129,20 +128,24 @@ fn apart(measurements: &[Measurement], texts: &[&str], path: usize) -> Option<f6
     let ratio =
         (means.iter().fold(f64::MIN, |a, b| a.max(*b)) - means.iter().fold(f64::MAX, |a, b| a.min(*b))).exp();
     let f = between / (kinds.len() - 1) as f64 / (within / freedom as f64);
-    (f > F && ratio > LEAST_RATIO).then_some(ratio)
+    let few = 1.0 / freedom as f64;
+    (f > F * (1.0 + 9.0 * few + 60.0 * few * few) && ratio > LEAST_RATIO).then_some(ratio)
 }
 
 /// Whether a text begins with a row of names, and a row below it has as many cells, one of them a
 /// number.
 pub(crate) fn is_table(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let (Some(head), Some(row)) = (lines.next(), lines.next()) else { return false };
     let is_number = |cell: &str| cell.trim().parse::<f64>().is_ok();
-    [',', ';', '\t'].into_iter().any(|delimiter| {
-        head.contains(delimiter)
-            && head.split(delimiter).count() == row.split(delimiter).count()
-            && !head.split(delimiter).any(is_number)
-            && row.split(delimiter).any(is_number)
+    [b',', b';', b'\t'].into_iter().any(|delimiter| {
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .comment(Some(b'#'))
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let mut rows = reader.records();
+        let (Some(Ok(head)), Some(Ok(row))) = (rows.next(), rows.next()) else { return false };
+        head.len() > 1 && head.len() == row.len() && !head.iter().any(is_number) && row.iter().any(is_number)
     })
 }
 
@@ -305,6 +308,10 @@ fn roles(
             }
             roles[*only] = Role::Model;
         }
+        // With `--inputs` all other columns are left out.
+        (true, several) if selection.inputs.is_some() => {
+            several.iter().for_each(|column| roles[*column] = Role::Text);
+        }
         (true, [_, second, ..]) => {
             let message = format!(
                 "the columns {} hold text; name the one that says of which model a row is with `--model-column NAME`, \
@@ -457,7 +464,11 @@ fn row<'a>(
             },
             Role::Model => {
                 row.model = Some(match row.model.take() {
-                    Some(first) => format!("{first}_{cell}").into(),
+                    Some(first) => {
+                        // `a_b`, `c` and `a`, `b_c` are two models.
+                        let is_clear = !first.contains('_') && !cell.contains('_');
+                        format!("{first}{}{cell}", if is_clear { '_' } else { '/' }).into()
+                    }
                     None => (*cell).into(),
                 });
             }

@@ -72,6 +72,9 @@ impl Texts {
     }
 }
 
+/// The most changed names that are listed.
+const RENAMED: usize = 3;
+
 /// Parts of the names of metrics that are counts, not times.
 const NO_TIMES: [&str; 7] = ["byte", "visit", "flop", "call", "count", "instruction", "energy"];
 
@@ -102,10 +105,14 @@ impl Experiment {
             ));
         }
         notes.extend(self.notes);
+        let mut renamed = 0;
         let mut name = |names: &mut Names, kind: &str, given: &str| {
             let name = names.claim(given);
             if name != given {
-                notes.push(format!("{kind} `{given}` is called `{name}` here"));
+                renamed += 1;
+                if renamed <= RENAMED {
+                    notes.push(format!("{kind} `{given}` is called `{name}` here"));
+                }
             }
             name
         };
@@ -164,6 +171,9 @@ impl Experiment {
                 line: m.line,
                 ..Sample::default()
             });
+        }
+        if renamed > RENAMED {
+            notes.push(format!("{} more names are changed alike", renamed - RENAMED));
         }
         let name = |(path, doubt): (usize, String)| Some((models[places[path]?].name.clone(), doubt));
         let doubts = self.doubts.into_iter().filter_map(name).collect();

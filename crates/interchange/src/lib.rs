@@ -265,6 +265,11 @@ fn read_measure(
         problems.push(0, format!("there is nothing in this file: expected samples ({format})"));
         return Err(problems.errors());
     }
+    let inputs = selection.inputs.as_deref().unwrap_or_default();
+    if let Some(place) = (0..inputs.len()).find(|place| inputs[..*place].contains(&inputs[*place])) {
+        problems.push(0, format!("--inputs: `{}` stands there twice", inputs[place]));
+        return Err(problems.errors());
+    }
     if let Some((option, why)) = unsuited(format, selection) {
         problems.push(0, format!("{option} is not for this file ({format}): {why}"));
         return Err(problems.errors());

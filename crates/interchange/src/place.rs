@@ -60,7 +60,7 @@ impl<'a> Problems<'a> {
             self.push(
                 at,
                 format!(
-                    "{what} is {time}, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute`"
+                    "{what} is {time}, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute`"
                 ),
             );
             return None;

@@ -218,7 +218,7 @@ fn between_few_values_held_out_points_of_these_verify_nothing() {
     let plain: fn(f64) -> f64 = |p| 1.0 + p.sqrt();
     let model = judged(&few, &["n", "sqrt(p)*n"], plain);
     assert_eq!(model.verdict, Verdict::Verified, "{}", model.reason);
-    assert!(model.reason.contains("of the 5 values of `p` one that is left out"), "{}", model.reason);
+    assert!(model.reason.contains("each inner value of `p`, of 5, predicted"), "{}", model.reason);
     // Other values are held out, and whole numbers without a gap have nothing between them.
     let many: Vec<f64> = (0..40).map(|i| 4.0 + 1.5 * f64::from(i)).collect();
     for points in [grid(&many), grid(&[1.0, 2.0, 3.0, 4.0, 5.0])] {

@@ -18,12 +18,15 @@ struct Document {
 }
 
 pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
-    let Some(document) = results.json::<Document>(text, problems) else { return };
+    // Skipped parameters have NaN, which JSON does not know.
+    let text = text.replace("NaN", "null");
+    let Some(document) = results.json::<Document>(&text, problems) else { return };
     let place = |name: &str| document.result_columns.iter().position(|column| column == name);
     let (result, params, samples) = (place("result"), place("params"), place("samples"));
     for (name, row) in &document.results {
-        // What a benchmark measures stands in its name: `time_sort`, `peakmem_sort`.
-        if !name.rsplit('.').next().is_some_and(|last| last.starts_with("time_")) {
+        // What a benchmark measures stands in its name: `time_sort`, `TimeSort`, `peakmem_sort`.
+        let is_time = |last: &str| ["time_", "Time", "timeraw_"].iter().any(|begin| last.starts_with(begin));
+        if !name.rsplit('.').next().is_some_and(is_time) {
             results.leave_out("they are of benchmarks that measure no time");
             continue;
         }
@@ -31,9 +34,12 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
         let values: Vec<Vec<&str>> = (list(params).into_iter().flatten())
             .map(|values| values.as_array().into_iter().flatten().filter_map(Value::as_str).collect())
             .collect();
+        if list(result).is_none() {
+            results.leave_out("they failed or were skipped");
+        }
         for (at, mean) in list(result).into_iter().flatten().enumerate() {
             let Some(mean) = mean.as_f64() else {
-                results.leave_out("they failed");
+                results.leave_out("they failed or were skipped");
                 continue;
             };
             let mut rest = at;
@@ -47,8 +53,7 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
             let single = list(samples).and_then(|of| of.get(at)?.as_array());
             let single: Vec<f64> = single.into_iter().flatten().filter_map(Value::as_f64).collect();
             if single.is_empty() {
-                results
-                    .note("there are no single samples in this file: each median is one sample".to_owned());
+                results.note("some benchmarks have no single samples: each median is one sample".to_owned());
             }
             for seconds in if single.is_empty() { vec![mean] } else { single } {
                 results.sample("", &path, &inputs, seconds);

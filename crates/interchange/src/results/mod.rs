@@ -56,7 +56,7 @@ pub(crate) fn detect(text: &str) -> Option<Format> {
         (Format::Nccl, begins("# nccl-tests") || begins("# nThread ")),
         (
             Format::DotNet,
-            first.trim_start_matches('\u{feff}').starts_with("Method")
+            first.trim_start_matches('\u{feff}').split([',', ';']).any(|name| name == "Method")
                 && first.contains("Mean")
                 && first.contains("StdDev"),
         ),
@@ -203,8 +203,8 @@ impl<'t> Results<'t> {
                 *alike.entry(rest).or_default() += 1;
             }
         }
-        if let Some(most) = alike.into_values().max().filter(|most| *most >= ALIKE && self.inputs.is_empty())
-        {
+        let is_named = self.first_name.is_some() && self.inputs.is_empty();
+        if let Some(most) = alike.into_values().max().filter(|most| *most >= ALIKE && is_named) {
             self.experiment.notes.push(format!(
                 "{most} benchmarks differ only in numbers of their names: `--inputs NAME,…` makes inputs of them"
             ));
@@ -213,14 +213,15 @@ impl<'t> Results<'t> {
         if let Some(name) = self.inputs.iter().find(|name| !is_taken(name))
             && problems.is_empty()
         {
-            let first = self.first_name.unwrap_or_default();
-            problems.push(
-                0,
-                format!(
-                    "--inputs {}: no benchmark has a number for `{name}`; the first is named `{first}`",
-                    self.inputs.join(",")
-                ),
-            );
+            let (all, many) = (self.inputs.join(","), self.inputs.len());
+            let message = match self.first_name {
+                Some(first) if many == 1 => {
+                    format!("--inputs {all}: no name has a number of its own; the first is `{first}`")
+                }
+                Some(first) => format!("--inputs {all}: no name has {many} numbers; the first is `{first}`"),
+                None => format!("--inputs {all}: these results name their inputs, and none is `{name}`"),
+            };
+            problems.push(0, message);
         }
         problems.is_empty().then_some(self.experiment)
     }

@@ -3,8 +3,12 @@
 //! OSU's text has no number of ranks: `--set ranks=144` gives it. In Intel's, the time of a
 //! collective is the slowest rank's.
 
+use std::collections::BTreeSet;
+
 use super::{Input, Results};
 use crate::place::{Problems, offset};
+
+const NOTHING: &str = "a collective of 0 bytes does nothing";
 
 pub(super) fn osu(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     let mut test = "osu".to_owned();
@@ -35,6 +39,8 @@ pub(super) fn osu(text: &str, results: &mut Results<'_>, problems: &mut Problems
 /// Of nccl-tests the times out of place: the first column of that name.
 pub(super) fn nccl(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     let (mut test, mut time) = ("nccl".to_owned(), None);
+    let rows = text.lines().filter(|line| !line.starts_with('#'));
+    let types: BTreeSet<&str> = rows.filter_map(|line| line.split_whitespace().nth(2)).collect();
     for line in text.lines() {
         let words: Vec<&str> = line.trim_start_matches('#').split_whitespace().collect();
         if let Some((_, name)) = line.split_once("Collective test starting: ") {
@@ -46,7 +52,16 @@ pub(super) fn nccl(text: &str, results: &mut Results<'_>, problems: &mut Problem
             && let Ok(size) = words[0].parse::<f64>()
             && let Some(seconds) = results.time(cell, "us", problems)
         {
-            results.sample(line, &test, &[("bytes".to_owned(), size)], seconds);
+            if size == 0.0 {
+                results.leave_out(NOTHING);
+                continue;
+            }
+            // Of several types of elements each has its own cost.
+            let name = match (words.get(2), types.len()) {
+                (Some(kind), 2..) => format!("{test}/{kind}"),
+                _ => test.clone(),
+            };
+            results.sample(line, &name, &[("bytes".to_owned(), size)], seconds);
         }
     }
     results.note("of nccl-tests the times out of place are read".to_owned());
@@ -80,7 +95,7 @@ pub(super) fn imb(text: &str, results: &mut Results<'_>, problems: &mut Problems
             };
             let bytes = cell("#bytes").and_then(|bytes| bytes.parse::<f64>().ok());
             if bytes == Some(0.0) {
-                results.leave_out("a collective of 0 bytes does nothing");
+                results.leave_out(NOTHING);
                 continue;
             }
             let Some(seconds) = results.time(time, "us", problems) else { continue };

@@ -32,8 +32,8 @@ struct Number {
 impl Results<'_> {
     /// The benchmark and its inputs, from the parts of its name. `n:1024`, `n=1024` and `n=1024,b=1`
     /// are inputs, and so are plain numbers, named in the order of `--inputs`, else `n`, or `n1`, `n2`
-    /// if there are several. If fewer parts are numbers than `--inputs` names, the last numbers of the
-    /// name are taken, wherever they stand.
+    /// if there are several. If fewer parts are numbers than `--inputs` names, numbers are taken
+    /// wherever they stand: those behind their input's name, then the last ones of the name.
     pub(super) fn named<'a>(
         &mut self,
         pieces: impl IntoIterator<Item = &'a str>,
@@ -68,31 +68,56 @@ impl Results<'_> {
             }
             return (others.join(separator), inputs);
         }
-        let all: Vec<Vec<Number>> = others.iter().map(|piece| numbers(piece)).collect();
-        let count: usize = all.iter().map(Vec::len).sum();
-        let Some(mut left_over) = count.checked_sub(names.len()) else {
+        let mut all: Vec<Vec<Number>> = others.iter().map(|piece| numbers(piece)).collect();
+        // The name of the input that a number belongs to, `n512`, if there is one.
+        let own = |piece: &str, number: &Number| -> Option<usize> {
+            let before = piece[..number.start].trim_end_matches(is_between);
+            names.iter().position(|name| {
+                let begin = before.len().checked_sub(name.len());
+                begin.and_then(|begin| before.get(begin..)).is_some_and(|end| end.eq_ignore_ascii_case(name))
+            })
+        };
+        let is_part_of_word = |piece: &str, number: &Number| {
+            piece[..number.start].ends_with(char::is_alphabetic) && own(piece, number).is_none()
+        };
+        let count = |all: &[Vec<Number>]| all.iter().map(Vec::len).sum::<usize>();
+        let free = others
+            .iter()
+            .zip(&all)
+            .flat_map(|(piece, found)| found.iter().filter(|number| !is_part_of_word(piece, number)));
+        // Those of `md5` and `avx512` are taken only if there are too few others.
+        if free.count() >= names.len() {
+            for (piece, found) in others.iter().zip(&mut all) {
+                found.retain(|number| !is_part_of_word(piece, number));
+            }
+        }
+        let Some(mut left_over) = count(&all).checked_sub(names.len()) else {
             return (others.join(separator), inputs);
         };
-        let mut names = names.into_iter();
+        let mut unnamed: Vec<usize> = (0..names.len()).collect();
         let mut path = Vec::new();
-        for (piece, numbers) in others.into_iter().zip(all) {
+        for (piece, found) in others.iter().zip(&all) {
+            for name in found.iter().filter_map(|number| own(piece, number)) {
+                unnamed.retain(|other| *other != name);
+            }
+        }
+        let mut unnamed = unnamed.into_iter();
+        for (piece, found) in others.iter().zip(&all) {
             let mut text = String::new();
             let mut at = 0;
-            for number in numbers {
-                if left_over > 0 {
+            for number in found {
+                let of =
+                    own(piece, number).filter(|name| inputs.iter().all(|(known, _)| *known != names[*name]));
+                if of.is_none() && left_over > 0 {
                     left_over -= 1;
                     continue;
                 }
-                let Some(name) = names.next() else { break };
+                let Some(name) = of.or_else(|| unnamed.next()) else { continue };
                 self.note_unit(number.unit);
                 let before = piece[at..number.start].trim_end_matches(is_between);
-                let is_own = before.len() >= name.len()
-                    && before
-                        .get(before.len() - name.len()..)
-                        .is_some_and(|end| end.eq_ignore_ascii_case(&name));
-                text += if is_own { &before[..before.len() - name.len()] } else { before };
+                text += if of.is_some() { &before[..before.len() - names[name].len()] } else { before };
                 at = number.end;
-                inputs.push((name, number.value));
+                inputs.push((names[name].clone(), number.value));
             }
             text += &piece[at..];
             let text = text.trim_matches(is_between);
@@ -100,6 +125,7 @@ impl Results<'_> {
                 path.push(text.to_owned());
             }
         }
+        inputs.sort_by_key(|(name, _)| self.inputs.iter().position(|known| known == name));
         (path.join(separator), inputs)
     }
 
@@ -174,6 +200,11 @@ fn numbers(text: &str) -> Vec<Number> {
             at = digits(at + 1);
         }
         let Ok(mut value) = text[start..at].parse::<f64>() else { continue };
+        if matches!(bytes.get(at), Some(b'e' | b'E')) && is_digit(at + 1) {
+            let end = digits(at + 1);
+            value = text[start..end].parse::<f64>().unwrap_or(value);
+            at = end;
+        }
         if bytes.get(at) == Some(&b'^') && is_digit(at + 1) {
             let end = digits(at + 1);
             value = text[at + 1..end].parse::<f64>().map_or(value, |power| value.powf(power));
@@ -213,6 +244,8 @@ mod tests {
             ("512KiB", &[524_288.0]),
             ("2^9", &[512.0]),
             ("0.5/1.5e", &[0.5]),
+            ("Sort_1e3", &[1e3]),
+            ("10E3_4", &[1e4, 4.0]),
             ("fft2d_64bit", &[]),
             ("größe=7ß", &[]),
             ("", &[]),

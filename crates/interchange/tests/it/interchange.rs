@@ -113,7 +113,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         (
             "x.csv",
             "n,time\n1,-2\n",
-            "x.csv:2:3: `time` is -2, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute`",
+            "x.csv:2:3: `time` is -2, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute`",
         ),
         ("x.csv", "n,time\none,2\n3,4\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
         ("x.csv", "n,time\none,2\n", "x.csv:1:1: there must be a column of an input besides the time"),
@@ -179,7 +179,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         (
             "x.jsonl",
             "{\"params\":{\"p\":1},\"value\":-1}\n",
-            "x.jsonl:1:27: the value is -1, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute`",
+            "x.jsonl:1:27: the value is -1, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute`",
         ),
         (
             "x.jsonl",
@@ -257,7 +257,7 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
         said.lines().collect::<Vec<_>>(),
         [
             one,
-            "x.csv:102:5: `time` is -1, but no time is below zero; repeat it or, if it is a difference of two times, say `--absolute` (and 1 more like it)",
+            "x.csv:102:5: `time` is -1, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute` (and 1 more like it)",
             "x.csv:103:5: the cell of `time` is empty; fill it in or take the row out",
         ]
     );
@@ -546,7 +546,7 @@ fn text_that_decides_the_time_is_a_doubt() {
 fn differences_may_be_below_zero() {
     let text = "n,time\n1,-2\n2,3\n";
     let why = csv(text, Selection::default()).unwrap_err();
-    assert!(why.contains("`--absolute`"), "{why}");
+    assert!(why.contains("`specc fit --absolute`"), "{why}");
     let (read, _) = csv(text, Selection { differences: true, ..Selection::default() }).unwrap();
     assert!(read.contains("runs -2e0 1"), "{read}");
 }

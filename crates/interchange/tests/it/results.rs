@@ -293,15 +293,16 @@ fn inputs_take_the_numbers_of_names() {
         ("copy/size=64KB", &["size"], "copy", &[65_536.0]),
         ("copy/64kB", &["size"], "copy", &[64_000.0]),
         ("copy/2^9", &["n"], "copy", &[512.0]),
+        ("copy_1e3", &["n"], "copy", &[1e3]),
+        ("gemm_m1_n16", &["n", "m"], "gemm", &[16.0, 1.0]),
+        ("md5/1024/8_avx512", &["n", "w"], "md5_avx512", &[1024.0, 8.0]),
+        ("sha256", &["n"], "sha", &[256.0]),
     ] {
         let names: Vec<String> = inputs.iter().map(|input| (*input).to_owned()).collect();
         assert_eq!(of(name, inputs), Ok((model.to_owned(), names, values.to_vec())), "{name}");
     }
     let why = of("fold", &["n"]).unwrap_err();
-    assert!(
-        why.contains("--inputs n: no benchmark has a number for `n`; the first is named `fold`"),
-        "{why}"
-    );
+    assert!(why.contains("--inputs n: no name has a number of its own; the first is `fold`"), "{why}");
     // Without the option a word says what it would do.
     let row = |n: u32| format!("{{\"name\": \"fold_{n}k\", \"real_time\": 1, \"time_unit\": \"ns\"}}");
     let rows: Vec<String> = (1..=3).map(row).collect();
@@ -313,14 +314,14 @@ fn inputs_take_the_numbers_of_names() {
 #[test]
 fn airspeed_velocity() {
     let text = r#"{"result_columns": ["result", "params", "samples"], "version": 2, "results": {
-      "s.Sort.time_sort": [[1e-6, 2e-6, null, 4e-6], [["64", "128"], ["'a'", "'b'"]], [[1e-6, 3e-6], null, null, [4e-6]]],
+      "s.Sort.time_sort": [[1e-6, 2e-6, NaN, 4e-6], [["64", "128"], ["'a'", "'b'"]], [[1e-6, 3e-6], null, null, [4e-6]]],
       "s.Sort.peakmem_sort": [[5.0], []]}}"#;
     let imported = good("a.json", text, Format::Asv);
     let rows = [&[(&[64.0][..], 1000.0), (&[64.0], 3000.0)][..], &[(&[64.0], 2000.0), (&[128.0], 4000.0)]];
     let [a, b] = ["a", "b"].map(|kind| format!("s_Sort_time_sort_{kind}"));
     assert_eq!(told(&imported), [one(&a, &["n"], rows[0]), one(&b, &["n"], rows[1])]);
     let notes = imported.notes.join("\n");
-    assert!(notes.contains("they failed") && notes.contains("measure no time"), "{notes}");
+    assert!(notes.contains("they failed or were skipped") && notes.contains("measure no time"), "{notes}");
     assert!(bad("a.json", &text.replace("[\"result\",", "[7,")).contains("a.json:1:"));
 }
 
@@ -340,6 +341,24 @@ fn benchmark_dot_net() {
     let imported = good("b.csv", csv, Format::DotNet);
     assert_eq!(told(&imported), [one("Walk", &["N"], &[(&[100.0], 1_234_500.0), (&[200.0], 7.0)])]);
     assert!(bad("b.csv", &csv.replace("7 ns", "7 parsecs")).contains("b.csv:3:1: `7 parsecs` is not a time"));
+    // A decimal comma is one where semicolons separate cells, and elsewhere no thousand.
+    let german = "Method;N;Mean;Error;StdDev\nSort;100;1,30 us;0 us;0 us\nSort;200;1.305,50 us;0 us;0 us\n";
+    let rows: &[(&[f64], f64)] = &[(&[100.0], 1300.0), (&[200.0], 1_305_500.0)];
+    assert_eq!(told(&good("b.csv", german, Format::DotNet)), [one("Sort", &["N"], rows)]);
+    let torn = "Method,N,Mean,Error,StdDev\nSort,100,\"1,30 us\",0 us,0 us\n";
+    assert!(bad("b.csv", torn).contains("`1,30 us` is not a time"));
+    // Jobs, classes and texts tell rows of one method apart; a unit may stand in the header.
+    let jobs = "Type,Method,Job,Affinity,Mode,N,Mean [us],Error [us],StdDev [us]\n\
+                A,Sort,net8,0000000011,x,100,1.5,0,0\nA,Sort,net9,0000000011,x,100,2.5,0,0\n";
+    let [old, new] = [("net8", 1500.0), ("net9", 2500.0)]
+        .map(|(job, ns)| one(&format!("Sort_{job}"), &["N"], &[(&[100.0], ns)]));
+    assert_eq!(told(&good("b.csv", jobs, Format::DotNet)), [old, new]);
+    let jobs =
+        text.replace("\"Method\"", "\"DisplayInfo\": \"A.Walk: JOB [..]\", \"Type\": \"A\", \"Method\"");
+    let jobs = jobs.replacen("JOB", "net8", 1).replace("JOB", "net9");
+    let names: Vec<String> =
+        told(&good("b.json", &jobs, Format::DotNet)).into_iter().map(|told| told.0).collect();
+    assert_eq!(names, ["Walk_net8_Kind_a", "Walk_net9_Kind_a"]);
 }
 
 #[test]

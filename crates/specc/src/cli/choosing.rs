@@ -179,14 +179,14 @@ pub(super) fn predict(
         }
     }
     if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
-        tell!("specc: `{name}` is {}: {}", model.verdict, model.reason);
+        tell!("warning: `{name}` is {}: {}", model.verdict, model.reason);
     }
     if resolved.extrapolates(name, nodes, &inputs) == Some(true) {
-        tell!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
+        tell!("warning: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
     }
     if let Some(Named { name: input, value }) = model.stray(&inputs) {
         tell!(
-            "specc: `{name}` knows nothing here: `{input}` was {value} at all samples, so that an effect of \
+            "warning: `{name}` knows nothing here: `{input}` was {value} at all samples, so that an effect of \
              its own is not known"
         );
     }

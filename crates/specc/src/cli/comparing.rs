@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use strata_model::set::Verdict::Failed;
 use strata_model::{ModelSet, Platform, Sha256, SpecId, count, grouped, percent, rounded, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
@@ -139,6 +140,15 @@ fn warnings(before: &Run, after: &Run, models: &Models) -> Vec<String> {
         );
     }
     for run in [before, after] {
+        let failed = run.set.iter().flat_map(|set| &set.models);
+        let failed: Vec<&str> = failed.filter(|one| one.verdict == Failed).map(|one| &*one.name).collect();
+        if !failed.is_empty() {
+            let names = failed.join("`, `");
+            warnings.push(format!(
+                "`{names}` of {} failed verification: what is predicted may be wrong",
+                run.name
+            ));
+        }
         let busy = run.samples.as_ref().map_or(0.0, |samples| samples.busy);
         let busy = busy.max(run.set.as_ref().map_or(0.0, |set| set.busy));
         if busy > 0.0 {

@@ -53,6 +53,7 @@ fn chosen(args: &Export) -> Result<(Vec<Chosen>, Vec<String>), Failure> {
                 let competition = choosing::competition(&set, source, Some(&library.name))?.on(Some(*nodes));
                 let mut fixed = Vec::new();
                 for (binding, fits) in args.at.iter().zip(&mut fitting) {
+                    *fits |= set.platform.is_none() && PROCESSES.contains(&&*binding.name);
                     if library.inputs.contains(&binding.name) {
                         fixed.push((binding.name.clone(), binding.value));
                         *fits = true;
@@ -83,11 +84,15 @@ const PROCESSES: [&str; 3] = ["ranks", "processes", "nodes"];
 /// The numbers of nodes on which a set was measured; of another tool's measurements, which `at` says.
 fn measured(path: &Path, set: &ModelSet, at: &[Binding]) -> Result<Vec<usize>, Failure> {
     if set.platform.is_none() {
-        let held = at.iter().find(|binding| PROCESSES.contains(&&*binding.name) && binding.value >= 2.0);
-        return held.map(|binding| vec![binding.value as usize]).ok_or_else(|| {
+        let is_count = |value: f64| value >= 2.0 && value.fract() == 0.0;
+        let held = at.iter().filter(|binding| PROCESSES.contains(&&*binding.name)).map(|one| one.value);
+        let constant = set.models.iter().flat_map(|model| &model.inputs);
+        let constant = constant.filter(|input| PROCESSES.contains(&&*input.name) && input.min == input.max);
+        let known = held.chain(constant.map(|input| input.min)).find(|value| is_count(*value));
+        return known.map(|count| vec![count as usize]).ok_or_else(|| {
             Failure::Usage(format!(
-                "{} does not say on how many processes it was measured, for which rules are: hold the input that \
-                 does, `--at ranks=16`, or add it to the samples, `specc fit --set ranks=16`",
+                "{} does not say on how many processes it was measured, for which rules are: say it with `--at \
+                 ranks=16`",
                 path.display()
             ))
         });

@@ -89,8 +89,9 @@ impl Change {
         Self { ratio: middle.exp(), interval, points: count, verdict }
     }
 
-    /// The change by repeats at few points; `level` as for [`Change::of`].
-    pub(super) fn by_repeats(repeats: Repeats, points: usize, level: f64) -> Self {
+    /// The change by repeats at one point; `level` as for [`Change::of`].
+    pub(super) fn by_repeats(repeats: Repeats, level: f64) -> Self {
+        let points = 1;
         let Repeats { log, variance, freedom } = repeats;
         let ratio = log.exp();
         let quantile = |level: f64| t_quantile(1.0 - level, freedom as usize);

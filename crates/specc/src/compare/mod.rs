@@ -13,11 +13,11 @@ mod ratios;
 use std::collections::BTreeSet;
 
 use strata_model::set::Kind;
-use strata_model::{ModelSet, Samples, did_you_mean};
+use strata_model::{ModelSet, Samples, did_you_mean, number_text};
 
 use crate::crossovers::Evidence;
 
-use change::Cut;
+use change::{Cut, Point};
 
 pub use change::{Change, Verdict};
 pub use choices::{LibraryChange, LineChange, Moved, libraries};
@@ -131,7 +131,7 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
     let level = LEVEL / (2.0 * shared.len() as f64);
     for name in &shared {
         match ratios::of(name, [before, after])? {
-            Some(ratios) => models.changes.push(change_of(name, &ratios, level)),
+            Some(ratios) => models.changes.extend(changes_of(name, &ratios, level)),
             None => models.left_out.push(format!("`{name}` was measured at no point of both")),
         }
     }
@@ -152,8 +152,19 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
     Ok(models)
 }
 
-fn change_of(name: &str, ratios: &ratios::Ratios, level: f64) -> ModelChange {
+/// The change of a model, or of each of few points that were measured repeatedly.
+fn changes_of(name: &str, ratios: &ratios::Ratios, level: f64) -> Vec<ModelChange> {
     let ratios::Ratios { by, names, points, off, repeats } = ratios;
+    if let Some(repeats) = repeats {
+        let level = level / repeats.len() as f64;
+        let one = |(point, repeats): (&Point, &ratios::Repeats)| {
+            let at = names.iter().zip(&point.at).take(names.len() - 1);
+            let at: Vec<String> = at.map(|(name, value)| format!("{name}={}", number_text(*value))).collect();
+            let model = if points.len() == 1 { name.to_owned() } else { format!("{name} {}", at.join(" ")) };
+            ModelChange { model, by: *by, whole: Change::by_repeats(*repeats, level), parts: None }
+        };
+        return points.iter().zip(repeats).map(one).collect();
+    }
     let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
     // With predicted times, an error of a model would look like a change of a part.
     let cut = if *by == By::Samples { Cut::find(points, level) } else { None };
@@ -172,9 +183,5 @@ fn change_of(name: &str, ratios: &ratios::Ratios, level: f64) -> ModelChange {
     });
     let is_told = |part: &Part| matches!(part.change.verdict, Verdict::Slower | Verdict::Faster);
     let parts = parts.filter(|parts| parts.iter().any(is_told));
-    let whole = match repeats {
-        Some(repeats) => Change::by_repeats(*repeats, points.len(), level),
-        None => Change::of(&logs, *off, level),
-    };
-    ModelChange { model: name.to_owned(), by: *by, whole, parts }
+    vec![ModelChange { model: name.to_owned(), by: *by, whole: Change::of(&logs, *off, level), parts }]
 }

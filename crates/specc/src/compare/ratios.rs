@@ -37,8 +37,8 @@ pub(super) struct Ratios {
     pub(super) points: Vec<Point>,
     /// The standard deviation of an error common to all predicted times.
     pub(super) off: f64,
-    /// What repeats tell of too few points.
-    pub(super) repeats: Option<Repeats>,
+    /// What repeats tell at each of too few points.
+    pub(super) repeats: Option<Vec<Repeats>>,
 }
 
 /// The samples and the model of one run.
@@ -110,7 +110,7 @@ pub(super) fn of(name: &str, [before, after]: [&Run; 2]) -> Result<Option<Ratios
         let repeats: Option<Vec<Repeats>> =
             both().map(|(_, before, after)| Repeats::of(before, after)).collect();
         return match repeats {
-            Some(repeats) => ratios(By::Repeats, points, 0.0, Some(Repeats::mean(&repeats))),
+            Some(repeats) => ratios(By::Repeats, points, 0.0, Some(repeats)),
             None => ratios(By::Samples, points, 0.0, None),
         };
     }
@@ -145,17 +145,6 @@ impl Repeats {
         let freedom = variance * variance / (of_old * of_old / few + of_new * of_new / many);
         let freedom = if freedom.is_finite() { freedom } else { few + many };
         Some(Self { log: new - old, variance, freedom })
-    }
-
-    /// The mean over some points.
-    fn mean(points: &[Self]) -> Self {
-        let n = points.len() as f64;
-        let sum = |of: &dyn Fn(&Self) -> f64| points.iter().map(of).sum::<f64>();
-        let variance = sum(&|one| one.variance) / (n * n);
-        let freedom = sum(&|one| (one.variance / (n * n)).powi(2) / one.freedom);
-        let freedom = variance * variance / freedom;
-        let freedom = if freedom.is_finite() { freedom } else { sum(&|one| one.freedom) };
-        Self { log: sum(&|one| one.log) / n, variance, freedom }
     }
 }
 

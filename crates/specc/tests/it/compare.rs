@@ -317,3 +317,24 @@ fn repeats_tell_the_change_of_one_point() {
     let (status, said) = run();
     assert!(status == Some(4) && said.contains("no change of 2 models can be told"), "{said}");
 }
+
+/// Of few points each is judged by its repeats: a change at one does not hide behind the others.
+#[test]
+fn each_of_few_points_is_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, factors) in [("before.csv", [1.0; 3]), ("after.csv", [0.94, 0.94, 1.3])] {
+        let mut random = ChaCha8Rng::seed_from_u64(name.len() as u64);
+        let mut text = "way,n,time\n".to_owned();
+        for (n, factor) in (1..).zip(factors) {
+            for _ in 0..8 {
+                let noise = 0.01 * normal::draw(random.random(), random.random());
+                writeln!(text, "x,{n},{:e}", 1e-6 * f64::from(n) * factor * noise.exp()).unwrap();
+            }
+        }
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let (status, out, err) = specc(folder.path(), &["before.csv", "after.csv", "--fail-above", "3%"]);
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ") + &err;
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("x n=1 ") && said.contains("faster") && said.contains("`x n=3` is "), "{said}");
+}
