@@ -1,8 +1,8 @@
 //! CSV: a header row with the names, then one row a measurement.
 //!
 //! One column holds the measured times: the one named with its unit, or `time` or `seconds`, in s.
-//! A column of text, or several that are named, have the model of each row. All others are inputs. Cells are separated by
-//! commas, or by semicolons or tabs if the header has no comma.
+//! A column of text, or several that are named, have the model of each row. All others are inputs.
+//! Cells are separated by commas, or by semicolons or tabs if the header has no comma.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,10 +65,12 @@ pub(crate) fn read(
             at,
         });
     }
+    let mut of_paths: Vec<Vec<usize>> = vec![Vec::new(); experiment.paths.count()];
+    experiment.measurements.iter().enumerate().for_each(|(row, m)| of_paths[m.path].push(row));
     for column in (0..roles.len()).filter(|column| roles[*column] == Role::Text) {
-        let texts: Vec<&str> = used.iter().map(|cells| cells[column].1).collect();
-        for path in 0..experiment.paths.count() {
-            let Some(ratio) = apart(&experiment.measurements, &texts, path) else { continue };
+        for (path, of_path) in of_paths.iter().enumerate() {
+            let of_path = of_path.iter().map(|row| (&experiment.measurements[*row], used[*row][column].1));
+            let Some(ratio) = apart(of_path) else { continue };
             let models: Vec<&str> = names
                 .iter()
                 .zip(&roles)
@@ -92,7 +94,7 @@ pub(crate) fn read(
 /// How many times as long rows of one model take by their texts, the longest against the shortest,
 /// if rows of equal inputs differ by their text beyond the scatter within it: the F test of one
 /// factor, on logarithms about the mean of each point.
-fn apart(measurements: &[Measurement], texts: &[&str], path: usize) -> Option<f64> {
+fn apart<'a>(rows: impl Iterator<Item = (&'a Measurement, &'a str)>) -> Option<f64> {
     /// The quantile of one chance in a thousand for two texts and many rows; with more texts it is
     /// lower. With few rows it is higher, at most as below.
     const F: f64 = 10.83;
@@ -103,7 +105,7 @@ fn apart(measurements: &[Measurement], texts: &[&str], path: usize) -> Option<f6
     const MOST_TEXTS: usize = 32;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut points: BTreeMap<Vec<u64>, Vec<(f64, &str)>> = BTreeMap::new();
-    for (m, text) in measurements.iter().zip(texts).filter(|(m, _)| m.path == path && m.value > 0.0) {
+    for (m, text) in rows.filter(|(m, _)| m.value > 0.0) {
         let point = m.point.iter().map(|value| value.to_bits()).collect();
         points.entry(point).or_default().push((m.value.ln(), text));
     }
@@ -139,7 +141,6 @@ pub(crate) fn is_table(text: &str) -> bool {
     [b',', b';', b'\t'].into_iter().any(|delimiter| {
         let mut reader = ReaderBuilder::new()
             .delimiter(delimiter)
-            .comment(Some(b'#'))
             .has_headers(false)
             .flexible(true)
             .from_reader(text.as_bytes());

@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
             results.leave_out("they failed or were skipped");
         }
         for (at, mean) in list(result).into_iter().flatten().enumerate() {
-            let Some(mean) = mean.as_f64() else {
+            let Some(mean) = mean.as_f64().filter(|mean| *mean >= 0.0) else {
                 results.leave_out("they failed or were skipped");
                 continue;
             };
@@ -51,7 +51,8 @@ pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problem
             let parameters = parameters.into_iter().rev().map(|text| text.trim_matches('\''));
             let (path, inputs) = results.named([name.as_str()].into_iter().chain(parameters), "/");
             let single = list(samples).and_then(|of| of.get(at)?.as_array());
-            let single: Vec<f64> = single.into_iter().flatten().filter_map(Value::as_f64).collect();
+            let single: Vec<f64> =
+                single.into_iter().flatten().filter_map(Value::as_f64).filter(|time| *time >= 0.0).collect();
             if single.is_empty() {
                 results.note("some benchmarks have no single samples: each median is one sample".to_owned());
             }

@@ -2,7 +2,7 @@
 //!
 //! `rawData` has one list for each fork: samples of one fork share its process. Rates are inverted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -32,8 +32,18 @@ struct Metric<'a> {
 
 pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     let Some(benchmarks) = results.json::<Vec<Benchmark<'_>>>(text, problems) else { return };
+    // The class, too, where several have a method of one name.
+    let last = |name: &str, parts: usize| -> String {
+        let from = name.rmatch_indices('.').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+        name[from..].to_owned()
+    };
+    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for Benchmark { benchmark, .. } in &benchmarks {
+        alike.entry(last(benchmark, 1)).or_default().insert(benchmark);
+    }
     for Benchmark { benchmark, mode, params, metric } in &benchmarks {
-        let mut path = benchmark.rsplit('.').next().unwrap_or(benchmark).to_owned();
+        let several = alike.get(&last(benchmark, 1)).is_some_and(|names| names.len() > 1);
+        let mut path = last(benchmark, if several { 2 } else { 1 });
         let mut inputs = Vec::new();
         for (name, value) in params {
             match results.value(value) {

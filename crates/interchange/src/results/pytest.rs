@@ -3,6 +3,8 @@
 //! Source: pytest-benchmark 5. Rounds stand in `stats.data` with `--benchmark-json`, and with
 //! `--benchmark-save-data`; they are in s, of one execution each.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -19,6 +21,8 @@ struct Document<'a> {
 #[derive(Deserialize)]
 struct Benchmark<'a> {
     name: String,
+    /// With the file, `tests/test_a.py::test_sort[64]`.
+    fullname: Option<String>,
     params: Option<Map<String, Value>>,
     #[serde(borrow)]
     stats: Stats<'a>,
@@ -34,8 +38,16 @@ struct Stats<'a> {
 
 pub(super) fn read(text: &str, results: &mut Results<'_>, problems: &mut Problems<'_>) {
     let Some(document) = results.json::<Document<'_>>(text, problems) else { return };
-    for Benchmark { name, params, stats } in &document.benchmarks {
-        let mut path = name.split('[').next().unwrap_or(name).to_owned();
+    let test = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
+    // The file, too, where several have a test of one name.
+    let mut alike: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+    for one in &document.benchmarks {
+        alike.entry(test(&one.name)).or_default().insert(one.fullname.as_deref().map(test));
+    }
+    for Benchmark { name, fullname, params, stats } in &document.benchmarks {
+        let several = alike.get(&test(name)).is_some_and(|names| names.len() > 1);
+        let full = fullname.as_deref().filter(|_| several);
+        let mut path = test(full.unwrap_or(name));
         let mut inputs = Vec::new();
         for (name, value) in params.iter().flatten() {
             let number = match value {

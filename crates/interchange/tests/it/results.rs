@@ -143,6 +143,10 @@ fn pytest_benchmark() {
     assert_eq!(told(&imported), [one("test_sort_a", &["n"], rows)]);
     assert!(imported.notes[0].contains("--benchmark-save-data"), "{:?}", imported.notes);
     assert!(bad("p.json", &text.replace("0.25", "null")).contains("must be a number"));
+    let alike = text.replacen("\"params\"", "\"fullname\": \"a.py::test_sort[64-a]\", \"params\"", 1);
+    let names: Vec<String> =
+        told(&good("p.json", &alike, Format::Pytest)).into_iter().map(|told| told.0).collect();
+    assert_eq!(names, ["a_py_test_sort_a", "test_sort_a"]);
 }
 
 #[test]
@@ -158,6 +162,10 @@ fn jmh() {
     assert!(imported.notes[0].contains("one fork"), "{:?}", imported.notes);
     assert!(bad("j.json", &text.replace("us/op", "B/op")).contains("neither a time an operation nor a rate"));
     assert!(bad("j.json", &text.replace("[[2.0]]", "[[0.0]]")).contains("a rate of zero"));
+    let alike = text.replace("Sort.rate", "Merge.radix");
+    let names: Vec<String> =
+        told(&good("j.json", &alike, Format::Jmh)).into_iter().map(|told| told.0).collect();
+    assert_eq!(names, ["Sort_radix", "Merge_radix"]);
 }
 
 #[test]
@@ -174,6 +182,10 @@ fn go() {
         imported.notes
     );
     assert!(bad("bench.txt", &text.replace("50 ns/op", "NaN ns/op")).contains("bench.txt:4:"));
+    // `-cpu 1,4`
+    let text = "BenchmarkSort/n=64  5  40 ns/op\nBenchmarkSort/n=64-4  5  10 ns/op\n";
+    let rows: &[(&[f64], f64)] = &[(&[64.0, 1.0], 40.0), (&[64.0, 4.0], 10.0)];
+    assert_eq!(told(&good("bench.txt", text, Format::Go)), [one("Sort", &["n", "procs"], rows)]);
 }
 
 const OSU: &str = "# OSU MPI Allreduce Latency Test v7.5\n# Datatype: MPI_INT.\n# Size       Avg Latency(us)\n\
