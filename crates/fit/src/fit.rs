@@ -344,8 +344,8 @@ fn fit_terms(
     let held_out =
         HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part), between.clone());
     // If a model verified badly, the fit underestimates its uncertainty: a new measurement scatters
-    // at least as much as those held out, and as those of values that were left out. The ratio of leverage to noise, which shows
-    // extrapolation, stays.
+    // at least as much as those held out, and as those of values that were left out. The ratio of
+    // leverage to noise, which shows extrapolation, stays.
     let between_values = between.iter().map(Between::deviation).fold(0.0, f64::max) * mean_time;
     let scatter = held_out_variance(verify_part, mean_time, options).max(between_values.powi(2));
     if scatter > regression.noise_variance && regression.noise_variance > 0.0 {
@@ -365,8 +365,7 @@ fn fit_terms(
     let mut warnings = warnings(&samples.name, &structure.inputs, fit_part, &design, &regression);
     let of_model = |text: &String| format!("model `{}`: {text}", samples.name);
     warnings.extend(placed.unplaced.iter().map(of_model));
-    let points: Vec<Vec<f64>> = residuals.iter().map(|r| r.inputs.clone()).collect();
-    let follows = relations(&structure.inputs, &points);
+    let follows = relations(&structure.inputs, |input| residuals.iter().map(|r| r.inputs[input]).collect());
     warnings.extend(follows.iter().map(|Named { name, value }| {
         of_model(&format!("`{name}` is {value} at all samples: nothing is known of an effect of its own"))
     }));

@@ -13,9 +13,9 @@ const LEAST_VALUES: usize = 4;
 const DIGITS: i32 = 4;
 
 /// The inputs that are a multiple, a power, or a linear function of an earlier one at all points,
-/// with that function. Inputs of few values, and those that hardly change, follow nothing.
-pub(crate) fn relations(names: &[String], values: &[Vec<f64>]) -> Vec<Named> {
-    let column = |input: usize| -> Vec<f64> { values.iter().map(|point| point[input]).collect() };
+/// with that function. Inputs of few values, and those that hardly change, follow nothing. `column`:
+/// the values of an input at the points.
+pub(crate) fn relations(names: &[String], column: impl Fn(usize) -> Vec<f64>) -> Vec<Named> {
     let changes = |column: &[f64]| {
         let mut distinct: Vec<f64> = column.to_vec();
         distinct.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ pub(crate) fn relations(names: &[String], values: &[Vec<f64>]) -> Vec<Named> {
             && distinct[distinct.len() - 1] > 2.0 * distinct[0]
     };
     let mut found: Vec<Named> = Vec::new();
-    for (after, name) in names.iter().enumerate() {
+    for (after, name) in names.iter().enumerate().skip(1) {
         let y = column(after);
         if !changes(&y) {
             continue;
@@ -48,7 +48,7 @@ fn function(name: &str, x: &[f64], y: &[f64]) -> Option<String> {
     let text = |number: f64| number_text(rounded(number, DIGITS));
     let logs = |values: &[f64]| values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
     let (slope, offset) = line(&logs(x), &logs(y))?;
-    let (power, factor) = (rounded(slope, 2), (offset).exp());
+    let (power, factor) = (rounded(slope, 2), offset.exp());
     if fits(&|x| rounded(factor, DIGITS) * x.powf(power)) {
         let base = if power == 1.0 { name.to_owned() } else { format!("pow({name}, {})", text(power)) };
         return Some(if text(factor) == "1" { base } else { format!("{}*{base}", text(factor)) });
@@ -74,8 +74,7 @@ mod tests {
 
     fn found(points: &[[f64; 3]]) -> Vec<String> {
         let names = ["n", "m", "k"].map(str::to_owned);
-        let values: Vec<Vec<f64>> = points.iter().map(|point| point.to_vec()).collect();
-        let relations = relations(&names, &values);
+        let relations = relations(&names, |input| points.iter().map(|point| point[input]).collect());
         assert!(relations.iter().all(|one| strata_model::expr::parse(&one.value).is_ok()), "{relations:?}");
         relations.into_iter().map(|one| format!("{} = {}", one.name, one.value)).collect()
     }

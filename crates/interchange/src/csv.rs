@@ -101,7 +101,7 @@ fn apart<'a>(rows: impl Iterator<Item = (&'a Measurement, &'a str)>) -> Option<f
     const LEAST_FREEDOM: usize = 4;
     /// A smaller difference is of no consequence.
     const LEAST_RATIO: f64 = 1.05;
-    /// More texts are remarks, not kinds.
+    /// A column with more different texts is a remark, not a category.
     const MOST_TEXTS: usize = 32;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut points: BTreeMap<Vec<u64>, Vec<(f64, &str)>> = BTreeMap::new();

@@ -5,9 +5,9 @@
 //! all others; along an input of few values, each of its values from the others, since points
 //! between them matter. Such an input bears half as many functions as it has values: with more, the
 //! curve between them is arbitrary. Every term costs more the more candidates of its complexity there
-//! are, so that a plain truth is found where a complicated sum is hardly better. A beam finds sets by their error;
-//! the best of them are improved by their price, term by term, where products also grow: a grown
-//! one costs as one of all that could have been grown. Errors are relative to the
+//! are, so that a plain truth is found where a complicated sum is hardly better. A beam finds sets by
+//! their error; the best of them are improved by their price, term by term, where products also grow:
+//! a grown one costs as one of all that could have been grown. Errors are relative to the
 //! predictions of the best set of a first search, unless measured times are requested as weights.
 //! Samples that the found terms exclude as outliers are left out, and the search is repeated. The
 //! fit treats found terms like named ones.

@@ -1,4 +1,5 @@
-//! Values between the few of an input, where held-out samples of the same values verify nothing.
+//! Inputs with few values: whether a model holds between them, which held-out samples of the same
+//! values cannot show.
 //!
 //! Each value but the first and the last is predicted by a fit of the others: Cook and Weisberg,
 //! *Residuals and Influence in Regression* (1982), §3.6.

@@ -227,13 +227,17 @@ pub(super) fn warn_of_failed(competition: &Competition, path: &Path) -> Option<S
     })?;
     let (models, names) = (if failed.len() == 1 { "the model" } else { "the models" }, failed.join("`, `"));
     let what = format!("`{}`: {models} of `{names}` failed verification", competition.name());
-    tell!(
-        "warning: {what}, so that these choices may be wrong; `specc show {} {}` says why, `specc fit` with \
-         `--search always` looks for other terms",
-        path.display(),
-        first.model
-    );
+    tell_failed(&format!("{what}, so that these choices may be wrong"), path, &first.model);
     Some(what)
+}
+
+/// Says what failed models mean for a command, and the way out by the first of them.
+pub(super) fn tell_failed(what: &str, path: &Path, model: &str) {
+    tell!(
+        "warning: {what}; `specc show {} {model}` says why, `specc fit` with `--search always` looks for other \
+         terms",
+        path.display()
+    );
 }
 
 /// `specc choose`.

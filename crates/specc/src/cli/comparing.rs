@@ -19,7 +19,7 @@ const MODELS: &str = "models.toml";
 const MANY: f64 = 2.0;
 
 /// The exit status if `--fail-above` can judge no model.
-const UNTOLD: u8 = 4;
+const NOTHING_JUDGED: u8 = 4;
 
 /// `specc compare`.
 pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(), Failure> {
@@ -54,7 +54,7 @@ pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Fa
         {
             let models = count(compared.models.changes.len(), "model", "models");
             let why = "too few points of both, and too few repeats";
-            Err(Failure::Stage(UNTOLD, format!("no change of {models} can be told: {why}")))
+            Err(Failure::Stage(NOTHING_JUDGED, format!("no change of {models} can be told: {why}")))
         }
         _ => Ok(()),
     }

@@ -149,7 +149,7 @@ fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
     let unit = args.unit.clone().map(|PriceUnit { unit, factor }| (unit, factor));
     let pricing = Pricing { unit, round_up: args.round == Some(Round::Up) };
     let set = choosing::read(source)?;
-    warn_of_failed(&set, source);
+    warn_of_exported(&set, source);
     let prices = Prices::new(&set, &pricing).map_err(fault)?;
     for warning in prices.left_out.iter().chain(&prices.warnings) {
         tell!("warning: {warning}");
@@ -236,22 +236,18 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
 fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> Result<String, Failure> {
     only_whole(args)?;
     let sets: Vec<_> = sources.iter().map(|source| choosing::read(source)).collect::<Result<_, _>>()?;
-    sets.iter().zip(sources).for_each(|(set, source)| warn_of_failed(set, source));
+    sets.iter().zip(sources).for_each(|(set, source)| warn_of_exported(set, source));
     let names: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
     emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
 }
 
 /// Says which models failed, as they are exported all the same, with their verdict.
-fn warn_of_failed(set: &ModelSet, source: &Path) {
+fn warn_of_exported(set: &ModelSet, source: &Path) {
     let failed = set.models.iter().filter(|model| model.verdict == Verdict::Failed);
     let failed: Vec<&str> = failed.map(|model| model.name.as_str()).collect();
     if let Some(first) = failed.first() {
-        tell!(
-            "warning: `{}` failed verification and may predict anything: `specc show {} {first}` says why, \
-             `specc fit` with `--search always` looks for other terms",
-            failed.join("`, `"),
-            source.display()
-        );
+        let what = format!("`{}` failed verification and may predict anything", failed.join("`, `"));
+        choosing::tell_failed(&what, source, first);
     }
 }
 

@@ -191,7 +191,8 @@ impl Fitting {
                 several_nodes: true,
             };
             let mut own = model.options.fit;
-            // Whose samples another tool measured did not choose terms by knowing the code.
+            // Terms for the samples of another tool are often a guess; those of a profiling program
+            // come from whoever knows the code.
             if samples.spec.is_none() && !model.options.says_search {
                 own.search = Search::WhenNeeded;
             }

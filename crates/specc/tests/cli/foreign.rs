@@ -224,3 +224,26 @@ fn results_of_benchmarks_fit_and_say_what_they_do_not_show() {
     assert!(err.contains("samples at 2 points only"), "{err}");
     expect(2, &["fit", "two.csv", "--set", "threads"], at);
 }
+
+/// An input that followed another at all samples has no known effect; a damaged relation is named.
+#[test]
+fn a_prediction_off_the_line_of_all_samples_says_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let row = |n: i32| format!("{},{},{:e}\n", n * n, 8 * n * n, 1e-6 + 1e-9 * f64::from(n * n));
+    let rows: String = (3..40).map(row).collect();
+    fs::write(at.join("runs.csv"), format!("keys,bytes,time\n{rows}")).expect("written");
+    let (_, err) = expect(0, &["fit", "runs.csv", "--hold-out", "20%", "-o", "out"], at);
+    let said = |err: &str| err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said(&err).contains("`bytes` is 8*keys at all samples"), "{err}");
+    for (bytes, strays) in [("bytes=8000", false), ("bytes=600", true)] {
+        let (_, err) = expect(0, &["predict", "out/models.toml", "runs", "keys=1000", bytes], at);
+        assert_eq!(said(&err).contains("`bytes` was 8*keys at all samples"), strays, "{err}");
+    }
+    let set = fs::read_to_string(at.join("out/models.toml")).expect("read");
+    for (damaged, why) in [("8*kyes", "`kyes` is no input"), ("8*", "the value `8*`")] {
+        fs::write(at.join("damaged.toml"), set.replace("8*keys", damaged)).expect("written");
+        let (_, err) = expect(1, &["show", "damaged.toml", "runs"], at);
+        assert!(err.contains("follows") && err.contains(why), "{err}");
+    }
+}
