@@ -90,10 +90,9 @@ fn team_sorts() -> Result<[f64; 3], Error> {
 /// the problem changes each time, kept by `Kept`.
 fn own_library() -> [f64; 3] {
     static KEPT: Kept<64> = Kept::new();
-    let choose = |n: usize| Matmul::choose(1, n as f64);
-    let first = once(|| choose(100));
-    let cold = each(|i| choose(10 + i % 300).map(|(way, _)| way).ok());
-    let kept = |n: usize| KEPT.or_choose(n as u32, || choose(n)).ok();
+    let first = once(|| Matmul::choose(100));
+    let cold = each(|i| Matmul::choose(10 + i % 300));
+    let kept = |n: usize| KEPT.choose::<Matmul>(n as u32, n);
     [first, cold, each(|i| kept(100 + i % 2))]
 }
 

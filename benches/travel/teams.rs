@@ -91,8 +91,12 @@ fn sorts(node: &mut Node, seed: u64, budget: f64) -> Result<Lost, Error> {
 }
 
 /// One of the libraries of collectives, by problem in turn.
-fn lost_by<L: TimedOnNodes>(node: &mut Node, words: f64, least: f64) -> Result<f64, Error> {
-    let chosen = node.choose::<L>(&[words], &Plain::default())?.candidate;
+fn lost_by<L: TimedOnNodes + Library<Input = usize>>(
+    node: &mut Node,
+    words: f64,
+    least: f64,
+) -> Result<f64, Error> {
+    let chosen = node.choose::<L>(words as usize, &Plain::default())?.candidate;
     Ok(time(node, chosen, &[words]) / least - 1.0)
 }
 

@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,41 +14,38 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Library, Row, Table};
 
-/// The candidates of library `copy_exchange`, with what is chosen about them.
+/// The candidates of library `copy_exchange`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CopyExchange {
-    /// `memcpy`, predicted by `MemcpyExchange`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbExchange`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardExchange`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Exchange`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardExchange`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchange`.
     AvxForwardStream,
-    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchange`.
     AvxForwardStreamToRepMovsb,
-    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchange`.
     RepMovsbToAvx512Forward,
 }
 
 impl CopyExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(bytes: usize) -> Self {
+        Self::on(1).choose(bytes)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(bytes: usize) -> Explained<Self> {
+        Self::on(1).explain(bytes)
     }
 }
 
 impl Library for CopyExchange {
     type Rows = [Row; 8];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&threads_2::COPY_EXCHANGE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -62,39 +58,36 @@ impl Library for CopyExchange {
     }
 }
 
-/// The candidates of library `copy_exchange_used`, with what is chosen about them.
+/// The candidates of library `copy_exchange_used`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CopyExchangeUsed {
-    /// `memcpy`, predicted by `MemcpyExchangeUsed`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbExchangeUsed`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardExchangeUsed`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ExchangeUsed`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardExchangeUsed`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchangeUsed`.
     AvxForwardStream,
-    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchangeUsed`.
     AvxForwardStreamToRepMovsb,
-    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchangeUsed`.
     RepMovsbToAvx512Forward,
 }
 
 impl CopyExchangeUsed {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(bytes: usize) -> Self {
+        Self::on(1).choose(bytes)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(bytes: usize) -> Explained<Self> {
+        Self::on(1).explain(bytes)
     }
 }
 
 impl Library for CopyExchangeUsed {
     type Rows = [Row; 8];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&threads_2::COPY_EXCHANGE_USED];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

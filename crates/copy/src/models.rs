@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,37 +14,49 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `copy_cold`, with what is chosen about them.
+/// The candidates of library `copy_cold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CopyCold {
-    /// `memcpy`, predicted by `MemcpyCold`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbCold`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardCold`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Cold`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardCold`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamCold`.
     AvxForwardStream,
 }
 
+/// The inputs of library `copy_cold`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CopyColdInput {
+    pub bytes: usize,
+    pub shift: usize,
+}
+
+impl Input for CopyColdInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.shift as f64]
+    }
+}
+
 impl CopyCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: CopyColdInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: CopyColdInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for CopyCold {
     type Rows = [Row; 6];
+    type Input = CopyColdInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::COPY_COLD];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -57,35 +68,47 @@ impl Library for CopyCold {
     }
 }
 
-/// The candidates of library `copy_cold_read`, with what is chosen about them.
+/// The candidates of library `copy_cold_read`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CopyColdRead {
-    /// `memcpy`, predicted by `MemcpyColdRead`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbColdRead`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardColdRead`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ColdRead`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardColdRead`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamColdRead`.
     AvxForwardStream,
 }
 
+/// The inputs of library `copy_cold_read`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CopyColdReadInput {
+    pub bytes: usize,
+    pub shift: usize,
+}
+
+impl Input for CopyColdReadInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.shift as f64]
+    }
+}
+
 impl CopyColdRead {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: CopyColdReadInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: CopyColdReadInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for CopyColdRead {
     type Rows = [Row; 6];
+    type Input = CopyColdReadInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::COPY_COLD_READ];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -97,35 +120,47 @@ impl Library for CopyColdRead {
     }
 }
 
-/// The candidates of library `copy_hot`, with what is chosen about them.
+/// The candidates of library `copy_hot`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CopyHot {
-    /// `memcpy`, predicted by `MemcpyHot`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbHot`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardHot`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Hot`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardHot`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamHot`.
     AvxForwardStream,
 }
 
+/// The inputs of library `copy_hot`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CopyHotInput {
+    pub bytes: usize,
+    pub shift: usize,
+}
+
+impl Input for CopyHotInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.shift as f64]
+    }
+}
+
 impl CopyHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: CopyHotInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: CopyHotInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for CopyHot {
     type Rows = [Row; 6];
+    type Input = CopyHotInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::COPY_HOT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -137,35 +172,47 @@ impl Library for CopyHot {
     }
 }
 
-/// The candidates of library `copy_hot_read`, with what is chosen about them.
+/// The candidates of library `copy_hot_read`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CopyHotRead {
-    /// `memcpy`, predicted by `MemcpyHotRead`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbHotRead`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardHotRead`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0HotRead`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardHotRead`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamHotRead`.
     AvxForwardStream,
 }
 
+/// The inputs of library `copy_hot_read`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CopyHotReadInput {
+    pub bytes: usize,
+    pub shift: usize,
+}
+
+impl Input for CopyHotReadInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.shift as f64]
+    }
+}
+
 impl CopyHotRead {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: CopyHotReadInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: CopyHotReadInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for CopyHotRead {
     type Rows = [Row; 6];
+    type Input = CopyHotReadInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::COPY_HOT_READ];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

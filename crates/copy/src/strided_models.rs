@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,39 +14,50 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `pack_cold`, with what is chosen about them.
+/// The candidates of library `pack_cold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PackCold {
-    /// `memcpy`, predicted by `MemcpyPackCold`.
     Memcpy,
-    /// `moves`, predicted by `MovesPackCold`.
     Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesPackCold`.
     Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesPackCold`.
     AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadPackCold`.
     AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesPackCold`.
     Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadPackCold`.
     Avx512MovesAhead,
 }
 
+/// The inputs of library `pack_cold`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackColdInput {
+    pub block: usize,
+    pub stride: usize,
+}
+
+impl Input for PackColdInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.block as f64, self.stride as f64]
+    }
+}
+
 impl PackCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[block, stride]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PackColdInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PackColdInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PackCold {
     type Rows = [Row; 7];
+    type Input = PackColdInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::PACK_COLD];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -59,37 +69,48 @@ impl Library for PackCold {
     }
 }
 
-/// The candidates of library `pack_hot`, with what is chosen about them.
+/// The candidates of library `pack_hot`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PackHot {
-    /// `memcpy`, predicted by `MemcpyPackHot`.
     Memcpy,
-    /// `moves`, predicted by `MovesPackHot`.
     Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesPackHot`.
     Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesPackHot`.
     AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadPackHot`.
     AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesPackHot`.
     Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadPackHot`.
     Avx512MovesAhead,
 }
 
+/// The inputs of library `pack_hot`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackHotInput {
+    pub block: usize,
+    pub stride: usize,
+}
+
+impl Input for PackHotInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.block as f64, self.stride as f64]
+    }
+}
+
 impl PackHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[block, stride]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PackHotInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PackHotInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PackHot {
     type Rows = [Row; 7];
+    type Input = PackHotInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::PACK_HOT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -101,37 +122,48 @@ impl Library for PackHot {
     }
 }
 
-/// The candidates of library `unpack_cold`, with what is chosen about them.
+/// The candidates of library `unpack_cold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnpackCold {
-    /// `memcpy`, predicted by `MemcpyUnpackCold`.
     Memcpy,
-    /// `moves`, predicted by `MovesUnpackCold`.
     Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesUnpackCold`.
     Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesUnpackCold`.
     AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadUnpackCold`.
     AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesUnpackCold`.
     Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadUnpackCold`.
     Avx512MovesAhead,
 }
 
+/// The inputs of library `unpack_cold`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnpackColdInput {
+    pub block: usize,
+    pub stride: usize,
+}
+
+impl Input for UnpackColdInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.block as f64, self.stride as f64]
+    }
+}
+
 impl UnpackCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[block, stride]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: UnpackColdInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: UnpackColdInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for UnpackCold {
     type Rows = [Row; 7];
+    type Input = UnpackColdInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::UNPACK_COLD];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -143,37 +175,48 @@ impl Library for UnpackCold {
     }
 }
 
-/// The candidates of library `unpack_hot`, with what is chosen about them.
+/// The candidates of library `unpack_hot`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnpackHot {
-    /// `memcpy`, predicted by `MemcpyUnpackHot`.
     Memcpy,
-    /// `moves`, predicted by `MovesUnpackHot`.
     Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesUnpackHot`.
     Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesUnpackHot`.
     AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadUnpackHot`.
     AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesUnpackHot`.
     Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadUnpackHot`.
     Avx512MovesAhead,
 }
 
+/// The inputs of library `unpack_hot`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnpackHotInput {
+    pub block: usize,
+    pub stride: usize,
+}
+
+impl Input for UnpackHotInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.block as f64, self.stride as f64]
+    }
+}
+
 impl UnpackHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[block, stride]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: UnpackHotInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: UnpackHotInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for UnpackHot {
     type Rows = [Row; 7];
+    type Input = UnpackHotInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::UNPACK_HOT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

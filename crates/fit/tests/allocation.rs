@@ -119,10 +119,9 @@ fn choosing_from_compiled_in_models_allocates_nothing() {
         // The first round finds the models and the machine; each chooses at other problems.
         for _ in 0..50 {
             n += 1;
-            let choose = || matmul::Matmul::choose(1, f64::from(n));
-            let (way, choice) = choose().unwrap();
-            assert_eq!(KEPT.or_choose(n, choose).unwrap(), way);
-            assert_eq!(KEPT.get(n), Some(way), "{choice}");
+            let way = matmul::Matmul::choose(n);
+            assert_eq!(KEPT.choose::<matmul::Matmul>(n as u32, n), way);
+            assert_eq!(KEPT.get(n as u32), Some(way));
         }
     });
     assert_eq!((requests, left), (vec![0; 5], 0));

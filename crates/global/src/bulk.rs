@@ -41,7 +41,7 @@ impl Bulk {
         let mut from = usize::MAX;
         if exposed.is_some() && by_models {
             for size in SIZES.rev().map(|e| 1usize << e) {
-                let chosen = node.choose::<GlobalBulk>(&[size as f64], &Options::default());
+                let chosen = node.choose::<GlobalBulk>(size, &Options::default());
                 let chosen = chosen.map_err(|error| GlobalError::Select(error.to_string()))?;
                 if chosen.candidate == GlobalBulk::Messages {
                     break;

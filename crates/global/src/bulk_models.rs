@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,29 +14,32 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Library, Row, Table};
 
-/// The candidates of library `global_bulk`, with what is chosen about them.
+/// The candidates of library `global_bulk`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GlobalBulk {
-    /// `messages`, predicted by `ByMessages`.
     Messages,
-    /// `one_sided`, predicted by `OneSided`.
     OneSided,
 }
 
 impl GlobalBulk {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(bytes: usize) -> Self {
+        Self::on(1).choose(bytes)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(bytes: usize) -> Explained<Self> {
+        Self::on(1).explain(bytes)
     }
 }
 
 impl Library for GlobalBulk {
     type Rows = [Row; 2];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&mpi_2::GLOBAL_BULK];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

@@ -16,13 +16,13 @@ use strata_runtime::{Node, select::Options};
 
 /// The assumed number of consecutive writes to one node for which the variant is chosen; the
 /// program's own number is unknown.
-const COUNT: f64 = 64.0;
+const COUNT: usize = 64;
 
 /// The kind of messages that models of this machine predict to be the fastest for small writes;
 /// collective.
 #[track_caller]
 pub(crate) fn choose(node: &mut Node) -> Result<Way, GlobalError> {
-    let chosen = node.choose::<GlobalStores>(&[COUNT], &Options::default());
+    let chosen = node.choose::<GlobalStores>(COUNT, &Options::default());
     let chosen = chosen.map_err(|error| GlobalError::Select(error.to_string()))?;
     Ok(match chosen.candidate {
         GlobalStores::Messages => Way::Messages,

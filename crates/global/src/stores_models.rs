@@ -8,7 +8,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -17,29 +16,32 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Library, Row, Table};
 
-/// The candidates of library `global_stores`, with what is chosen about them.
+/// The candidates of library `global_stores`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GlobalStores {
-    /// `messages`, predicted by `Each`.
     Messages,
-    /// `gathered`, predicted by `Gathered`.
     Gathered,
 }
 
 impl GlobalStores {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, count: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[count]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(count: usize) -> Self {
+        Self::on(1).choose(count)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(count: usize) -> Explained<Self> {
+        Self::on(1).explain(count)
     }
 }
 
 impl Library for GlobalStores {
     type Rows = [Row; 2];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&sim_paragon_8::GLOBAL_STORES, &sim_cm5_8::GLOBAL_STORES, &mpi_2::GLOBAL_STORES];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

@@ -700,7 +700,7 @@ fn unlike_caches(node: &mut Node) -> Result<(), Error> {
         }
     }
     for bytes in [64.0, 1e5] {
-        let chosen = node.choose::<Schedule>(&[bytes], &Options::default())?;
+        let chosen = node.choose::<Schedule>(bytes, &Options::default())?;
         let seconds = chosen.choice.predicted.map_or(0, |time| time.seconds.get().to_bits());
         assert_eq!(node.reduce_max(seconds), node.reduce_min(seconds), "all by the same models");
     }

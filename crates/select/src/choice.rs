@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::wrapping::{Printed, Wrapped};
-use crate::{Parameter, Parameters, Prediction, Seconds, Verdict};
+use crate::{Parameter, Parameters, Prediction, Seconds, Table, Verdict};
 
 /// Why a candidate was taken or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,6 +156,26 @@ pub struct Choice<R> {
 }
 
 impl<R: AsRef<[Row]>> Choice<R> {
+    /// The first candidate of a library, for want of any that applies.
+    pub(crate) fn without_models(table: &Table, parameters: Parameters, note: Note, rows: R) -> Self {
+        Self {
+            library: table.library,
+            index: 0,
+            name: rows.as_ref().first().map_or("", |row| row.name),
+            parameters,
+            predicted: None,
+            expected: None,
+            verdict: Verdict::Unverified,
+            corrected_by: None,
+            runner_up: None,
+            pinned: false,
+            kept: None,
+            note: Some(note),
+            distance: 0.0,
+            rows,
+        }
+    }
+
     /// For every candidate, in order, its name and why it was taken or not.
     pub fn outcomes(&self) -> impl Iterator<Item = (&'static str, Outcome)> {
         self.rows.as_ref().iter().map(|row| (row.name, row.outcome))

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::{ChooseResult, Library, MAX_PARAMETERS};
+use crate::{Explained, Library, MAX_PARAMETERS};
 
 /// The bits of a candidate's index plus one, and of the number of its parameters.
 const INDEX: u32 = 4;
@@ -17,7 +17,7 @@ const COUNT: u32 = 3;
 ///
 /// ```
 /// # use strata_select::{Domain, Entry, Model, Parameter, Prediction, Row, Table, Verdict};
-/// use strata_select::{Kept, Library, Question, choose};
+/// use strata_select::{Kept, Library};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// enum Summing {
@@ -35,6 +35,7 @@ const COUNT: u32 = 3;
 /// # };
 /// # impl Library for Summing {
 /// #     type Rows = [Row; 1];
+/// #     type Input = usize;
 /// #     const TABLES: &'static [&'static Table] = &[&SUMMING];
 /// #     fn candidate(_: usize, parameters: &[i64]) -> Option<Self> {
 /// #         Some(Self::Blocked { width: *parameters.first()? })
@@ -43,14 +44,10 @@ const COUNT: u32 = 3;
 ///
 /// static KEPT: Kept<64> = Kept::new();
 ///
-/// let way = |n: u32| {
-///     let octave = n.max(1).ilog2(); // the class
-///     KEPT.or_choose(octave, || choose::<Summing>(Question::new(1, &[f64::from(n)]), &|_| true))
-/// };
+/// let way = |n: usize| KEPT.choose::<Summing>(n.max(1).ilog2(), n); // a class for each octave
 /// assert_eq!(KEPT.get::<Summing>(10), None);
-/// assert_eq!(way(1025)?, Summing::Blocked { width: 128 });
+/// assert_eq!(way(1025), Summing::Blocked { width: 128 });
 /// assert_eq!(KEPT.get(10), Some(Summing::Blocked { width: 128 }));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Kept<const N: usize>([AtomicU64; N]);
@@ -103,26 +100,16 @@ impl<const N: usize> Kept<N> {
         }
     }
 
-    /// The candidate that was chosen for problems of this class below 2^28, or else the one that
-    /// `choose` takes, which is kept if [`keep`](Self::keep) can. Pins and explanations are those of
-    /// the first choice.
-    ///
-    /// # Errors
-    /// Those of `choose`.
+    /// The candidate that was chosen for problems of this class below 2^28, or else the one for
+    /// `input`, which is kept if [`keep`](Self::keep) can. Pins and explanations are those of the
+    /// first choice.
     #[inline]
-    pub fn or_choose<L: Library>(
-        &self,
-        class: u32,
-        choose: impl FnOnce() -> ChooseResult<'static, L>,
-    ) -> Result<L, crate::ChooseError<'static, L::Rows>> {
-        match self.get(class) {
-            Some(candidate) => Ok(candidate),
-            None => {
-                let (candidate, choice) = choose()?;
-                self.keep(class, choice.index, &choice.parameters);
-                Ok(candidate)
-            }
-        }
+    pub fn choose<L: Library>(&self, class: u32, input: L::Input) -> L {
+        self.get(class).unwrap_or_else(|| {
+            let Explained { candidate, choice, .. } = L::on(1).explain(input);
+            self.keep(class, choice.index, &choice.parameters);
+            candidate
+        })
     }
 
     /// The bits of each of `count` parameters.
@@ -170,6 +157,7 @@ mod tests {
 
     impl Library for Any {
         type Rows = [Row; 0];
+        type Input = f64;
         const TABLES: &'static [&'static Table] = &[];
         const TABLE: &'static Table = &Table {
             library: "any",

@@ -4,12 +4,11 @@
 //! For each library of a spec, `specc` writes an enum of its candidates and tables of their models
 //! ([`Library`], [`Table`]); a program matches on the enum. The interface is:
 //!
-//! - [`choose`]: the candidate of a library on this node, by the models of this machine
-//!   ([`Models::of`]);
+//! - `L::choose(input)` of an emitted library: its candidate on this node, by the models of this
+//!   machine; `L::explain(input)` says why ([`Chooser`]);
 //! - [`choose_among`]: the same for libraries that are assembled while the program runs, by any
 //!   [`Source`] of models;
-//! - [`Choice::odds`]: how sure a choice is;
-//! - [`Models::observation`]: whether to observe a statistic of the data before a choice.
+//! - [`Choice::odds`]: how sure a choice is.
 //!
 //! `strata-runtime` makes several nodes choose alike.
 //!
@@ -49,6 +48,7 @@
 
 mod choice;
 mod choose;
+mod chooser;
 mod closest;
 mod contrast;
 mod correction;
@@ -71,8 +71,6 @@ mod model;
 #[cfg(feature = "std")]
 mod nearest;
 pub mod normal;
-#[cfg(feature = "std")]
-mod observe;
 #[cfg(any(feature = "std", feature = "libm"))]
 mod odds;
 pub mod optimise;
@@ -92,6 +90,7 @@ mod verdict;
 mod wrapping;
 
 pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
+pub use chooser::{Chooser, Explained};
 pub use closest::closest;
 pub use contrast::Contrast;
 pub use correction::{Axis, Correction, MAX_AXES, interpolate, octaves};
@@ -104,20 +103,15 @@ pub use gain::{Situation, better_than};
 pub use kept::Kept;
 #[cfg(feature = "std")]
 pub use learn::{Decided, Learner, Learning, Predicted, Started, learns};
-#[cfg(not(feature = "std"))]
-pub use library::choose;
-pub use library::{ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_among};
+pub use library::{ChooseResult, Input, Library, MAX_INPUTS, Question, Rows, choose_among};
 #[cfg(feature = "std")]
 pub use local::{
-    AlreadyChosen, Finder, Found, Models, choose, choose_always, explains, find_models_by, is_pinned, pinned,
-    say_once,
+    AlreadyChosen, Finder, Found, Models, explains, find_models_by, is_pinned, pinned, say_once,
 };
 #[cfg(feature = "std")]
 pub use machine::Machine;
 pub use math::Math;
 pub use model::{Compute, Fitted, MAX_TERMS, Model, Variance, fill, require, spread, within};
-#[cfg(feature = "std")]
-pub use observe::{Observation, Unobserved};
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};
 pub use parameter::{Ends, MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};

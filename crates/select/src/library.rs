@@ -4,7 +4,7 @@
 use core::fmt;
 
 use crate::choose::{Contenders, Decision, decide};
-use crate::{Choice, ChooseError, Fault, Note, Outcome, Parameters, Pin, Row, Source, Table};
+use crate::{Choice, ChooseError, Chooser, Fault, Note, Outcome, Parameters, Pin, Row, Source, Table};
 
 /// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;
@@ -18,6 +18,9 @@ pub trait Library: Copy + 'static {
     /// `[Row; N]` for N candidates.
     type Rows: Rows;
 
+    /// The inputs that determine the candidates' times.
+    type Input: Input;
+
     /// The compiled-in models, one table for each platform; at least one. All have the same inputs
     /// and candidates.
     const TABLES: &'static [&'static Table];
@@ -28,6 +31,51 @@ pub trait Library: Copy + 'static {
     /// The candidate with this index and these parameters; `None` if there is no such candidate, or
     /// its parameters are others.
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self>;
+
+    /// Choices for problems on `nodes` nodes, of which this process decides alone: `Sort::on(4)`.
+    /// Programs with several nodes choose through the run-time system, which makes all nodes choose
+    /// the same.
+    #[must_use]
+    fn on(nodes: usize) -> Chooser<'static, Self> {
+        Chooser { nodes, pin: None, applies: &|_| true }
+    }
+}
+
+/// The inputs of a library: nothing, a number, or a struct that `specc` writes, with the names of the
+/// spec.
+pub trait Input: Copy {
+    /// The values, in the order of the library's inputs.
+    fn values(self) -> impl AsRef<[f64]>;
+}
+
+impl Input for () {
+    fn values(self) -> impl AsRef<[f64]> {
+        []
+    }
+}
+
+impl Input for usize {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self as f64]
+    }
+}
+
+impl Input for i64 {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self as f64]
+    }
+}
+
+impl Input for f64 {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self]
+    }
+}
+
+impl<const N: usize> Input for [f64; N] {
+    fn values(self) -> impl AsRef<[f64]> {
+        self
+    }
 }
 
 /// The rows of a choice: `[Row; N]` for N candidates.
@@ -172,17 +220,4 @@ pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
             rows: L::Rows::of(L::TABLE),
         }),
     }
-}
-
-/// The best candidate of a library by the compiled-in models.
-///
-/// # Errors
-/// Those of [`choose_among`].
-#[cfg(not(feature = "std"))]
-pub fn choose<'p, L: Library>(
-    question: Question<'_, 'p>,
-    applies: &dyn Fn(L) -> bool,
-) -> ChooseResult<'p, L> {
-    let table = Table::fitting(L::TABLES.iter().copied(), "threads", question.nodes).unwrap_or(L::TABLE);
-    choose_from(table, question, &|_, candidate| applies(candidate))
 }

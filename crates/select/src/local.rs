@@ -193,15 +193,11 @@ impl Models<'_> {
     }
 }
 
-/// The best candidate of a library on this node, by the models of this machine; see [`Models::of`].
+/// The best candidate of a library on this node, by the models of this machine ([`Models::of`]).
 ///
 /// `STRATA_PIN` takes precedence over the models, unless the question has a pin; `STRATA_EXPLAIN=1`
-/// prints each choice to standard error. Local: programs with several nodes choose through the
-/// run-time system, which makes all nodes choose the same.
-///
-/// # Errors
-/// Those of [`choose_among`](crate::choose_among); also if `STRATA_PIN` cannot be parsed.
-pub fn choose<L: Library>(
+/// prints each choice to standard error.
+pub(crate) fn choose<L: Library>(
     question: Question<'_, 'static>,
     applies: &dyn Fn(L) -> bool,
 ) -> ChooseResult<'static, L> {
@@ -220,25 +216,9 @@ pub fn choose<L: Library>(
     choose_explained(Question { pin, ..question }, applies)
 }
 
-/// As [`choose`], for callers that cannot fail: an invalid pin is reported once on standard error,
-/// and has no effect. `None` if no candidate applies.
-pub fn choose_always<L: Library>(
-    question: Question<'_, 'static>,
-    applies: &dyn Fn(L) -> bool,
-) -> Option<(L, Choice<L::Rows>)> {
-    match choose(question, applies) {
-        Ok(chosen) => Some(chosen),
-        // The pinned candidate exists, but is not correct for all problems.
-        Err(error) if error.fault != Fault::DoesNotApply => {
-            say_once(format!("strata: STRATA_PIN: {error}"));
-            choose_explained(Question { pin: None, ..question }, applies).ok()
-        }
-        Err(_) => choose_explained(Question { pin: None, ..question }, applies).ok(),
-    }
-}
-
+/// As [`choose`], without a pin.
 #[inline]
-fn choose_explained<L: Library>(
+pub(crate) fn choose_explained<L: Library>(
     question: Question<'_, 'static>,
     applies: &dyn Fn(L) -> bool,
 ) -> ChooseResult<'static, L> {
@@ -251,6 +231,13 @@ fn choose_explained<L: Library>(
         crate::say!("{}", models.explain(choice, question.nodes, question.inputs));
     }
     chosen
+}
+
+/// Reports a pin at fault, or a problem for which nothing can be chosen, once in a process.
+pub(crate) fn report<R: AsRef<[Row]>>(error: &ChooseError<'_, R>) {
+    let by_pin = error.pin.is_some() || matches!(error.fault, Fault::Pins(_));
+    let (setting, then) = if by_pin { ("STRATA_PIN: ", "") } else { ("", "; the first is taken") };
+    say_once(format!("{}", Wrapped(format_args!("strata: {setting}{error}{then}"))));
 }
 
 /// Whether `STRATA_PIN` has a pin of this library or choice.

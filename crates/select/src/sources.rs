@@ -6,6 +6,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("lib", include_str!("lib.rs")),
     ("choice", include_str!("choice.rs")),
     ("choose", include_str!("choose.rs")),
+    ("chooser", include_str!("chooser.rs")),
     ("closest", include_str!("closest.rs")),
     ("contrast", include_str!("contrast.rs")),
     ("correction", include_str!("correction.rs")),

@@ -9,7 +9,7 @@ use crate::{Contrast, Model, Parameter, Parameters, Prediction, Verdict};
 ///
 /// ```
 /// use strata_select::{
-///     Domain, Entry, Library, Model, Prediction, Question, Row, Table, Verdict, choose,
+///     Domain, Entry, Library, Model, Prediction, Row, Table, Verdict,
 /// };
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +41,7 @@ use crate::{Contrast, Model, Parameter, Parameters, Prediction, Verdict};
 ///
 /// impl Library for Copying {
 ///     type Rows = [Row; 2];
+///     type Input = f64;
 ///     const TABLES: &'static [&'static Table] = &[&TABLE];
 ///
 ///     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
@@ -48,11 +49,10 @@ use crate::{Contrast, Model, Parameter, Parameters, Prediction, Verdict};
 ///     }
 /// }
 ///
-/// let way = |bytes| choose::<Copying>(Question::new(1, &[bytes]), &|_| true);
-/// assert_eq!(way(100.0)?.0, Copying::Words);
-/// assert_eq!(way(1e5)?.0, Copying::Pages);
-/// assert!(way(1e9)?.1.to_string().contains("outside what was measured"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let here = Copying::on(1);
+/// assert_eq!(here.choose(100.0), Copying::Words);
+/// assert_eq!(here.choose(1e5), Copying::Pages);
+/// assert!(here.explain(1e9).to_string().contains("outside what was measured"));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Table {

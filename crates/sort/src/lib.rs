@@ -291,7 +291,7 @@ const LEAST: [Sort; 7] = [
 ];
 
 /// Clamps the bits of a digit, because a caller of [`Sort::run`] may pass any number.
-fn digit(bits: i64) -> u32 {
+fn digit(bits: usize) -> u32 {
     bits.clamp(1, 16) as u32
 }
 

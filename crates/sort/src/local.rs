@@ -39,10 +39,10 @@ pub(crate) mod tuner;
 use crate::item::Item;
 use crate::leading::{self, Range};
 use crate::{pool, work};
-pub use models::LocalSort;
+pub use models::{LocalSort, LocalSortInput};
 use std::hint::black_box;
 use strata_runtime::Block;
-use strata_select::{Library, Question, calibrate_as_set, choose_always, is_pinned};
+use strata_select::{Explained, Library, calibrate_as_set, is_pinned};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
 
@@ -193,7 +193,6 @@ pub fn candidates<T: Item>() -> impl Iterator<Item = (&'static str, LocalSort)> 
 pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
     calibrate_as_set::<LocalSort>();
     let Features { run, skewed, .. } = features;
-    let inputs = inputs_of(features);
     let applies = |candidate| {
         let suits = match candidate {
             LocalSort::Leading | LocalSort::Voracious => !skewed,
@@ -202,13 +201,13 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
         };
         suits && applies::<T>(candidate)
     };
-    let chosen = choose_always(Question::new(1, &inputs), &applies);
-    chosen.expect("the standard library's sort applies to all elements")
+    let Explained { candidate, choice, .. } = LocalSort::on(1).among(&applies).explain(inputs_of(features));
+    (candidate, choice)
 }
 
 /// The inputs of the models.
-fn inputs_of(Features { keys, width, run, ordered, distinct, .. }: Features) -> [f64; 5] {
-    [keys as f64, f64::from(width), run as f64, distinct as f64, f64::from(u8::from(ordered))]
+fn inputs_of(Features { keys, width, run, ordered, distinct, .. }: Features) -> LocalSortInput {
+    LocalSortInput { keys, width: width as usize, run, distinct, ordered: usize::from(ordered) }
 }
 
 /// The candidate that [`sort`] uses for elements of this type with these features: the cached

@@ -7,7 +7,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -16,56 +15,67 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `sort`, with what is chosen about them.
+/// The candidates of library `sort`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sort {
-    /// `gather`, predicted by `Gather`.
     Gather,
-    /// `radix`, predicted by `Radix`.
     Radix {
         /// `bits`: 2..=16.
-        bits: i64,
+        bits: usize,
     },
-    /// `sample`, predicted by `SampleSort`.
     Sample {
         /// `oversample`: 8..=64 step *2.
-        oversample: i64,
+        oversample: usize,
     },
-    /// `batcher`, predicted by `Batcher`.
     Batcher,
-    /// `histogram`, predicted by `Histogram`.
     Histogram,
-    /// `quick`, predicted by `Quick`.
     Quick,
-    /// `packets`, predicted by `Packets`.
     Packets {
         /// `bits`: 2..=16.
-        bits: i64,
+        bits: usize,
     },
 }
 
+/// The inputs of library `sort`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SortInput {
+    pub keys: usize,
+    pub width: usize,
+}
+
+impl Input for SortInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.keys as f64, self.width as f64]
+    }
+}
+
 impl Sort {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, width: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[keys, width]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: SortInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: SortInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for Sort {
     type Rows = [Row; 7];
+    type Input = SortInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::SORT, &mpi_4::SORT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 },
-            (2, &[k0]) => Self::Sample { oversample: k0 }, (3, &[]) => Self::Batcher,
-            (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick, (6, &[k0]) => Self::Packets { bits: k0 },
-            _ => return None
+            (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 as usize },
+            (2, &[k0]) => Self::Sample { oversample: k0 as usize }, (3, &[]) => Self::Batcher,
+            (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick,
+            (6, &[k0]) => Self::Packets { bits: k0 as usize }, _ => return None
         })
     }
 }

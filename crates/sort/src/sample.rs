@@ -47,12 +47,12 @@ struct Splitter {
 }
 
 /// Sorts with `oversample` samples a node, at least one. Collective.
-pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, oversample: i64) {
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, oversample: usize) {
     let (keys, nodes) = (problem.keys(), problem.nodes());
     // On two nodes a bucket of 2n/P has all elements; on many, the greatest of their buckets comes
     // near that by chance.
     let less = if nodes < MANY_NODES { keys / nodes } else { 0 };
-    sort_within(node, items, problem, oversample.max(1) as usize, 2 * keys - less + SLACK);
+    sort_within(node, items, problem, oversample.max(1), 2 * keys - less + SLACK);
 }
 
 /// True if bucket numbers fit in 16 bits.

@@ -38,7 +38,7 @@ impl Competition {
         let candidates = models.candidates().iter().enumerate();
         let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();
         let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
-        let whole = models.inputs().iter().map(|input| is_whole(set, &models, input)).collect();
+        let whole = models.inputs().iter().map(|input| models.takes_whole(set, input)).collect();
         Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), whole, models })
     }
 
@@ -164,22 +164,6 @@ impl Competition {
         let question = Question { pin, ..Question::new(self.nodes, inputs) };
         choose_among((self.name, self.spec), self.rows.clone(), &self.models, question, &|_| true)
     }
-}
-
-/// Whether a library's input takes whole numbers only: every model that takes the input unchanged
-/// does or, if there is no such model, the ends of its range are whole.
-fn is_whole(set: &ModelSet, models: &LibraryModels, name: &str) -> bool {
-    let given = models.candidates().iter().filter_map(|candidate| {
-        let model = set.model(&candidate.model)?;
-        let place = candidate.arguments.iter().position(|argument| argument == name)?;
-        Some(model.inputs.get(place)?.integer)
-    });
-    let given: Vec<bool> = given.collect();
-    let ends = || {
-        let input = models.inputs().iter().position(|input| input == name)?;
-        models.info().domain.inputs.get(input).map(|(low, high)| low.fract() == 0.0 && high.fract() == 0.0)
-    };
-    if given.is_empty() { ends().unwrap_or(false) } else { given.into_iter().all(|integer| integer) }
 }
 
 fn leak(text: &str) -> &'static str {

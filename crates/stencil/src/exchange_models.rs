@@ -7,7 +7,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -16,85 +15,119 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `stencil_wave`, with what is chosen about them.
+/// The candidates of library `stencil_wave`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StencilWave {
-    /// `waves`, predicted by `Waves`.
     Waves {
         /// `sweeps`: 2..=16 step *2.
-        sweeps: i64,
+        sweeps: usize,
     },
 }
 
+/// The inputs of library `stencil_wave`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StencilWaveInput {
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Input for StencilWaveInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.width as f64, self.height as f64]
+    }
+}
+
 impl StencilWave {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[width, height]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: StencilWaveInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: StencilWaveInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for StencilWave {
     type Rows = [Row; 1];
+    type Input = StencilWaveInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_WAVE, &mpi_4::STENCIL_WAVE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[k0]) => Self::Waves { sweeps: k0 }, _ => return None
+            (0, &[k0]) => Self::Waves { sweeps: k0 as usize }, _ => return None
         })
     }
 }
 
-/// The candidates of library `stencil_exchange`, with what is chosen about them.
+/// The candidates of library `stencil_exchange`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StencilExchange {
-    /// `packed`, predicted by `Packed`.
     Packed {
         /// `overlap`: 0..=1.
-        overlap: i64,
+        overlap: usize,
     },
-    /// `stored`, predicted by `Stored`.
     Stored {
         /// `overlap`: 0..=1.
-        overlap: i64,
+        overlap: usize,
     },
-    /// `transferred`, predicted by `Transferred`.
     Transferred {
         /// `overlap`: 0..=1.
-        overlap: i64,
+        overlap: usize,
     },
-    /// `persistent`, predicted by `Persistent`.
     Persistent {
         /// `overlap`: 0..=1.
-        overlap: i64,
+        overlap: usize,
     },
-    /// `typed`, predicted by `Typed`.
     Typed,
 }
 
+/// The inputs of library `stencil_exchange`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StencilExchangeInput {
+    pub width: usize,
+    pub height: usize,
+    pub columns: usize,
+    pub halo: usize,
+}
+
+impl Input for StencilExchangeInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.width as f64, self.height as f64, self.columns as f64, self.halo as f64]
+    }
+}
+
 impl StencilExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[width, height, columns, halo]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: StencilExchangeInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: StencilExchangeInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for StencilExchange {
     type Rows = [Row; 5];
+    type Input = StencilExchangeInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_EXCHANGE, &mpi_4::STENCIL_EXCHANGE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[k0]) => Self::Packed { overlap: k0 },
-            (1, &[k0]) => Self::Stored { overlap: k0 }, (2, &[k0]) => Self::Transferred { overlap: k0 },
-            (3, &[k0]) => Self::Persistent { overlap: k0 }, (4, &[]) => Self::Typed, _ => return None
+            (0, &[k0]) => Self::Packed { overlap: k0 as usize },
+            (1, &[k0]) => Self::Stored { overlap: k0 as usize },
+            (2, &[k0]) => Self::Transferred { overlap: k0 as usize },
+            (3, &[k0]) => Self::Persistent { overlap: k0 as usize }, (4, &[]) => Self::Typed,
+            _ => return None
         })
     }
 }

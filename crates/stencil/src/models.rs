@@ -7,7 +7,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -16,47 +15,64 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `stencil`, with what is chosen about them.
+/// The candidates of library `stencil`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stencil {
-    /// `one`, predicted by `One`.
     One,
-    /// `columns`, predicted by `Blocks`.
     Columns {
         /// `columns`: 1..=32 step *2.
-        columns: i64,
+        columns: usize,
         /// `halo`: 1..=8 step *2.
-        halo: i64,
+        halo: usize,
     },
-    /// `rows`, predicted by `Blocks`.
     Rows {
         /// `rows`: 1..=32 step *2.
-        rows: i64,
+        rows: usize,
         /// `halo`: 1..=8 step *2.
-        halo: i64,
+        halo: usize,
     },
 }
 
+/// The inputs of library `stencil`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StencilInput {
+    pub width: usize,
+    pub height: usize,
+    pub every: usize,
+}
+
+impl Input for StencilInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.width as f64, self.height as f64, self.every as f64]
+    }
+}
+
 impl Stencil {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64, every: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[width, height, every]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: StencilInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: StencilInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for Stencil {
     type Rows = [Row; 3];
+    type Input = StencilInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL, &mpi_4::STENCIL];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[]) => Self::One, (1, &[k0, k1]) => Self::Columns { columns: k0, halo: k1 },
-            (2, &[k0, k1]) => Self::Rows { rows: k0, halo: k1 }, _ => return None
+            (0, &[]) => Self::One,
+            (1, &[k0, k1]) => Self::Columns { columns: k0 as usize, halo: k1 as usize },
+            (2, &[k0, k1]) => Self::Rows { rows: k0 as usize, halo: k1 as usize }, _ => return None
         })
     }
 }

@@ -213,17 +213,12 @@ fn choose<'a, T: Value>(
 }
 
 fn layout_of(candidate: Stencil, nodes: usize) -> Layout {
-    let count = |number: i64| usize::try_from(number).unwrap_or(1).max(1);
     match candidate {
         Stencil::One => Layout::ONE,
         Stencil::Columns { columns, halo } => {
-            let columns = count(columns);
-            Layout::new(columns, nodes / columns, count(halo))
+            Layout::new(columns.max(1), nodes / columns.max(1), halo.max(1))
         }
-        Stencil::Rows { rows, halo } => {
-            let rows = count(rows);
-            Layout::new(nodes / rows, rows, count(halo))
-        }
+        Stencil::Rows { rows, halo } => Layout::new(nodes / rows.max(1), rows.max(1), halo.max(1)),
     }
 }
 
@@ -325,7 +320,7 @@ fn waved(
 ) -> Result<Layout, StencilError> {
     let chosen = node.choose_by::<StencilWave>(selector, block, ALL, None)?;
     let StencilWave::Waves { sweeps } = chosen.candidate;
-    Ok(Layout { wave: usize::try_from(sweeps).unwrap_or(0), ..layout })
+    Ok(Layout { wave: sweeps, ..layout })
 }
 
 const UNLIKE: &str = "the models were measured with red-black sweeps of f64: they only rank others";

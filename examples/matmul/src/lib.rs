@@ -67,12 +67,12 @@ impl Plan {
     /// [`SelectError`]: a setting or a file of models is at fault.
     #[track_caller]
     pub fn choose(node: &mut Node, n: usize) -> Result<Self, SelectError> {
-        let chosen = node.choose::<Product>(&[n.max(LEAST) as f64], &Options::default())?;
+        let chosen = node.choose::<Product>(n.max(LEAST), &Options::default())?;
         let (schedule, block) = match chosen.candidate {
             Product::Blocks { block } => (Schedule::Blocks, block),
             Product::Panels { block } => (Schedule::Panels, block),
         };
-        Ok(Self { block: usize::try_from(block).unwrap_or(1), schedule })
+        Ok(Self { block, schedule })
     }
 }
 

@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,41 +14,44 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Library, Row, Table};
 
-/// The candidates of library `product`, with what is chosen about them.
+/// The candidates of library `product`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Product {
-    /// `blocks`, predicted by `Blocks`.
     Blocks {
         /// `block`: 32..=512 step *2.
-        block: i64,
+        block: usize,
     },
-    /// `panels`, predicted by `Panels`.
     Panels {
         /// `block`: 32..=512 step *2.
-        block: i64,
+        block: usize,
     },
 }
 
 impl Product {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[n]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(n: usize) -> Self {
+        Self::on(1).choose(n)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(n: usize) -> Explained<Self> {
+        Self::on(1).explain(n)
     }
 }
 
 impl Library for Product {
     type Rows = [Row; 2];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&threads_2::PRODUCT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[k0]) => Self::Blocks { block: k0 },
-            (1, &[k0]) => Self::Panels { block: k0 }, _ => return None
+            (0, &[k0]) => Self::Blocks { block: k0 as usize },
+            (1, &[k0]) => Self::Panels { block: k0 as usize }, _ => return None
         })
     }
 }

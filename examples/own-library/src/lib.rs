@@ -72,7 +72,7 @@ mod tests {
             for side in [1, 8, 100] {
                 assert_eq!(blocked(&x, &y, side), product, "{n} {side}");
             }
-            assert_eq!(multiply(&x, &y).unwrap().0, product);
+            assert_eq!(multiply(&x, &y).0, product);
         }
     }
 }

@@ -4,7 +4,7 @@
 mod models;
 
 use aho_corasick::{AhoCorasickBuilder, AhoCorasickKind};
-use models::Patterns;
+use models::{Patterns, PatternsInput};
 
 fn count(patterns: &[Vec<u8>], haystack: &[u8], kind: Option<AhoCorasickKind>) -> usize {
     let automaton = AhoCorasickBuilder::new().kind(kind).build(patterns);
@@ -30,15 +30,12 @@ pub fn by_the_crates_rule(patterns: &[Vec<u8>], haystack: &[u8]) -> usize {
 }
 
 /// The same by the automaton that models predict to be faster.
-///
-/// # Errors
-/// `STRATA_PIN` is at fault.
-pub fn search(patterns: &[Vec<u8>], haystack: &[u8]) -> Result<usize, String> {
-    let chosen = Patterns::choose(1, patterns.len() as f64, haystack.len() as f64);
-    Ok(match chosen.map_err(|error| error.to_string())?.0 {
+#[must_use]
+pub fn search(patterns: &[Vec<u8>], haystack: &[u8]) -> usize {
+    match Patterns::choose(PatternsInput { p: patterns.len(), h: haystack.len() }) {
         Patterns::Dfa => dfa(patterns, haystack),
         Patterns::Nfa => nfa(patterns, haystack),
-    })
+    }
 }
 
 /// So many lower-case letters, others for each `seed`.

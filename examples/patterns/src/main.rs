@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let patterns: Vec<Vec<u8>> = arguments.map(String::into_bytes).collect();
     let found = std::fs::read(&file)
         .map_err(|error| format!("cannot read {file}: {error}"))
-        .and_then(|haystack| patterns::search(&patterns, &haystack));
+        .map(|haystack| patterns::search(&patterns, &haystack));
     match found {
         Ok(matches) => println!("{matches}"),
         Err(why) => {

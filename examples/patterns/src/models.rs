@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,29 +14,45 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `patterns`, with what is chosen about them.
+/// The candidates of library `patterns`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Patterns {
-    /// `dfa`, predicted by `Dfa`.
     Dfa,
-    /// `nfa`, predicted by `Nfa`.
     Nfa,
 }
 
+/// The inputs of library `patterns`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternsInput {
+    pub p: usize,
+    pub h: usize,
+}
+
+impl Input for PatternsInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.p as f64, self.h as f64]
+    }
+}
+
 impl Patterns {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, p: f64, h: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[p, h]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternsInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternsInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for Patterns {
     type Rows = [Row; 2];
+    type Input = PatternsInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::PATTERNS];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

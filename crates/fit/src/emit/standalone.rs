@@ -25,9 +25,6 @@ pub fn standalone(sets: &[ModelSet], std: bool) -> Result<String, SetError> {
         }
         let _ = match line.strip_prefix("use strata_select::") {
             Some(names) => writeln!(text, "use {outer}::strata_select::{names}"),
-            None if line.ends_with("/// `STRATA_PIN` is at fault.") => {
-                writeln!(text, "    /// See `strata_select::Fault`.")
-            }
             None => writeln!(text, "{line}"),
         };
     }

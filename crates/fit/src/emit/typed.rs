@@ -1,16 +1,17 @@
 //! The enum of a library's candidates and the function that chooses among them.
 
 use strata_model::codegen::{Scope, one_line, snake};
-use strata_model::expr::{self, Expr};
+use strata_model::expr;
 use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange, SetError};
+use strata_select::Source as _;
 
 use super::function::listed;
 use super::library::table_name;
 
 /// Names that types and variants must not take: imports of the emitted text, and the prelude's
 /// names.
-const TYPES: [&str; 11] =
-    ["ChooseResult", "Err", "Library", "None", "Ok", "Option", "Question", "Row", "Self", "Some", "Table"];
+const TYPES: [&str; 12] =
+    ["AsRef", "Err", "Explained", "Input", "Library", "None", "Ok", "Option", "Row", "Self", "Some", "Table"];
 
 /// A field of a variant: its name, its type, and its value over the parameters `k0`, `k1`, ….
 struct Field {
@@ -37,7 +38,9 @@ pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String,
             let with = sets.iter().zip(modules).filter(|(other, _)| other.library(&one.name).is_some());
             let tables: Vec<String> =
                 with.map(|(other, module)| format!("&{module}::{}", table_name(other, &one.name))).collect();
-            text += &library(set, one, &claim_type(&mut types, &one.name), &tables)?;
+            let name = claim_type(&mut types, &one.name);
+            let input = input(&mut types, sets, one, &name)?;
+            text += &library(set, one, (&name, &input), &tables)?;
         }
     }
     Ok(text)
@@ -66,9 +69,72 @@ fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError>
     })
 }
 
-/// The enum, its `choose`, and its implementation of `Library`; empty for a library without
-/// candidates.
-fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> Result<String, SetError> {
+/// The inputs of a library in Rust.
+struct Inputs {
+    /// The type, and its declaration if it is a struct.
+    kind: String,
+    declared: String,
+    /// The parameter of a function that takes them, and the value that it passes on.
+    parameter: String,
+    value: String,
+}
+
+/// The inputs of a library: nothing, a number, or a struct of the name of the library. A number is
+/// `usize` if its values are whole numbers in all sets, `i64` if some of them are negative.
+fn input(types: &mut Scope, sets: &[ModelSet], library: &Library, name: &str) -> Result<Inputs, SetError> {
+    let mut kinds = vec!["usize"; library.inputs.len()];
+    for set in sets {
+        let resolved = set.resolve()?;
+        let Some(models) = resolved.library(&library.name) else { continue };
+        for ((kind, input), range) in kinds.iter_mut().zip(&library.inputs).zip(models.info().domain.inputs) {
+            *kind = match *kind {
+                _ if !models.takes_whole(set, input) => "f64",
+                "usize" if range.0 < 0.0 => "i64",
+                kind => kind,
+            };
+        }
+    }
+    let mut scope = Scope::with(&["nodes"]);
+    let names: Vec<String> = library.inputs.iter().map(|input| scope.claim(&snake(input), &[""])).collect();
+    let told = |kind: &str, parameter: String, value: &str| Inputs {
+        kind: kind.to_owned(),
+        declared: String::new(),
+        parameter,
+        value: value.to_owned(),
+    };
+    Ok(match (&names[..], &kinds[..]) {
+        ([], _) => told("()", String::new(), "()"),
+        ([one], [kind]) => told(kind, format!("{one}: {kind}"), one),
+        _ => {
+            let kind = claim_type(types, &format!("{name}Input"));
+            let fields: String =
+                names.iter().zip(&kinds).map(|(name, kind)| format!("    pub {name}: {kind},\n")).collect();
+            let cast = |(name, kind): (&String, &&str)| match *kind {
+                "f64" => format!("self.{name}"),
+                _ => format!("self.{name} as f64"),
+            };
+            let values: Vec<String> = names.iter().zip(&kinds).map(cast).collect();
+            let declared = format!(
+                "/// The inputs of library `{}`.\n#[derive(Clone, Copy, Debug, PartialEq)]\n\
+                 pub struct {kind} {{\n{fields}}}\n\n\
+                 impl Input for {kind} {{\n    fn values(self) -> impl AsRef<[f64]> {{\n        [{}]\n    }}\n}}\n\n",
+                one_line(&library.name),
+                listed(&values).replace('\n', "\n    "),
+            );
+            let parameter = format!("input: {kind}");
+            Inputs { kind, declared, parameter, value: "input".to_owned() }
+        }
+    })
+}
+
+/// The enum, its inputs, its `choose`, and its implementation of `Library`; empty for a library
+/// without candidates.
+fn library(
+    set: &ModelSet,
+    library: &Library,
+    (name, input): (&str, &Inputs),
+    tables: &[String],
+) -> Result<String, SetError> {
     if library.candidates.is_empty() {
         return Ok(String::new());
     }
@@ -78,7 +144,6 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
         let variant = claim_type(&mut variants, &candidate.name);
         let fields = fields(set, library, candidate)?;
         let slots: Vec<String> = (0..candidate.parameters.len()).map(|i| format!("k{i}")).collect();
-        declared += &format!("    /// `{}`, predicted by `{}`.\n", candidate.name, candidate.model);
         let (mut shape, mut values) = (String::new(), String::new());
         for Field { name, kind, value } in &fields {
             shape +=
@@ -94,22 +159,23 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
             arms.push(format!("({index}, &[{}]) => Self::{variant} {{{values} }}", slots.join(", ")));
         }
     }
-    let mut scope = Scope::with(&["nodes"]);
-    let inputs: Vec<String> = library.inputs.iter().map(|i| scope.claim(&snake(i), &[""])).collect();
-    let typed: String = inputs.iter().map(|input| format!(", {input}: f64")).collect();
     arms.push("_ => return None".to_owned());
     Ok(format!(
-        "/// The candidates of library `{library}`, with what is chosen about them.\n\
-         #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n\
-         impl {name} {{\n    /// The fastest candidate by the models below, and why; see `strata_select::choose`.\n    ///\n    \
-         /// # Errors\n    /// `STRATA_PIN` is at fault.\n    \
-         pub fn choose(nodes: usize{typed}) -> ChooseResult<'static, Self> {{\n        \
-         choose(Question::new(nodes, &[{inputs}]), &|_| true)\n    }}\n}}\n\n\
-         impl Library for {name} {{\n    type Rows = [Row; {count}];\n    const TABLES: &'static [&'static Table] = &[{tables}];\n\n    \
+        "/// The candidates of library `{library}`.\n\
+         #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n{inputs}\
+         impl {name} {{\n    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.\n    \
+         #[must_use]\n    pub fn choose({parameter}) -> Self {{\n        Self::on(1).choose({value})\n    }}\n\n    \
+         /// The same with the reasons.\n    #[must_use]\n    \
+         pub fn explain({parameter}) -> Explained<Self> {{\n        Self::on(1).explain({value})\n    }}\n}}\n\n\
+         impl Library for {name} {{\n    type Rows = [Row; {count}];\n    type Input = {kind};\n    \
+         const TABLES: &'static [&'static Table] = &[{tables}];\n\n    \
          fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n        \
          Some(match (index, parameters) {{\n            {arms}\n        }})\n    }}\n}}\n\n",
         library = one_line(&library.name),
-        inputs = inputs.join(", "),
+        inputs = input.declared,
+        parameter = input.parameter,
+        value = input.value,
+        kind = input.kind,
         count = library.candidates.len(),
         arms = listed(&arms).replace("\n", "\n    "),
         tables = listed(tables),
@@ -118,6 +184,7 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
 
 /// A field's value in the documentation.
 fn describe(value: &str, candidate: &LibraryCandidate) -> String {
+    let value = value.trim_end_matches(" as usize");
     match candidate.parameters.iter().enumerate().find(|(i, _)| value == format!("k{i}")) {
         Some((_, p)) => {
             let end = |text: &Option<String>, bound: i64| text.clone().unwrap_or_else(|| bound.to_string());
@@ -150,23 +217,25 @@ fn fields(set: &ModelSet, library: &Library, candidate: &LibraryCandidate) -> Re
         };
         let computed = argument.as_name().is_none() && names.iter().all(|name| place(name).is_some());
         if let (true, Some(first)) = (computed, place(first)) {
-            let value = computed_value(&argument, &place, input.integer);
-            let kind = if input.integer { "i64" } else { "f64" };
+            let kind = if input.integer { whole(input.min >= 0.0) } else { "f64" };
+            let value = argument.to_rust(&|name| format!("(k{} as f64)", place(name).unwrap_or_default()));
+            let value = if input.integer { format!("({value}) as {kind}") } else { value };
             fields.push(Field { name: scope.claim(&snake(&input.name), &[""]), kind, value });
             told[first] |= names.len() == 1;
         }
     }
     for (at, parameter) in candidate.parameters.iter().enumerate().filter(|(at, _)| !told[*at]) {
         let name = scope.claim(&snake(&parameter.name), &[""]);
-        fields.push(Field { name, kind: "i64", value: format!("k{at}") });
+        let kind = whole(parameter.min >= 0);
+        let cast = if kind == "i64" { "" } else { " as usize" };
+        fields.push(Field { name, kind, value: format!("k{at}{cast}") });
     }
     Ok(fields)
 }
 
-/// An expression over the parameters, whole numbers, as Rust.
-fn computed_value(argument: &Expr, place: &dyn Fn(&str) -> Option<usize>, integer: bool) -> String {
-    let text = argument.to_rust(&|name| format!("(k{} as f64)", place(name).unwrap_or_default()));
-    if integer { format!("({text}) as i64") } else { text }
+/// The type of whole numbers of which none, or some, are negative.
+fn whole(none: bool) -> &'static str {
+    if none { "usize" } else { "i64" }
 }
 
 /// A free name of a type or variant; `Library2` where `Library` is taken.

@@ -10,7 +10,7 @@ use super::check::{check_name, check_names, content, parse};
 use super::compiled::{Compiled, MAX_INPUTS, Models};
 use super::ends::Ends;
 use super::inline::{Check, FitSpread, Formula, Inliner};
-use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError};
+use super::{Library, LibraryCandidate, ModelSet, Nodes, ParameterRange, SetError};
 use crate::expr::{Expr, ExprKind};
 use crate::platform::PROCESSES;
 use crate::{Platform, Prediction};
@@ -119,6 +119,23 @@ impl LibraryModels {
     #[must_use]
     pub fn inputs(&self) -> &[String] {
         &self.library.inputs
+    }
+
+    /// Whether an input takes whole numbers only: every model of the set that takes the input
+    /// unchanged does or, if there is no such model, the ends of its range are whole.
+    #[must_use]
+    pub fn takes_whole(&self, set: &ModelSet, name: &str) -> bool {
+        let given = self.candidates().iter().filter_map(|candidate| {
+            let model = set.model(&candidate.model)?;
+            let place = candidate.arguments.iter().position(|argument| argument == name)?;
+            Some(model.inputs.get(place)?.integer)
+        });
+        let given: Vec<bool> = given.collect();
+        let ends = || {
+            let input = self.inputs().iter().position(|input| input == name)?;
+            self.ranges.get(input).map(|(low, high)| low.fract() == 0.0 && high.fract() == 0.0)
+        };
+        if given.is_empty() { ends().unwrap_or(false) } else { given.into_iter().all(|integer| integer) }
     }
 
     /// The candidates as the set declares them.

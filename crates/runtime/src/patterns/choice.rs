@@ -24,6 +24,7 @@ static SCHEDULES: Table = Table {
 /// schedule is used.
 impl Library for Schedule {
     type Rows = [Row; 4];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&SCHEDULES];
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
@@ -44,7 +45,7 @@ mod tests {
         std::fs::write(file.path(), SET).unwrap();
         let options = Options::default().models(file.path());
         let taken = Machine::threads(2).unwrap().run(|node| {
-            let mut take = |bytes| node.choose::<Schedule>(&[bytes], &options).map(|chosen| chosen.candidate);
+            let mut take = |bytes| node.choose::<Schedule>(bytes, &options).map(|chosen| chosen.candidate);
             Ok([take(100.0)?, take(50_000.0)?, take(1e9)?])
         });
         assert_eq!(taken.unwrap(), [[Schedule::Library, Schedule::Free, Schedule::Free]; 2]);
@@ -55,7 +56,7 @@ mod tests {
         let taken = Machine::threads(3)
             .unwrap()
             .run(|node| {
-                let chosen = node.choose::<Schedule>(&[64.0], &Options::default())?;
+                let chosen = node.choose::<Schedule>(64.0, &Options::default())?;
                 Ok((chosen.candidate, chosen.choice.to_string()))
             })
             .unwrap();

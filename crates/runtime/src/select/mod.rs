@@ -30,7 +30,7 @@
 //! let taken = Machine::threads(2)?.run(|node| {
 //!     let pin = Pin::parse("all_to_all=free").map_err(Error::program)?;
 //!     let options = Options::default().pin(pin);           // without it the models choose
-//!     let chosen = node.choose::<Schedule>(&[1024.0], &options)?;
+//!     let chosen = node.choose::<Schedule>(1024.0, &options)?;
 //!     Ok(chosen.candidate)                                 // the same on all nodes
 //! })?;
 //! assert_eq!(taken, [Schedule::Free; 2]);
@@ -50,7 +50,7 @@ mod selector;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use strata_select::{Choice, Entry, Library, Note, Parameters, Pin, Question, Source};
+use strata_select::{Choice, Entry, Input as _, Library, Note, Parameters, Pin, Question, Source};
 use thiserror::Error;
 
 pub use self::calibrate::TimedOnNodes;
@@ -261,7 +261,7 @@ impl Node {
         }
     }
 
-    /// The best candidate of `L` for `inputs` by the models, or the pinned one, and the reasons.
+    /// The best candidate of `L` for this problem by the models, or the pinned one, and the reasons.
     /// All candidates must be correct for the problem.
     ///
     /// # Participation
@@ -272,7 +272,7 @@ impl Node {
     #[track_caller]
     pub fn choose<L: Library>(
         &mut self,
-        inputs: &[f64],
+        input: L::Input,
         options: &Options,
     ) -> Result<Chosen<L>, SelectError> {
         let (selector, alike) = loop {
@@ -289,6 +289,6 @@ impl Node {
         if !alike {
             return Err(SelectError::Unlike);
         }
-        self.choose_by(&selector, inputs, ALL, None)
+        self.choose_by(&selector, input.values().as_ref(), ALL, None)
     }
 }

@@ -49,20 +49,19 @@ impl Streams {
         if !node.is_receiving() {
             node.calibrate_streams_as_set();
         }
-        let inputs = [words.max(1) as f64];
+        let words = words.max(1);
         let options = Options::default();
-        let deep = |depth: i64| usize::try_from(depth).unwrap_or(1);
-        let broadcasts = match node.choose::<Broadcasts>(&inputs, &options)?.candidate {
+        let broadcasts = match node.choose::<Broadcasts>(words, &options)?.candidate {
             Broadcasts::Transport | Broadcasts::Mpi => None,
-            Broadcasts::Trees { depth } => Some(deep(depth)),
+            Broadcasts::Trees { depth } => Some(depth),
         };
-        let reductions = match node.choose::<Reductions>(&inputs, &options)?.candidate {
+        let reductions = match node.choose::<Reductions>(words, &options)?.candidate {
             Reductions::Transport | Reductions::Mpi => None,
-            Reductions::Trees { depth } => Some(deep(depth)),
+            Reductions::Trees { depth } => Some(depth),
         };
-        let scans = match node.choose::<Scans>(&inputs, &options)?.candidate {
+        let scans = match node.choose::<Scans>(words, &options)?.candidate {
             Scans::Transport | Scans::Mpi => None,
-            Scans::Trees { depth } => Some(deep(depth)),
+            Scans::Trees { depth } => Some(depth),
         };
         let mut install = |depth: Option<usize>| Some(Trees::install(node, depth?, Flow::Dataflow));
         Ok(Self::of([install(broadcasts), install(reductions), install(scans)]))

@@ -9,7 +9,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -18,113 +17,119 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Library, Row, Table};
 
-/// The candidates of library `broadcasts`, with what is chosen about them.
+/// The candidates of library `broadcasts`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Broadcasts {
-    /// `transport`, predicted by `Broadcasts`.
     Transport,
-    /// `trees`, predicted by `TreeBroadcasts`.
     Trees {
         /// `depth`: 1..=16 step *2.
-        depth: i64,
+        depth: usize,
     },
-    /// `mpi`, predicted by `MpiBroadcasts`.
     Mpi,
 }
 
 impl Broadcasts {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, words: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[words]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(words: usize) -> Self {
+        Self::on(1).choose(words)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(words: usize) -> Explained<Self> {
+        Self::on(1).explain(words)
     }
 }
 
 impl Library for Broadcasts {
     type Rows = [Row; 3];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&sim_paragon_16::BROADCASTS, &sim_cm5_16::BROADCASTS, &mpi_8::BROADCASTS,
         &threads_2::BROADCASTS];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 as usize },
             (2, &[]) => Self::Mpi, _ => return None
         })
     }
 }
 
-/// The candidates of library `reductions`, with what is chosen about them.
+/// The candidates of library `reductions`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reductions {
-    /// `transport`, predicted by `Reductions`.
     Transport,
-    /// `trees`, predicted by `TreeReductions`.
     Trees {
         /// `depth`: 1..=16 step *2.
-        depth: i64,
+        depth: usize,
     },
-    /// `mpi`, predicted by `MpiReductions`.
     Mpi,
 }
 
 impl Reductions {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, words: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[words]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(words: usize) -> Self {
+        Self::on(1).choose(words)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(words: usize) -> Explained<Self> {
+        Self::on(1).explain(words)
     }
 }
 
 impl Library for Reductions {
     type Rows = [Row; 3];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&sim_paragon_16::REDUCTIONS, &sim_cm5_16::REDUCTIONS, &mpi_8::REDUCTIONS,
         &threads_2::REDUCTIONS];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 as usize },
             (2, &[]) => Self::Mpi, _ => return None
         })
     }
 }
 
-/// The candidates of library `scans`, with what is chosen about them.
+/// The candidates of library `scans`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scans {
-    /// `transport`, predicted by `Scans`.
     Transport,
-    /// `trees`, predicted by `TreeScans`.
     Trees {
         /// `depth`: 1..=16 step *2.
-        depth: i64,
+        depth: usize,
     },
-    /// `mpi`, predicted by `MpiScans`.
     Mpi,
 }
 
 impl Scans {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, words: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[words]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(words: usize) -> Self {
+        Self::on(1).choose(words)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(words: usize) -> Explained<Self> {
+        Self::on(1).explain(words)
     }
 }
 
 impl Library for Scans {
     type Rows = [Row; 3];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&sim_paragon_16::SCANS, &sim_cm5_16::SCANS, &mpi_8::SCANS, &threads_2::SCANS];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
-            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 as usize },
             (2, &[]) => Self::Mpi, _ => return None
         })
     }

@@ -13,7 +13,7 @@ const ROWS: usize = 4;
 /// How a stream goes.
 enum By {
     Transport,
-    Trees(i64),
+    Trees(usize),
     Mpi,
 }
 
@@ -62,7 +62,7 @@ fn seconds(
         }
         By::Mpi => None,
         By::Trees(depth) => {
-            let trees = Trees::install(node, usize::try_from(depth).unwrap_or(1), Flow::Dataflow);
+            let trees = Trees::install(node, depth, Flow::Dataflow);
             let seconds = stream(node, |node| through(&trees, node, values));
             node.uninstall();
             Some(seconds)

@@ -37,6 +37,7 @@ enum Moving {
 
 impl Library for Moving {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&TABLE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -56,6 +57,7 @@ struct Inner;
 
 impl Library for Inner {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&INNER_TABLE];
 
     fn candidate(_: usize, _: &[i64]) -> Option<Self> {
@@ -98,7 +100,7 @@ type Seen = (Moving, usize, bool, u64);
 
 fn chosen(node: &mut Node) -> Result<Seen, Error> {
     node.calibrate_as_set::<Moving>();
-    let taken = node.choose::<Moving>(&[100.0], &Options::default())?.candidate;
+    let taken = node.choose::<Moving>(100.0, &Options::default())?.candidate;
     let timed = node.local::<Timed>().0;
     let selector = node.selector::<Moving>(&Options::default())?;
     Ok((taken, timed, selector.models().file.is_some(), selector.word()))

@@ -39,6 +39,7 @@ static SPIN: Model =
 
 impl Library for Idle {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&IDLE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -88,8 +89,8 @@ fn write(path: &Path, change: impl FnOnce(&mut ModelSet)) {
 
 fn choose(nodes: usize, n: f64, options: &Options) -> Result<(Idle, Choice<[Row; 2]>), String> {
     let chosen = Machine::threads(nodes).unwrap().run(|node| {
-        let chosen = node.choose::<Idle>(&[n], options)?;
-        let again = node.choose::<Idle>(&[n], options)?;
+        let chosen = node.choose::<Idle>(n, options)?;
+        let again = node.choose::<Idle>(n, options)?;
         assert_eq!(chosen.choice, again.choice);
         Ok((chosen.candidate, *chosen.choice))
     });
@@ -172,7 +173,7 @@ fn nodes_that_would_choose_differently_are_told_so() {
     let errors = Machine::threads(3).unwrap().run(|node| {
         let pin = if node.rank() == 1 { "idle=wait" } else { "idle=spin" };
         let options = Options::default().pin(Pin::parse(pin).unwrap());
-        Ok(matches!(node.choose::<Idle>(&[1.0], &options), Err(SelectError::Unlike)))
+        Ok(matches!(node.choose::<Idle>(1.0, &options), Err(SelectError::Unlike)))
     });
     assert_eq!(errors.unwrap(), [true; 3]);
 }
@@ -205,7 +206,7 @@ fn program_on_unlike_hosts() {
         assert!(!node.must_compare_again(true));
         // From now on they differ by something else.
         assert!(!node.must_compare_again(false));
-        assert_eq!(node.choose::<Idle>(&[10.0], &options)?.candidate, Idle::Spin { turns: 64 });
+        assert_eq!(node.choose::<Idle>(10.0, &options)?.candidate, Idle::Spin { turns: 64 });
         Ok((installed, compiled))
     });
     let words = words.unwrap();
@@ -421,6 +422,7 @@ struct Several(Idle);
 
 impl Library for Several {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&IDLE, OTHERS[0], OTHERS[1]];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -430,9 +432,9 @@ impl Library for Several {
 
 #[test]
 fn of_several_models_compiled_in_those_that_fit_are_taken() {
-    fn ask<L: Library + Send>(nodes: usize) -> L {
+    fn ask<L: Library<Input = f64> + Send>(nodes: usize) -> L {
         let asked = Machine::threads(nodes).unwrap().run(|node| {
-            let chosen = node.choose::<L>(&[16.0], &Options::default())?;
+            let chosen = node.choose::<L>(16.0, &Options::default())?;
             Ok(chosen.candidate)
         });
         asked.unwrap()[0]

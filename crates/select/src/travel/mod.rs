@@ -125,6 +125,7 @@ const TRIAL: f64 = 0.3;
 /// # };
 /// # impl Library for Count {
 /// #     type Rows = [Row; 2];
+/// #     type Input = f64;
 /// #     const TABLES: &'static [&'static Table] = &[&TABLE];
 /// #     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
 /// #         [Self::Sorted, Self::Marked].get(index).copied()

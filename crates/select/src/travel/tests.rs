@@ -176,6 +176,7 @@ enum Travelling {
 
 impl Library for Travelling {
     type Rows = [Row; 3];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&TABLE];
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use strata_select::{
-    Domain, Entry, Fitted, Library, Model, Models, Question, Row, Table, Timed, Variance, Verdict,
-    calibrate_as_set, choose, fill,
+    Domain, Entry, Fitted, Library, Model, Models, Row, Table, Timed, Variance, Verdict, calibrate_as_set,
+    fill,
 };
 
 const fn model(coefficients: &'static [f64]) -> Model {
@@ -44,6 +44,7 @@ enum Moving {
 
 impl Library for Moving {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&TABLE];
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
@@ -73,6 +74,7 @@ enum Nesting {
 
 impl Library for Nesting {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&NESTING_TABLE];
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
@@ -92,9 +94,9 @@ impl Timed for Nesting {
 }
 
 /// What a program chooses, and whether by models that are not as shipped.
-fn chosen<L: Timed + std::fmt::Debug>() -> (String, bool) {
+fn chosen<L: Timed + Library<Input = f64> + std::fmt::Debug>() -> (String, bool) {
     calibrate_as_set::<L>();
-    let (taken, _) = choose::<L>(Question::new(1, &[100.0]), &|_| true).unwrap();
+    let taken = L::on(1).choose(100.0);
     (format!("{taken:?}"), Models::of::<L>(1).file.is_some())
 }
 

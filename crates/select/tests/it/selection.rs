@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    About, Choice, ChooseError, Domain, Ends, Entry, Incumbent, Info, Library, Model, Models, Outcome,
-    Parameter, Parameters, Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict,
+    About, Choice, ChooseError, Chooser, Domain, Ends, Entry, Incumbent, Info, Library, Model, Models,
+    Outcome, Parameter, Parameters, Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict,
     choose_among,
 };
 
@@ -408,6 +408,7 @@ static POST: Model =
 
 impl Library for Sending {
     type Rows = [Row; 2];
+    type Input = ();
     const TABLES: &'static [&'static Table] = &[&SENDING];
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
@@ -434,6 +435,70 @@ fn what_needs_processes_competes_only_where_nodes_are_processes() {
         refused.contains("`send=post` pins a candidate that needs nodes that are processes"),
         "{refused}"
     );
+}
+
+/// Strides of 1 to 4 halve the time, and more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Walking {
+    Step,
+    Stride(i64),
+}
+
+static WALKING: Table = Table {
+    library: "walk",
+    inputs: &["n"],
+    domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 1e9)] },
+    entries: &[
+        Entry::new("step", Verdict::Verified, 1.0, &ALONE),
+        Entry::new("stride", Verdict::Verified, 1.0, &PARALLEL).with(&[Parameter::new("length", 2, 4)]),
+    ],
+    ..SENDING
+};
+
+impl Library for Walking {
+    type Rows = [Row; 2];
+    type Input = usize;
+    const TABLES: &'static [&'static Table] = &[&WALKING];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        match (index, parameters) {
+            (0, []) => Some(Self::Step),
+            (1, [length]) => Some(Self::Stride(*length)),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn a_choice_cannot_fail_and_a_tool_learns_of_the_fault() {
+    let step = |candidate| candidate == Walking::Step;
+    let (step, stride): (&dyn Fn(_) -> bool, &dyn Fn(_) -> bool) = (&step, &|candidate| !step(candidate));
+    for (pin, applies, taken, fault) in [
+        ("", None, Walking::Stride(4), ""),
+        ("walk=stride:3", None, Walking::Stride(3), ""),
+        ("walk=strides", None, Walking::Stride(4), "did you mean `stride`?"),
+        ("walk=stride:9", None, Walking::Stride(4), "must lie in 2..=4"),
+        ("walk=stride:2:2", None, Walking::Stride(4), "has 1 parameters, 2 are given"),
+        ("walk=stride:2", Some(step), Walking::Step, "does not apply to this problem"),
+        ("walk=step", Some(stride), Walking::Stride(4), "does not apply to this problem"),
+        ("", Some(stride), Walking::Stride(4), ""),
+        ("", Some(&|_| false), Walking::Step, "no candidate of `walk` applies"),
+        ("walk=step", Some(&|_| false), Walking::Step, "does not apply to this problem"),
+    ] {
+        let chooser = applies.into_iter().fold(Walking::on(1), Chooser::among);
+        let chooser = if pin.is_empty() { chooser } else { chooser.pin(Pin::parse(pin).unwrap()) };
+        let explained = chooser.explain(100);
+        assert_eq!((explained.candidate, chooser.choose(100)), (taken, taken), "{pin} {fault}");
+        assert_eq!(Walking::candidate(explained.choice.index, &explained.choice.parameters), Some(taken));
+        match chooser.try_choose(100) {
+            Ok((candidate, _)) => assert_eq!((candidate, fault), (taken, "")),
+            Err(error) => assert!(error.to_string().contains(fault) && !fault.is_empty(), "{error}"),
+        }
+        assert_eq!(
+            explained.to_string().contains("no candidate applies"),
+            taken == Walking::Step && !fault.is_empty() && explained.choice.expected.is_none()
+        );
+    }
 }
 
 /// In parallel with so many threads, or alone.
@@ -469,6 +534,7 @@ static PARALLEL: Model = Model::Computed {
 
 impl Library for Working {
     type Rows = [Row; 2];
+    type Input = f64;
     const TABLES: &'static [&'static Table] = &[&WORKING];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -506,7 +572,7 @@ fn a_range_of_the_problem_and_the_machine_is_kept_to() {
     assert!(refused.contains("does not apply to this problem"), "{refused}");
     // A local choice uses the cores of this machine.
     let here = strata_select::Machine::here().cores as i64;
-    let local = strata_select::choose::<Working>(Question::new(1, &[100.0]), &|_| true).unwrap().0;
+    let local = Working::on(1).choose(100.0);
     assert_eq!(local, if here < 2 { Working::Alone } else { Working::Parallel(here.min(6)) });
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Features, LocalSort, choose, inputs_of, others};
 use crate::item::Item;
-use strata_select::{Kept, Learning, Library, Models, Parameters, Started};
+use strata_select::{Input as _, Kept, Learning, Library, Models, Parameters, Started};
 
 static KEPT: Kept<1024> = Kept::new();
 
@@ -29,7 +29,7 @@ pub(super) fn learn<T: Item>(class: u32, features: Features, candidate: LocalSor
     let next = LEARNING.end(class, index, started, || {
         let (_, middle) = self::class::<T>(features);
         let choice = choose::<T>(middle).1;
-        choice.predicted(Models::of::<LocalSort>(1).source, 1, &inputs_of(middle))
+        choice.predicted(Models::of::<LocalSort>(1).source, 1, inputs_of(middle).values().as_ref())
     });
     if let Some(next) = next {
         KEPT.keep(class, next, &[]);

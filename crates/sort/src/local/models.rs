@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,39 +14,54 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `local_sort`, with what is chosen about them.
+/// The candidates of library `local_sort`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalSort {
-    /// `stable`, predicted by `Stable`.
     Stable,
-    /// `unstable`, predicted by `Unstable`.
     Unstable,
-    /// `runs`, predicted by `Runs`.
     Runs,
-    /// `leading`, predicted by `Leading`.
     Leading,
-    /// `radsort`, predicted by `Radsort`.
     Radsort,
-    /// `rdst`, predicted by `Rdst`.
     Rdst,
-    /// `voracious`, predicted by `Voracious`.
     Voracious,
 }
 
+/// The inputs of library `local_sort`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalSortInput {
+    pub keys: usize,
+    pub width: usize,
+    pub run: usize,
+    pub distinct: usize,
+    pub ordered: usize,
+}
+
+impl Input for LocalSortInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.keys as f64, self.width as f64, self.run as f64, self.distinct as f64,
+            self.ordered as f64]
+    }
+}
+
 impl LocalSort {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64, ordered: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[keys, width, run, distinct, ordered]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: LocalSortInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: LocalSortInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for LocalSort {
     type Rows = [Row; 7];
+    type Input = LocalSortInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::LOCAL_SORT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

@@ -2,9 +2,9 @@
 
 mod models;
 
-use models::RdstStep;
+use models::{RdstStep, RdstStepInput};
 use rdst::tuner::{Algorithm, Tuner, TuningParams};
-use strata_select::{Kept, Question, choose_always};
+use strata_select::Kept;
 
 /// Chooses the algorithms of a sort by `rdst` on one thread, with models measured by
 /// `specs/sort/rdst`: one at the top, and one for each bucket of more than 128 elements that an
@@ -42,9 +42,6 @@ const ALGORITHMS: [(&str, Algorithm); 4] = [
     ("ska", Algorithm::Ska),
 ];
 
-/// The default if models fail.
-const USUAL: usize = 1;
-
 /// The cached algorithm for a class of problems. Sizes have class boundaries at quarters of powers
 /// of two, up to 2^32; numbers of digit values have boundaries at powers of two; eight and more
 /// digits are one class.
@@ -65,8 +62,7 @@ fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
 
 /// The index of the algorithm of the least predicted time.
 fn choose(keys: usize, digits: usize, numerals: usize) -> usize {
-    let inputs = [keys as f64, digits as f64, numerals as f64];
-    choose_always::<RdstStep>(Question::new(1, &inputs), &|_| true).map_or(USUAL, |(_, choice)| choice.index)
+    RdstStep::explain(RdstStepInput { keys, digits, numerals }).choice.index
 }
 
 /// The algorithm of this name, for calibration.

@@ -8,7 +8,7 @@ use strata_sort::{Pair, Sort};
 
 const NODES: [usize; 5] = [1, 2, 3, 5, 8];
 
-fn radix(bits: i64) -> Algorithm {
+fn radix(bits: usize) -> Algorithm {
     Algorithm::Fixed(Sort::Radix { bits })
 }
 
@@ -65,8 +65,8 @@ fn digits_of_every_size() {
         Machine::threads(nodes)
             .unwrap()
             .run(|node| {
-                for bits in 1..=16i64 {
-                    let (name, parts) = &shapes[(3 * bits as usize + nodes) % shapes.len()];
+                for bits in 1..=16 {
+                    let (name, parts) = &shapes[(3 * bits + nodes) % shapes.len()];
                     check(node, radix(bits), name, &numbered(parts))?;
                 }
                 Ok(())

@@ -109,8 +109,8 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
         .lines()
         .map(|line| line.strip_prefix("// ").unwrap_or(line))
         .fold("mod models;\n".to_owned(), |text, line| text + line + "\n");
-    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&numbers(100, 1)), Ok(sorted(&numbers(100, 1))));\n    \
-         let (_, why) = Distinct::choose(1, 100.0).unwrap(); assert_eq!(why.note, None, \"{why}\"); }\n";
+    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&numbers(100, 1)), sorted(&numbers(100, 1)));\n    \
+         let why = Distinct::explain(100); assert_eq!(why.choice.note, None, \"{why}\"); }\n";
     fs::write(package.join("src/lib.rs"), format!("{before}\n{shown}\n{check}\n{tests}")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let (status, out, told) = run(&package, &cargo, &["test", "--lib"]);

@@ -7,7 +7,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -16,33 +15,49 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `halo_exchange`, with what is chosen about them.
+/// The candidates of library `halo_exchange`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HaloExchange {
-    /// `packed`, predicted by `Packed`.
     Packed,
-    /// `stored`, predicted by `Stored`.
     Stored,
-    /// `persistent`, predicted by `Persistent`.
     Persistent,
-    /// `typed`, predicted by `Typed`.
     Typed,
 }
 
+/// The inputs of library `halo_exchange`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HaloExchangeInput {
+    pub messages: usize,
+    pub fields: usize,
+    pub rows: usize,
+    pub row: usize,
+}
+
+impl Input for HaloExchangeInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.messages as f64, self.fields as f64, self.rows as f64, self.row as f64]
+    }
+}
+
 impl HaloExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, messages: f64, fields: f64, rows: f64, row: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[messages, fields, rows, row]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: HaloExchangeInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: HaloExchangeInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for HaloExchange {
     type Rows = [Row; 4];
+    type Input = HaloExchangeInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::HALO_EXCHANGE, &mpi_4::HALO_EXCHANGE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

@@ -7,7 +7,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -16,29 +15,51 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `pattern_scatter`, with what is chosen about them.
+/// The candidates of library `pattern_scatter`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternScatter {
-    /// `sets`, predicted by `ScatterSets`.
     Sets,
-    /// `messages`, predicted by `ScatterMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_scatter`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternScatterInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternScatterInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternScatter {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternScatterInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternScatterInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternScatter {
     type Rows = [Row; 2];
+    type Input = PatternScatterInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_SCATTER, &mpi_4::PATTERN_SCATTER];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -48,27 +69,49 @@ impl Library for PatternScatter {
     }
 }
 
-/// The candidates of library `pattern_gather`, with what is chosen about them.
+/// The candidates of library `pattern_gather`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternGather {
-    /// `sets`, predicted by `GatherSets`.
     Sets,
-    /// `messages`, predicted by `GatherMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_gather`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternGatherInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternGatherInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternGather {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternGatherInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternGatherInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternGather {
     type Rows = [Row; 2];
+    type Input = PatternGatherInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_GATHER, &mpi_4::PATTERN_GATHER];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -78,27 +121,49 @@ impl Library for PatternGather {
     }
 }
 
-/// The candidates of library `pattern_reduce`, with what is chosen about them.
+/// The candidates of library `pattern_reduce`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternReduce {
-    /// `sets`, predicted by `ReduceSets`.
     Sets,
-    /// `messages`, predicted by `ReduceMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_reduce`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternReduceInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternReduceInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternReduce {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternReduceInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternReduceInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternReduce {
     type Rows = [Row; 2];
+    type Input = PatternReduceInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_REDUCE, &mpi_4::PATTERN_REDUCE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -108,27 +173,49 @@ impl Library for PatternReduce {
     }
 }
 
-/// The candidates of library `pattern_exchange`, with what is chosen about them.
+/// The candidates of library `pattern_exchange`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternExchange {
-    /// `sets`, predicted by `ExchangeSets`.
     Sets,
-    /// `messages`, predicted by `ExchangeMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_exchange`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternExchangeInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternExchangeInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternExchangeInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternExchangeInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternExchange {
     type Rows = [Row; 2];
+    type Input = PatternExchangeInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_EXCHANGE, &mpi_4::PATTERN_EXCHANGE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -138,27 +225,49 @@ impl Library for PatternExchange {
     }
 }
 
-/// The candidates of library `pattern_halo`, with what is chosen about them.
+/// The candidates of library `pattern_halo`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternHalo {
-    /// `sets`, predicted by `HaloSets`.
     Sets,
-    /// `messages`, predicted by `HaloMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_halo`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternHaloInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternHaloInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternHalo {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternHaloInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternHaloInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternHalo {
     type Rows = [Row; 2];
+    type Input = PatternHaloInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_HALO, &mpi_4::PATTERN_HALO];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -168,27 +277,49 @@ impl Library for PatternHalo {
     }
 }
 
-/// The candidates of library `pattern_row`, with what is chosen about them.
+/// The candidates of library `pattern_row`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternRow {
-    /// `sets`, predicted by `RowSets`.
     Sets,
-    /// `messages`, predicted by `RowMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_row`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternRowInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternRowInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternRow {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternRowInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternRowInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternRow {
     type Rows = [Row; 2];
+    type Input = PatternRowInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_ROW, &mpi_4::PATTERN_ROW];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -198,27 +329,49 @@ impl Library for PatternRow {
     }
 }
 
-/// The candidates of library `pattern_transpose`, with what is chosen about them.
+/// The candidates of library `pattern_transpose`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternTranspose {
-    /// `sets`, predicted by `TransposeSets`.
     Sets,
-    /// `messages`, predicted by `TransposeMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_transpose`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternTransposeInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternTransposeInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternTranspose {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternTransposeInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternTransposeInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternTranspose {
     type Rows = [Row; 2];
+    type Input = PatternTransposeInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_TRANSPOSE, &mpi_4::PATTERN_TRANSPOSE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -228,27 +381,49 @@ impl Library for PatternTranspose {
     }
 }
 
-/// The candidates of library `pattern_column`, with what is chosen about them.
+/// The candidates of library `pattern_column`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PatternColumn {
-    /// `sets`, predicted by `ColumnSets`.
     Sets,
-    /// `messages`, predicted by `ColumnMessages`.
     Messages,
 }
 
+/// The inputs of library `pattern_column`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternColumnInput {
+    pub bytes: usize,
+    pub rounds: usize,
+    pub blocks: usize,
+    pub path: usize,
+    pub queue: usize,
+    pub crowd: usize,
+    pub barrier: usize,
+}
+
+impl Input for PatternColumnInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
+            self.queue as f64, self.crowd as f64, self.barrier as f64]
+    }
+}
+
 impl PatternColumn {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, rounds: f64, blocks: f64, path: f64, queue: f64, crowd: f64, barrier: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[bytes, rounds, blocks, path, queue, crowd, barrier]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: PatternColumnInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: PatternColumnInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for PatternColumn {
     type Rows = [Row; 2];
+    type Input = PatternColumnInput;
     const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_COLUMN, &mpi_4::PATTERN_COLUMN];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {

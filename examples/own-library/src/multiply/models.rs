@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,40 +14,42 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Library, Row, Table};
 
-/// The candidates of library `matmul`, with what is chosen about them.
+/// The candidates of library `matmul`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Matmul {
-    /// `naive`, predicted by `Naive`.
     Naive,
-    /// `transposed`, predicted by `Transposed`.
     Transposed,
-    /// `blocked`, predicted by `Blocked`.
     Blocked {
         /// `b`: 8..=128 step *2.
-        b: i64,
+        b: usize,
     },
 }
 
 impl Matmul {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[n]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(n: usize) -> Self {
+        Self::on(1).choose(n)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(n: usize) -> Explained<Self> {
+        Self::on(1).explain(n)
     }
 }
 
 impl Library for Matmul {
     type Rows = [Row; 3];
+    type Input = usize;
     const TABLES: &'static [&'static Table] = &[&threads_1::MATMUL];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         Some(match (index, parameters) {
             (0, &[]) => Self::Naive, (1, &[]) => Self::Transposed,
-            (2, &[k0]) => Self::Blocked { b: k0 }, _ => return None
+            (2, &[k0]) => Self::Blocked { b: k0 as usize }, _ => return None
         })
     }
 }

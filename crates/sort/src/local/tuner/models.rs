@@ -6,7 +6,6 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
-    clippy::result_large_err,
     dead_code,
     missing_docs,
     unreachable_pub,
@@ -15,33 +14,48 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
+use strata_select::{Explained, Input, Library, Row, Table};
 
-/// The candidates of library `rdst_step`, with what is chosen about them.
+/// The candidates of library `rdst_step`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RdstStep {
-    /// `comparative`, predicted by `Comparative`.
     Comparative,
-    /// `lsb`, predicted by `Lsb`.
     Lsb,
-    /// `lr_lsb`, predicted by `LrLsb`.
     LrLsb,
-    /// `ska`, predicted by `Ska`.
     Ska,
 }
 
+/// The inputs of library `rdst_step`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RdstStepInput {
+    pub keys: usize,
+    pub digits: usize,
+    pub numerals: usize,
+}
+
+impl Input for RdstStepInput {
+    fn values(self) -> impl AsRef<[f64]> {
+        [self.keys as f64, self.digits as f64, self.numerals as f64]
+    }
+}
+
 impl RdstStep {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, digits: f64, numerals: f64) -> ChooseResult<'static, Self> {
-        choose(Question::new(nodes, &[keys, digits, numerals]), &|_| true)
+    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
+    #[must_use]
+    pub fn choose(input: RdstStepInput) -> Self {
+        Self::on(1).choose(input)
+    }
+
+    /// The same with the reasons.
+    #[must_use]
+    pub fn explain(input: RdstStepInput) -> Explained<Self> {
+        Self::on(1).explain(input)
     }
 }
 
 impl Library for RdstStep {
     type Rows = [Row; 4];
+    type Input = RdstStepInput;
     const TABLES: &'static [&'static Table] = &[&threads_1::RDST_STEP];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
