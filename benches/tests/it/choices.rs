@@ -462,7 +462,7 @@ fn generated() -> BTreeMap<String, String> {
 
 /// The names of the libraries of a generated file.
 fn libraries(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.strip_prefix("impl Library for ")?.strip_suffix(" {"))
+    text.lines().filter_map(|line| line.strip_prefix("    pub enum ")?.strip_suffix(" {"))
 }
 
 #[test]

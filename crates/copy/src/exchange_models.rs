@@ -14,90 +14,38 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `copy_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyExchange {
-    Memcpy,
-    RepMovsb,
-    Avx512Forward,
-    Avx512ForwardT0,
-    AvxForward,
-    AvxForwardStream,
-    AvxForwardStreamToRepMovsb,
-    RepMovsbToAvx512Forward,
+library! {
+    /// The candidates of library `copy_exchange`.
+    pub enum CopyExchange {
+        Memcpy,
+        RepMovsb,
+        Avx512Forward,
+        Avx512ForwardT0,
+        AvxForward,
+        AvxForwardStream,
+        AvxForwardStreamToRepMovsb,
+        RepMovsbToAvx512Forward,
+    }
+    inputs bytes: usize;
+    tables [&threads_2::COPY_EXCHANGE];
 }
 
-impl CopyExchange {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(bytes: usize) -> Self {
-        Self::on(1).choose(bytes)
+library! {
+    /// The candidates of library `copy_exchange_used`.
+    pub enum CopyExchangeUsed {
+        Memcpy,
+        RepMovsb,
+        Avx512Forward,
+        Avx512ForwardT0,
+        AvxForward,
+        AvxForwardStream,
+        AvxForwardStreamToRepMovsb,
+        RepMovsbToAvx512Forward,
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(bytes: usize) -> Explained<Self> {
-        Self::on(1).explain(bytes)
-    }
-}
-
-impl Library for CopyExchange {
-    type Rows = [Row; 8];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&threads_2::COPY_EXCHANGE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream, (6, &[]) => Self::AvxForwardStreamToRepMovsb,
-            (7, &[]) => Self::RepMovsbToAvx512Forward, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `copy_exchange_used`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyExchangeUsed {
-    Memcpy,
-    RepMovsb,
-    Avx512Forward,
-    Avx512ForwardT0,
-    AvxForward,
-    AvxForwardStream,
-    AvxForwardStreamToRepMovsb,
-    RepMovsbToAvx512Forward,
-}
-
-impl CopyExchangeUsed {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(bytes: usize) -> Self {
-        Self::on(1).choose(bytes)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(bytes: usize) -> Explained<Self> {
-        Self::on(1).explain(bytes)
-    }
-}
-
-impl Library for CopyExchangeUsed {
-    type Rows = [Row; 8];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&threads_2::COPY_EXCHANGE_USED];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream, (6, &[]) => Self::AvxForwardStreamToRepMovsb,
-            (7, &[]) => Self::RepMovsbToAvx512Forward, _ => return None
-        })
-    }
+    inputs bytes: usize;
+    tables [&threads_2::COPY_EXCHANGE_USED];
 }
 
 pub mod threads_2 {
@@ -108,56 +56,40 @@ pub mod threads_2 {
 //! samples  sha256 73f35fa064a60dfbacc4f0b99cfcfa794de09acaef60c7e9068e31080e337dd7
 //! models   sha256 f3a092ce7af76414d7ab1c01e272437117297e24216fe2975d9661534c594a50
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! MemcpyExchange: verified, rank 12 of 12, condition 7.6e1; held-out error 3.0 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbExchange: verified, rank 11 of 11, condition 7.5e1; held-out error 2.6 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardExchange: verified, rank 11 of 11, condition 7.0e1; held-out error 3.8 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardT0Exchange: verified, rank 10 of 10, condition 6.5e1; held-out error 3.9 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardExchange: verified, rank 10 of 10, condition 7.1e1; held-out error 2.9 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamExchange: verified, rank 8 of 8, condition 4.8e1; held-out error 2.1 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamToRepMovsbExchange: verified, rank 11 of 11, condition 7.6e1; held-out error 1.2 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbToAvx512ForwardExchange: verified, rank 12 of 12, condition 7.7e1; held-out error 4.4 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! MemcpyExchangeUsed: verified, rank 13 of 13, condition 6.4e1; held-out error 3.3 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbExchangeUsed: verified, rank 11 of 11, condition 5.4e1; held-out error 4.1 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardExchangeUsed: verified, rank 12 of 12, condition 5.9e1; held-out error 3.7 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardT0ExchangeUsed: verified, rank 11 of 11, condition 5.5e1; held-out error 2.7 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardExchangeUsed: verified, rank 14 of 14, condition 7.3e1; held-out error 2.6 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamExchangeUsed: verified, rank 11 of 11, condition 1.1e2; held-out error 1.2 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamToRepMovsbExchangeUsed: verified, rank 12 of 12, condition 7.4e1; held-out error 1.2 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbToAvx512ForwardExchangeUsed: verified, rank 12 of 12, condition 5.9e1; held-out error 3.5 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
+//! MemcpyExchange: verified, rank 12 of 12, condition 7.6e1; held-out error 3.0 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! RepMovsbExchange: verified, rank 11 of 11, condition 7.5e1; held-out error 2.6 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! Avx512ForwardExchange: verified, rank 11 of 11, condition 7.0e1; held-out error 3.8 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! Avx512ForwardT0Exchange: verified, rank 10 of 10, condition 6.5e1; held-out error 3.9 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! AvxForwardExchange: verified, rank 10 of 10, condition 7.1e1; held-out error 2.9 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! AvxForwardStreamExchange: verified, rank 8 of 8, condition 4.8e1; held-out error 2.1 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! AvxForwardStreamToRepMovsbExchange: verified, rank 11 of 11, condition 7.6e1; held-out error 1.2 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! RepMovsbToAvx512ForwardExchange: verified, rank 12 of 12, condition 7.7e1; held-out error 4.4 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! MemcpyExchangeUsed: verified, rank 13 of 13, condition 6.4e1; held-out error 3.3 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! RepMovsbExchangeUsed: verified, rank 11 of 11, condition 5.4e1; held-out error 4.1 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! Avx512ForwardExchangeUsed: verified, rank 12 of 12, condition 5.9e1; held-out error 3.7 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! Avx512ForwardT0ExchangeUsed: verified, rank 11 of 11, condition 5.5e1; held-out error 2.7 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! AvxForwardExchangeUsed: verified, rank 14 of 14, condition 7.3e1; held-out error 2.6 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! AvxForwardStreamExchangeUsed: verified, rank 11 of 11, condition 1.1e2; held-out error 1.2 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! AvxForwardStreamToRepMovsbExchangeUsed: verified, rank 12 of 12, condition 7.4e1; held-out error 1.2 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
+//! RepMovsbToAvx512ForwardExchangeUsed: verified, rank 12 of 12, condition 5.9e1; held-out error 3.5 % (40 of 144 samples); valid for bytes in 2112..=16065856, 2 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn memcpy_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static MEMCPY_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_exchange, quantile: 1.9866745407033068, noise: Variance::Relative(0.003924861657462099), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9866745407033068, noise: Variance::Relative(0.003924861657462099), own: Variance::Relative(0.0),
     coefficients: &[2.030648706892912e-8, 8.152200483141595e-11, 8.635002633380042e-11,
         -4.435111912549167e-11, -4.911364479145913e-11, -7.269101827468102e-11, 1.514835351004291e-11,
         -2.2126916807829864e-5, 2.08191310074824e-11, 3.590856934792831e-11, 1.011088346397704e-10,
@@ -173,18 +105,17 @@ pub static MEMCPY_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         -1.17379e-12, 1.07168e-12, -4.68816e-13, 1.83075e-12, -3.57525e-12, 2.57224e-12, 3.60752e-12,
         -7.20896e-12, 6.32258e-12],
 });
-
-fn rep_movsb_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
-}
 pub static REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.0035501952565676737), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
+    },
+    quantile: 1.9860863169507514, noise: Variance::Relative(0.0035501952565676737), own: Variance::Relative(0.0),
     coefficients: &[2.6410307369969368e-8, 7.83931665826186e-11, 9.490521541068315e-11,
         -5.1123223220154895e-11, -4.742019944521755e-11, -7.226053983729871e-11, 1.3119764585286147e-11,
         -2.5901896077673422e-5, 2.4855297634912423e-11, 3.5295277590947056e-11, 7.618061705233986e-11],
@@ -198,19 +129,18 @@ pub static REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         0.0, 3.28071e-6, -2.18178e-12, 3.23856e-12, -1.27765e-12, 4.8495e-13, -1.315e-12, 1.00353e-12,
         2.02823e-12, -3.04779e-12, 2.31405e-12],
 });
-
-fn avx512_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.0031895435305889443), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9860863169507514, noise: Variance::Relative(0.0031895435305889443), own: Variance::Relative(0.0),
     coefficients: &[9.060752588540092e-11, 6.98695519406663e-11, -3.5725377257433104e-11,
         -5.149124413915714e-11, -7.316360619984713e-11, 1.6095323653856915e-11, -2.237701802414978e-5,
         2.189710270834533e-11, 3.915007639197322e-11, 9.072200755282301e-11, 3.978396558004536e-11],
@@ -223,18 +153,17 @@ pub static AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         3.59333e-12, -1.70978e-12, 7.39118e-13, 5.29494e-13, -1.48242e-12, 1.35078e-12, -5.83928e-13,
         2.35443e-12, -4.56664e-12, 3.24683e-12, 4.45859e-12, -8.9156e-12, 7.78907e-12],
 });
-
-fn avx512_forward_t0_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
-}
 pub static AVX512_FORWARD_T0_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_t0_exchange, quantile: 1.9855234418661645, noise: Variance::Relative(0.003636379744671872), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
+    },
+    quantile: 1.9855234418661645, noise: Variance::Relative(0.003636379744671872), own: Variance::Relative(0.0),
     coefficients: &[8.887288565412233e-11, 7.633220364474577e-11, -4.196399223005504e-11,
         -5.142071497065048e-11, -7.253576933505083e-11, 2.2609283528902605e-11, -1.6265153778429417e-5,
         1.5962716887423285e-11, 5.3936483946060434e-11, 1.3677219778314018e-10],
@@ -246,18 +175,17 @@ pub static AVX512_FORWARD_T0_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         2.22718e-12, 1.16768e-6, -2.22718e-12, 0.0, 0.0, 4.23449e-6, -2.79942e-12, 4.21088e-12,
         -1.75323e-12, 6.19015e-13, -1.73878e-12, 1.39091e-12, 2.88378e-12, -4.44525e-12, 4.05491e-12],
 });
-
-fn avx_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
-}
 pub static AVX_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_exchange, quantile: 1.98580181434533, noise: Variance::Relative(0.003969050067573361), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
+    },
+    quantile: 1.98580181434533, noise: Variance::Relative(0.003969050067573361), own: Variance::Relative(0.0),
     coefficients: &[9.058054331548671e-11, 7.243995069449767e-11, -3.9939746075869634e-11,
         -4.974567668611689e-11, -7.322391767774757e-11, 1.580722497566048e-11, -2.1773371383844806e-5,
         2.1244981136734728e-11, 3.466283032846192e-11, 1.0233054353489179e-10],
@@ -269,17 +197,16 @@ pub static AVX_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         1.83227e-12, 9.60638e-7, -1.83227e-12, 0.0, 0.0, 3.42663e-6, -2.26613e-12, 3.36343e-12,
         -1.34317e-12, 5.04332e-13, -1.3797e-12, 1.07152e-12, 2.10577e-12, -3.219e-12, 2.73126e-12],
 });
-
-fn avx_forward_stream_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0))])
-}
 pub static AVX_FORWARD_STREAM_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_exchange, quantile: 1.9849843115219719, noise: Variance::Relative(0.0018418443141992682), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0))])
+    },
+    quantile: 1.9849843115219719, noise: Variance::Relative(0.0018418443141992682), own: Variance::Relative(0.0),
     coefficients: &[7.616708195440253e-7, 1.4594633752312336e-10, -4.863747699626631e-12,
         -7.088060687057307e-11, 1.9222374611476178e-11, -7.005376871312517e-6, -2.228794063706075e-12,
         9.68936833627883e-12],
@@ -289,18 +216,17 @@ pub static AVX_FORWARD_STREAM_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         -4.30385e-13, 0.0, 1.94462e-12, -7.86889e-7, -8.79866e-13, -1.58415e-12, 1.48917e-6,
         -4.97517e-13, 6.1422e-13, 4.34943e-13, -7.91222e-13, 1.30012e-12],
 });
-
-fn avx_forward_stream_to_rep_movsb_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_to_rep_movsb_exchange, quantile: 1.98580181434533, noise: Variance::Relative(0.00034111059319953755), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.98580181434533, noise: Variance::Relative(0.00034111059319953755), own: Variance::Relative(0.0),
     coefficients: &[4.606453587182566e-7, 1.1054202033948889e-10, -5.582388230727896e-11,
         1.8770196675621796e-11, -3.618802047251452e-12, -1.2469441629090313e-11, -1.1190577419484532e-5,
         8.692059793871268e-12, 5.286613609734108e-12, 1.4160464688532929e-11, 4.5710585852688883e-11],
@@ -313,19 +239,18 @@ pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted
         1.90056e-12, -7.26059e-13, 2.27939e-13, 3.04296e-13, -7.80464e-13, 6.1619e-13, -1.93447e-13,
         9.12059e-13, -1.65511e-12, 1.02655e-12, 1.05241e-12, -2.09193e-12, 1.63594e-12],
 });
-
-fn rep_movsb_to_avx512_forward_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_to_avx512_forward_exchange, quantile: 1.9860863169507514, noise: Variance::Relative(0.006599996856108952), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9860863169507514, noise: Variance::Relative(0.006599996856108952), own: Variance::Relative(0.0),
     coefficients: &[1.9631015674021806e-8, 8.553108898896801e-11, 8.245883812474854e-11,
         -4.420805573753073e-11, -5.181182217311482e-11, -7.015192442701476e-11, 1.4179720606696224e-11,
         -2.2863046394092826e-5, 2.189604028559732e-11, 3.7493086873514193e-11, 9.74934891553365e-11,
@@ -341,19 +266,18 @@ pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fit
         -1.71674e-12, 1.56666e-12, -6.78983e-13, 2.71288e-12, -5.2772e-12, 3.75853e-12, 5.25947e-12,
         -1.04595e-11, 8.92347e-12],
 });
-
-fn memcpy_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static MEMCPY_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.003167534333859783), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9866745407033068, noise: Variance::Relative(0.003167534333859783), own: Variance::Relative(0.0),
     coefficients: &[2.0017020523414186e-8, 1.0704037719995545e-10, 5.7094737834941726e-11,
         -2.1410347973113703e-11, -5.479460893671817e-11, -6.967452580935491e-11, 3.854497076644367e-11,
         -1.2997887903731223e-5, 1.2721820078332532e-11, -5.647669554913645e-12, 3.774703443705131e-11,
@@ -370,19 +294,18 @@ pub static MEMCPY_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
         -1.58632e-12, 1.37365e-12, -5.40876e-13, 3.06752e-12, -5.82948e-12, 4.00258e-12, 4.94598e-12,
         -9.942e-12, 8.70538e-12],
 });
-
-fn rep_movsb_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_exchange_used, quantile: 1.98580181434533, noise: Variance::Relative(0.004881755042281841), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.98580181434533, noise: Variance::Relative(0.004881755042281841), own: Variance::Relative(0.0),
     coefficients: &[1.0628161721055614e-10, 6.57019017133768e-11, -3.0431624550073937e-11,
         -5.1480835959666845e-11, -7.679212831516721e-11, 3.3093391580582645e-11, -1.3986954601899189e-5,
         1.5447681161287774e-11, 4.22840188651375e-11, 6.360392103686184e-11, 4.1392021863880305e-11],
@@ -395,19 +318,18 @@ pub static REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
         6.77273e-12, -2.94137e-12, 1.11091e-12, 1.03255e-12, -2.79229e-12, 2.3961e-12, -9.04966e-13,
         3.96063e-12, -7.42649e-12, 4.92884e-12, 5.95259e-12, -1.18148e-11, 9.58089e-12],
 });
-
-fn avx512_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.0021640876237897146), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9866745407033068, noise: Variance::Relative(0.0021640876237897146), own: Variance::Relative(0.0),
     coefficients: &[1.1585839817384243e-10, 4.4854363873942545e-11, -1.8483472735160842e-11,
         -5.4613192374976695e-11, -7.198113381047404e-11, 3.693823589977052e-11, -1.5087866256244353e-5,
         1.585335572941745e-11, -4.856968942882517e-12, 4.02128564130879e-11, 9.241414473865579e-11,
@@ -422,19 +344,18 @@ pub static AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
         -1.16436e-12, 1.01439e-12, -4.03034e-13, 4.56619e-13, -1.24141e-12, 1.08152e-12, -4.29704e-13,
         2.45553e-12, -4.67574e-12, 3.21521e-12, 4.04018e-12, -8.09073e-12, 6.97448e-12],
 });
-
-fn avx512_forward_t0_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0))])
-}
 pub static AVX512_FORWARD_T0_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_t0_exchange_used, quantile: 1.9860863169507514, noise: Variance::Relative(0.0015308347201980058), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0))])
+    },
+    quantile: 1.9860863169507514, noise: Variance::Relative(0.0015308347201980058), own: Variance::Relative(0.0),
     coefficients: &[1.1695759285166253e-10, 4.9497465429870326e-11, -2.5276009690608733e-11,
         -5.496772994390879e-11, -7.318401662081645e-11, 4.5449694959767034e-11, -1.0715608720243838e-5,
         1.0505676847248653e-11, -3.610446257311766e-12, 5.830483821898009e-11, 1.3659701716145684e-10],
@@ -447,20 +368,19 @@ pub static AVX512_FORWARD_T0_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
         -1.79774e-12, 1.00725e-12, -5.31557e-13, -1.28969e-12, 9.85915e-13, 5.02851e-13, -1.36331e-12,
         1.0422e-12, 2.83194e-12, -4.27112e-12, 3.31545e-12],
 });
-
-fn avx_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static AVX_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_exchange_used, quantile: 1.9869786995058272, noise: Variance::Relative(0.0014268596719672502), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9869786995058272, noise: Variance::Relative(0.0014268596719672502), own: Variance::Relative(0.0),
     coefficients: &[1.5969946582227088e-8, 1.0936375762722039e-10, -8.538854423709324e-12,
         5.733144732692898e-11, -1.768840108656281e-11, -5.281819360098028e-11, -7.260017229718249e-11,
         3.725200013631989e-11, -1.1167059064627243e-5, 1.2381877170466237e-11, -4.462612859693923e-12,
@@ -478,18 +398,17 @@ pub static AVX_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
         -3.98691e-13, 4.60017e-13, -1.24911e-12, 1.08689e-12, -4.31544e-13, 2.41089e-12, -4.59264e-12,
         3.16159e-12, 3.96973e-12, -7.95387e-12, 6.87716e-12],
 });
-
-fn avx_forward_stream_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static AVX_FORWARD_STREAM_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_exchange_used, quantile: 1.9866745407033068, noise: Variance::Relative(0.0003664260202937167), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9866745407033068, noise: Variance::Relative(0.0003664260202937167), own: Variance::Relative(0.0),
     coefficients: &[7.289823869808706e-7, 2.7439171379226415e-10, -8.391165485040967e-12,
         -1.658444311593504e-10, 8.149402611857766e-12, 5.184622958298567e-12, -2.0704792269906033e-11,
         -3.933790911148415e-6, 7.418897385449712e-12, 2.5016775636935347e-11, 3.403122113000542e-11],
@@ -504,19 +423,18 @@ pub static AVX_FORWARD_STREAM_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted 
         -2.62844e-13, 6.46929e-7, -5.11342e-13, 6.71583e-13, -2.16846e-13, 1.32958e-12, -2.37981e-12,
         1.42123e-12, 1.39543e-12, -2.73856e-12, 2.00541e-12],
 });
-
-fn avx_forward_stream_to_rep_movsb_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_to_rep_movsb_exchange_used, quantile: 1.9863771544180795, noise: Variance::Relative(0.0006891944683551431), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9863771544180795, noise: Variance::Relative(0.0006891944683551431), own: Variance::Relative(0.0),
     coefficients: &[4.207644484196738e-7, 1.3956494849037006e-10, -6.28001167310752e-11,
         1.4246405375817157e-11, 6.5511456633039084e-12, -1.0692685915277325e-11, -1.2797434512518098e-11,
         -1.018624192796183e-5, 8.267770693443057e-12, 8.977508402511731e-12, 1.6823800503330177e-11,
@@ -532,19 +450,18 @@ pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::F
         -1.29171e-12, 1.02202e-12, -3.32499e-13, 1.50429e-12, -2.73634e-12, 1.75387e-12, 1.74449e-12,
         -3.64132e-12, 3.09818e-12],
 });
-
-fn rep_movsb_to_avx512_forward_exchange_used(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-    fill(to, &[bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
-}
 pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_to_avx512_forward_exchange_used, quantile: 1.9860863169507514, noise: Variance::Relative(0.0026996054428583675), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+        fill(to, &[bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 4.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 8.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0))])
+    },
+    quantile: 1.9860863169507514, noise: Variance::Relative(0.0026996054428583675), own: Variance::Relative(0.0),
     coefficients: &[1.0904452485692123e-10, -7.641463616297722e-12, 6.064913403020102e-11,
         -2.6582257568461185e-11, -4.209574392742656e-11, -8.347629781317128e-11, 3.9149677420022117e-11,
         -1.5419917630951018e-5, 1.4811772119907307e-11, 3.6009057730006974e-11, 1.0616631736393977e-10,
@@ -560,7 +477,6 @@ pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitte
         -2.36537e-12, 2.05811e-12, -8.13678e-13, 3.35071e-12, -6.39725e-12, 4.38882e-12, 5.66539e-12,
         -1.12114e-11, 9.15169e-12],
 });
-
 /// Library `copy_exchange` over `bytes`.
 pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",

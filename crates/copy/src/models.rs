@@ -14,214 +14,62 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `copy_cold`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyCold {
-    Memcpy,
-    RepMovsb,
-    Avx512Forward,
-    Avx512ForwardT0,
-    AvxForward,
-    AvxForwardStream,
-}
-
-/// The inputs of library `copy_cold`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CopyColdInput {
-    pub bytes: usize,
-    pub shift: usize,
-}
-
-impl Input for CopyColdInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.shift as f64]
+library! {
+    /// The candidates of library `copy_cold`.
+    pub enum CopyCold {
+        Memcpy,
+        RepMovsb,
+        Avx512Forward,
+        Avx512ForwardT0,
+        AvxForward,
+        AvxForwardStream,
     }
+    inputs CopyColdInput { bytes: usize, shift: usize };
+    tables [&threads_1::COPY_COLD];
 }
 
-impl CopyCold {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: CopyColdInput) -> Self {
-        Self::on(1).choose(input)
+library! {
+    /// The candidates of library `copy_cold_read`.
+    pub enum CopyColdRead {
+        Memcpy,
+        RepMovsb,
+        Avx512Forward,
+        Avx512ForwardT0,
+        AvxForward,
+        AvxForwardStream,
     }
+    inputs CopyColdReadInput { bytes: usize, shift: usize };
+    tables [&threads_1::COPY_COLD_READ];
+}
 
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: CopyColdInput) -> Explained<Self> {
-        Self::on(1).explain(input)
+library! {
+    /// The candidates of library `copy_hot`.
+    pub enum CopyHot {
+        Memcpy,
+        RepMovsb,
+        Avx512Forward,
+        Avx512ForwardT0,
+        AvxForward,
+        AvxForwardStream,
     }
+    inputs CopyHotInput { bytes: usize, shift: usize };
+    tables [&threads_1::COPY_HOT];
 }
 
-impl Library for CopyCold {
-    type Rows = [Row; 6];
-    type Input = CopyColdInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_COLD];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream, _ => return None
-        })
+library! {
+    /// The candidates of library `copy_hot_read`.
+    pub enum CopyHotRead {
+        Memcpy,
+        RepMovsb,
+        Avx512Forward,
+        Avx512ForwardT0,
+        AvxForward,
+        AvxForwardStream,
     }
-}
-
-/// The candidates of library `copy_cold_read`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyColdRead {
-    Memcpy,
-    RepMovsb,
-    Avx512Forward,
-    Avx512ForwardT0,
-    AvxForward,
-    AvxForwardStream,
-}
-
-/// The inputs of library `copy_cold_read`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CopyColdReadInput {
-    pub bytes: usize,
-    pub shift: usize,
-}
-
-impl Input for CopyColdReadInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.shift as f64]
-    }
-}
-
-impl CopyColdRead {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: CopyColdReadInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: CopyColdReadInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for CopyColdRead {
-    type Rows = [Row; 6];
-    type Input = CopyColdReadInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_COLD_READ];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `copy_hot`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyHot {
-    Memcpy,
-    RepMovsb,
-    Avx512Forward,
-    Avx512ForwardT0,
-    AvxForward,
-    AvxForwardStream,
-}
-
-/// The inputs of library `copy_hot`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CopyHotInput {
-    pub bytes: usize,
-    pub shift: usize,
-}
-
-impl Input for CopyHotInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.shift as f64]
-    }
-}
-
-impl CopyHot {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: CopyHotInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: CopyHotInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for CopyHot {
-    type Rows = [Row; 6];
-    type Input = CopyHotInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_HOT];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `copy_hot_read`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyHotRead {
-    Memcpy,
-    RepMovsb,
-    Avx512Forward,
-    Avx512ForwardT0,
-    AvxForward,
-    AvxForwardStream,
-}
-
-/// The inputs of library `copy_hot_read`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CopyHotReadInput {
-    pub bytes: usize,
-    pub shift: usize,
-}
-
-impl Input for CopyHotReadInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.shift as f64]
-    }
-}
-
-impl CopyHotRead {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: CopyHotReadInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: CopyHotReadInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for CopyHotRead {
-    type Rows = [Row; 6];
-    type Input = CopyHotReadInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_HOT_READ];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream, _ => return None
-        })
-    }
+    inputs CopyHotReadInput { bytes: usize, shift: usize };
+    tables [&threads_1::COPY_HOT_READ];
 }
 
 pub mod threads_1 {
@@ -232,74 +80,50 @@ pub mod threads_1 {
 //! samples  sha256 cbb39bd0be222f6a458b4cd219e0b579391fd9d29a485ba777ff11eb762594f8
 //! models   sha256 c6db7cc2f47829545e4d54072e1acf269a46f6c16e8a491ae27b154697c53ef9
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! MemcpyCold: verified, rank 17 of 17, condition 6.2e1; held-out error 2.4 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbCold: verified, rank 14 of 14, condition 4.9e1; held-out error 4.4 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardCold: verified, rank 16 of 16, condition 6.7e1; held-out error 2.0 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardT0Cold: verified, rank 15 of 15, condition 5.6e1; held-out error 3.1 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardCold: verified, rank 17 of 17, condition 1.1e2; held-out error 1.8 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardStreamCold: verified, rank 11 of 11, condition 9.5e1; held-out error 1.7 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! MemcpyColdRead: verified, rank 14 of 14, condition 8.7e1; held-out error 2.1 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbColdRead: verified, rank 12 of 12, condition 2.9e1; held-out error 2.7 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardColdRead: verified, rank 16 of 16, condition 8.7e1; held-out error 2.1 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardT0ColdRead: verified, rank 15 of 15, condition 4.1e1; held-out error 2.2 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardColdRead: verified, rank 15 of 15, condition 9.0e1; held-out error 1.8 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardStreamColdRead: verified, rank 15 of 15, condition 1.2e2; held-out error 1.9 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! MemcpyHot: verified, rank 14 of 14, condition 3.7e1; held-out error 2.7 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbHot: doubtful, rank 13 of 13, condition 2.1e1; held-out error 6.9 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardHot: verified, rank 16 of 16, condition 3.6e1; held-out error 2.3 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardT0Hot: verified, rank 16 of 16, condition 3.8e1; held-out error 2.7 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardHot: verified, rank 15 of 15, condition 3.5e1; held-out error 2.2 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardStreamHot: verified, rank 8 of 8, condition 2.2e1; held-out error 1.3 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! MemcpyHotRead: verified, rank 16 of 16, condition 4.6e1; held-out error 2.6 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbHotRead: verified, rank 16 of 16, condition 4.5e1; held-out error 3.2 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardHotRead: verified, rank 18 of 18, condition 3.9e1; held-out error 1.4 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardT0HotRead: verified, rank 16 of 16, condition 4.3e1; held-out error 2.2 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardHotRead: verified, rank 19 of 19, condition 4.8e1; held-out error 1.7 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardStreamHotRead: verified, rank 10 of 10, condition 1.2e2; held-out error 1.3 % (40 of 282 samples)
-//!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! MemcpyCold: verified, rank 17 of 17, condition 6.2e1; held-out error 2.4 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! RepMovsbCold: verified, rank 14 of 14, condition 4.9e1; held-out error 4.4 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardCold: verified, rank 16 of 16, condition 6.7e1; held-out error 2.0 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardT0Cold: verified, rank 15 of 15, condition 5.6e1; held-out error 3.1 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardCold: verified, rank 17 of 17, condition 1.1e2; held-out error 1.8 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardStreamCold: verified, rank 11 of 11, condition 9.5e1; held-out error 1.7 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! MemcpyColdRead: verified, rank 14 of 14, condition 8.7e1; held-out error 2.1 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! RepMovsbColdRead: verified, rank 12 of 12, condition 2.9e1; held-out error 2.7 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardColdRead: verified, rank 16 of 16, condition 8.7e1; held-out error 2.1 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardT0ColdRead: verified, rank 15 of 15, condition 4.1e1; held-out error 2.2 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardColdRead: verified, rank 15 of 15, condition 9.0e1; held-out error 1.8 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardStreamColdRead: verified, rank 15 of 15, condition 1.2e2; held-out error 1.9 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! MemcpyHot: verified, rank 14 of 14, condition 3.7e1; held-out error 2.7 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! RepMovsbHot: doubtful, rank 13 of 13, condition 2.1e1; held-out error 6.9 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardHot: verified, rank 16 of 16, condition 3.6e1; held-out error 2.3 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardT0Hot: verified, rank 16 of 16, condition 3.8e1; held-out error 2.7 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardHot: verified, rank 15 of 15, condition 3.5e1; held-out error 2.2 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardStreamHot: verified, rank 8 of 8, condition 2.2e1; held-out error 1.3 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! MemcpyHotRead: verified, rank 16 of 16, condition 4.6e1; held-out error 2.6 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! RepMovsbHotRead: verified, rank 16 of 16, condition 4.5e1; held-out error 3.2 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardHotRead: verified, rank 18 of 18, condition 3.9e1; held-out error 1.4 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! Avx512ForwardT0HotRead: verified, rank 16 of 16, condition 4.3e1; held-out error 2.2 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardHotRead: verified, rank 19 of 19, condition 4.8e1; held-out error 1.7 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
+//! AvxForwardStreamHotRead: verified, rank 10 of 10, condition 1.2e2; held-out error 1.3 % (40 of 282 samples); valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn memcpy_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static MEMCPY_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_cold, quantile: 1.9705633902922302, noise: Variance::Relative(0.0012260686441416318), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9705633902922302, noise: Variance::Relative(0.0012260686441416318), own: Variance::Relative(0.0),
     coefficients: &[3.451709903522414e-7, 7.409542525220764e-11, 1.4426555865770331e-8,
         -4.809787962606535e-13, -4.375986937304044e-8, -4.527022835202761e-12, -1.8931933791957036e-11,
         -2.547993948234124e-12, -6.839876709041156e-12, -5.803730039447791e-12, -1.6838492260245976e-12,
@@ -325,20 +149,19 @@ pub static MEMCPY_COLD_MODEL: Model = Model::Fitted(Fitted {
         3.26492e-13, 9.91037e-14, 0.0, 1.15306e-12, -5.76532e-13, -5.76532e-13, 0.0, 2.21549e-12,
         -6.87077e-13, -1.86234e-12, 3.55892e-13, -6.38407e-13, 7.17311e-13],
 });
-
-fn rep_movsb_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static REP_MOVSB_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.004047911114408464), own: Variance::Relative(0.0008410105876915742),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9705162426825968, noise: Variance::Relative(0.004047911114408464), own: Variance::Relative(0.0008410105876915742),
     coefficients: &[3.550149544059298e-7, 7.46380279944613e-11, 1.5699259669288662e-12,
         -1.1087430956613633e-7, -3.3875331715645004e-12, -2.2119669934027154e-11,
         -1.0835095426030194e-11, -7.752689704329315e-12, -8.736701716502639e-6, 8.901945885900243e-12,
@@ -358,20 +181,19 @@ pub static REP_MOVSB_COLD_MODEL: Model = Model::Fitted(Fitted {
         6.44267e-14, 1.37197e-12, -2.47715e-12, 1.45718e-12, -4.60765e-13, 1.58794e-12, -2.92134e-12,
         1.74539e-12, 1.9965e-12, -3.52131e-12, 1.80312e-12],
 });
-
-fn avx512_forward_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static AVX512_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_cold, quantile: 1.9705162426825968, noise: Variance::Relative(0.0011448094690193155), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9705162426825968, noise: Variance::Relative(0.0011448094690193155), own: Variance::Relative(0.0),
     coefficients: &[3.4845396972876017e-7, 7.251560151394008e-11, 2.5520431375586093e-8,
         9.687911332445643e-13, -3.060071700006385e-12, -1.5391523534277963e-11, -3.0999690210290557e-12,
         -7.82986296368535e-12, -7.836211120786444e-12, -2.0845261438886414e-12, -6.30984690797194e-6,
@@ -395,20 +217,19 @@ pub static AVX512_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
         4.61934e-13, -1.15484e-13, -3.46451e-13, 0.0, 2.05798e-12, -6.26774e-13, -1.75363e-12,
         3.31931e-13, -5.98011e-13, 6.9807e-13],
 });
-
-fn avx512_forward_t0_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * bytes, f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static AVX512_FORWARD_T0_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_t0_cold, quantile: 1.9704695126509573, noise: Variance::Relative(0.0015727944169417433), own: Variance::Relative(0.0006663684277175938),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * bytes, f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9704695126509573, noise: Variance::Relative(0.0015727944169417433), own: Variance::Relative(0.0006663684277175938),
     coefficients: &[3.4988453754962226e-7, 7.69111106056241e-11, 4.706330978505511e-12,
         -1.1882015169496713e-12, 7.74426989454201e-8, -1.8962848986384463e-11, -2.679157566487023e-12,
         -1.0005343023567939e-11, -1.0472296890645345e-11, -1.1980761153731542e-5, 1.1585388858817007e-11,
@@ -430,21 +251,20 @@ pub static AVX512_FORWARD_T0_COLD_MODEL: Model = Model::Fitted(Fitted {
         1.14048e-13, 0.0, 1.35515e-12, -6.77574e-13, -6.77574e-13, 0.0, 2.69794e-12, -8.27119e-13,
         -2.28254e-12, 4.35483e-13, -7.79062e-13, 8.76131e-13],
 });
-
-fn avx_forward_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), bytes * f64::from(bytes > (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_cold, quantile: 1.9705633902922302, noise: Variance::Relative(0.0010790938390047187), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), bytes * f64::from(bytes > (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9705633902922302, noise: Variance::Relative(0.0010790938390047187), own: Variance::Relative(0.0),
     coefficients: &[3.3199195674378873e-7, 7.547295300088709e-11, 9.059089495495695e-13,
         -7.62551591381894e-12, -1.3365768858081598e-11, -3.826266551108993e-12, -1.0073481599345198e-11,
         -6.762811064752364e-12, -1.611391176182175e-12, -9.621974522254002e-6, 9.327800390485612e-12,
@@ -468,18 +288,17 @@ pub static AVX_FORWARD_COLD_MODEL: Model = Model::Fitted(Fitted {
         9.3024e-14, 0.0, 1.14479e-12, -5.72393e-13, -5.72393e-13, 0.0, 2.47528e-12, -7.56088e-13,
         -2.51478e-12, 3.87584e-13, -1.02792e-12, 1.35736e-12],
 });
-
-fn avx_forward_stream_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), bytes * f64::from(bytes > (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (4.0 * 1048576.0))])
-}
 pub static AVX_FORWARD_STREAM_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_cold, quantile: 1.970286659282325, noise: Variance::Relative(0.0005874123790547685), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), bytes * f64::from(bytes > (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (4.0 * 1048576.0))])
+    },
+    quantile: 1.970286659282325, noise: Variance::Relative(0.0005874123790547685), own: Variance::Relative(0.0),
     coefficients: &[4.700483762772881e-7, 6.932851409803315e-11, 1.1998903976099883e-8,
         6.968550395027389e-13, -3.6124532774800166e-12, -2.8561102534553873e-11, 4.3073690307257296e-12,
         7.012585374087638e-13, 2.80621174561824e-12, -1.2603624840901853e-12, 2.934936828634926e-12],
@@ -494,20 +313,19 @@ pub static AVX_FORWARD_STREAM_COLD_MODEL: Model = Model::Fitted(Fitted {
         -3.00166e-14, -2.10116e-13, 0.0, 1.33627e-12, -4.66759e-13, -9.32445e-13, 2.10127e-13,
         -2.75797e-13, 1.92009e-13],
 });
-
-fn memcpy_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static MEMCPY_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_cold_read, quantile: 1.9704231946740107, noise: Variance::Relative(0.000881675632166312), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9704231946740107, noise: Variance::Relative(0.000881675632166312), own: Variance::Relative(0.0),
     coefficients: &[4.5151255401034163e-7, 8.626625048456121e-11, -6.17362524414698e-8,
         -7.030361592096312e-12, -8.434060692215148e-12, -4.711906775588319e-12, -3.1929460663773334e-12,
         -1.1614577980996855e-11, -5.324999879014539e-6, 6.316678338927426e-12, 9.112355217172834e-12,
@@ -525,19 +343,18 @@ pub static MEMCPY_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
         -6.7015e-13, -6.7015e-13, 0.0, 2.45478e-12, -7.83957e-13, -2.0326e-12, 3.88112e-13, -7.04754e-13,
         8.06923e-13],
 });
-
-fn rep_movsb_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static REP_MOVSB_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_cold_read, quantile: 1.9703772833256463, noise: Variance::Relative(0.0022048156900760815), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9703772833256463, noise: Variance::Relative(0.0022048156900760815), own: Variance::Relative(0.0),
     coefficients: &[4.5699618623921514e-7, 8.476347338710859e-11, 1.0658018423661192e-12,
         -1.296109171939198e-7, -1.8962003117088254e-11, -3.5277048734311526e-12, -1.1313499549745522e-11,
         7.41368433302139e-12, 1.0596129437656124e-11, 4.4185385673334314e-11, -2.4416926886531154e-12,
@@ -555,20 +372,19 @@ pub static REP_MOVSB_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
         -9.50825e-13, 0.0, 4.16208e-12, -1.16979e-12, -4.44242e-12, 6.68348e-13, -1.73195e-12,
         2.19932e-12],
 });
-
-fn avx512_forward_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX512_FORWARD_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_cold_read, quantile: 1.9706109611018603, noise: Variance::Relative(0.0008398799278858762), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes,
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9706109611018603, noise: Variance::Relative(0.0008398799278858762), own: Variance::Relative(0.0),
     coefficients: &[4.2214259279864775e-7, 8.959368883434249e-11, 2.807889180429995e-8,
         1.6706501447781653e-12, -9.57185118919507e-12, -5.1064145840389754e-12, -5.189246121919632e-12,
         -4.5444034216042e-12, -1.2063162739161787e-11, -1.7386770592483779e-6, 8.857249418357672e-12,
@@ -593,21 +409,20 @@ pub static AVX512_FORWARD_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
         0.0, 3.87254e-13, 0.0, -3.87254e-13, 0.0, 2.76818e-12, -8.21168e-13, -2.91838e-12, 4.46977e-13,
         -1.21827e-12, 1.6742e-12],
 });
-
-fn avx512_forward_t0_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
-        0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX512_FORWARD_T0_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_t0_cold_read, quantile: 1.9704695126509573, noise: Variance::Relative(0.0010534342718178692), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
+            0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9704695126509573, noise: Variance::Relative(0.0010534342718178692), own: Variance::Relative(0.0),
     coefficients: &[4.100955227026793e-7, 9.577850732210748e-11, 2.0927425359267495e-8,
         9.795720892532193e-8, -6.120381035048342e-12, -1.5058620230103157e-11, -4.110461380223571e-12,
         -1.254152128043949e-11, -1.9476269316087976e-12, 8.04639020160846e-12, 5.104636695035511e-12,
@@ -626,20 +441,19 @@ pub static AVX512_FORWARD_T0_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
         -8.61403e-13, 0.0, 3.91804e-12, -1.17952e-12, -4.0264e-12, 6.16115e-13, -1.63405e-12,
         2.19491e-12],
 });
-
-fn avx_forward_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX_FORWARD_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_cold_read, quantile: 1.9704695126509573, noise: Variance::Relative(0.0008387246476235122), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9704695126509573, noise: Variance::Relative(0.0008387246476235122), own: Variance::Relative(0.0),
     coefficients: &[4.353519873839547e-7, 8.792761390113133e-11, 8.930764031572014e-13,
         -9.035455347534419e-12, -6.743655381992257e-12, -4.630860347482147e-12, -4.001466552468857e-12,
         -1.3326182146775428e-11, -8.234463606876566e-6, 6.035296653931288e-12, 8.602878359228536e-12,
@@ -660,21 +474,20 @@ pub static AVX_FORWARD_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
         0.0, 2.34841e-12, -7.12177e-13, -2.39551e-12, 1.00169e-12, 3.66257e-13, -9.68151e-13, 7.9406e-13,
         1.36235e-12, -2.47337e-12, 1.60959e-12],
 });
-
-fn avx_forward_stream_cold_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        bytes * f64::from(bytes > (33554432.0 / 2.0))])
-}
 pub static AVX_FORWARD_STREAM_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_cold_read, quantile: 1.970658960835332, noise: Variance::Relative(0.0005387657809643025), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes,
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            bytes * f64::from(bytes > (33554432.0 / 2.0))])
+    },
+    quantile: 1.970658960835332, noise: Variance::Relative(0.0005387657809643025), own: Variance::Relative(0.0),
     coefficients: &[6.21089383625147e-7, 1.6918973021060533e-10, 7.000835056530267e-13,
         -3.902016338849192e-8, -1.7778918029803164e-11, -9.86419682240751e-11, 1.56722124359293e-11,
         3.266584764964261e-12, -6.150558527853493e-12, -3.4363302182360136e-6, 4.010269868104318e-12,
@@ -696,20 +509,19 @@ pub static AVX_FORWARD_STREAM_COLD_READ_MODEL: Model = Model::Fitted(Fitted {
         1.01541e-12, -6.48474e-13, -2.53852e-13, -1.13083e-13, 3.39193e-13, 0.0, -3.39193e-13,
         1.09633e-12, -5.12079e-13, 2.41679e-13],
 });
-
-fn memcpy_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0), f64::from(shift > 0.0) * bytes,
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static MEMCPY_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_hot, quantile: 1.9704231946740107, noise: Variance::Relative(0.0027153712458000863), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0), f64::from(shift > 0.0) * bytes,
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9704231946740107, noise: Variance::Relative(0.0027153712458000863), own: Variance::Relative(0.0),
     coefficients: &[-2.3980797323967367e-9, 1.4635099650359857e-11, -4.999108600846432e-9,
         3.104096908044236e-12, 4.147171794563999e-13, -1.9176469641004643e-12, 1.0029874106134812e-11,
         -4.80567625548491e-12, -1.275246441417307e-12, 1.0334147362556327e-11, -2.017924070231064e-12,
@@ -731,19 +543,18 @@ pub static MEMCPY_HOT_MODEL: Model = Model::Fitted(Fitted {
         4.28315e-13, -1.22042e-13, 1.00957e-12, -1.81698e-12, 9.32328e-13, 1.30398e-12, -1.84221e-12,
         1.02133e-12],
 });
-
-fn rep_movsb_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * bytes, f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static REP_MOVSB_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_hot, quantile: 1.9703772833256463, noise: Variance::Relative(0.008427118241026621), own: Variance::Relative(0.004652842342727305),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[bytes, f64::from(shift > 0.0), f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * bytes, f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9703772833256463, noise: Variance::Relative(0.008427118241026621), own: Variance::Relative(0.004652842342727305),
     coefficients: &[1.3893080134667123e-11, -6.241003162800474e-9, 1.5410351058861709e-12,
         2.3303596593096225e-12, -3.378833788459635e-8, 7.345863707841814e-12, -4.4325304486373546e-12,
         6.541026792062997e-12, 1.4821699610165953e-12, 5.502841908549722e-12, 1.609371155440675e-11,
@@ -762,22 +573,21 @@ pub static REP_MOVSB_HOT_MODEL: Model = Model::Fitted(Fitted {
         1.35991e-12, -2.90962e-13, 1.82822e-12, -2.55245e-12, 1.20675e-12, 1.41818e-12, -3.04931e-12,
         2.88008e-12],
 });
-
-fn avx512_forward_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX512_FORWARD_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_hot, quantile: 1.9705162426825968, noise: Variance::Relative(0.0030254648209180873), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9705162426825968, noise: Variance::Relative(0.0030254648209180873), own: Variance::Relative(0.0),
     coefficients: &[-1.0392656422139754e-8, 1.4121726793794133e-11, 5.162597960892176e-9,
         2.6771076172596614e-12, -2.4800104832372836e-8, -1.6267011652556942e-12, 1.0825168604574156e-11,
         -5.6360843090093015e-12, 5.526162562087628e-12, -2.6138103890900265e-12, 1.1754026644100813e-12,
@@ -799,21 +609,20 @@ pub static AVX512_FORWARD_HOT_MODEL: Model = Model::Fitted(Fitted {
         9.88161e-13, -3.3647e-13, 1.25451e-12, -2.28817e-12, 1.37247e-12, 1.64828e-12, -3.02241e-12,
         2.07417e-12],
 });
-
-fn avx512_forward_t0_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0), f64::from(shift > 0.0) * bytes,
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static AVX512_FORWARD_T0_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_t0_hot, quantile: 1.9707562704890207, noise: Variance::Relative(0.00349051749057122), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0), f64::from(shift > 0.0) * bytes,
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            bytes * f64::from(bytes > (1048576.0 / 2.0)), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            bytes * f64::from(bytes > (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9707562704890207, noise: Variance::Relative(0.00349051749057122), own: Variance::Relative(0.0),
     coefficients: &[-2.8757406102488718e-8, 2.0007300232008225e-11, 1.3446439572551784e-8,
         1.6462225597544008e-12, 7.280035744279885e-13, 3.897171306057874e-8, -3.922554848184937e-12,
         8.213693074976794e-12, -5.348146425074091e-12, 4.168511349209602e-12, 1.213337869594448e-12,
@@ -837,21 +646,20 @@ pub static AVX512_FORWARD_T0_HOT_MODEL: Model = Model::Fitted(Fitted {
         -5.63746e-13, -5.63746e-13, 0.0, 2.87352e-12, -8.40006e-13, -2.51047e-12, 4.68472e-13,
         -8.429e-13, 1.02226e-12],
 });
-
-fn avx_forward_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static AVX_FORWARD_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_hot, quantile: 1.9704695126509573, noise: Variance::Relative(0.0029549468256608344), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9704695126509573, noise: Variance::Relative(0.0029549468256608344), own: Variance::Relative(0.0),
     coefficients: &[-1.2411305008314795e-8, 1.4420772979079561e-11, 5.6469187706843855e-9,
         7.08210412186777e-13, -1.506730859763066e-8, -1.8789932716490054e-12, 1.0742743786820205e-11,
         -6.002136741805545e-12, 5.150398768985239e-12, -2.5621960830026864e-12, 1.2003120721283207e-12,
@@ -870,17 +678,16 @@ pub static AVX_FORWARD_HOT_MODEL: Model = Model::Fitted(Fitted {
         6.34955e-13, -1.17305e-12, 7.17056e-13, -2.07464e-13, 8.4772e-13, -1.53535e-12, 7.97166e-13,
         1.14047e-12, -1.61406e-12, 9.12091e-13],
 });
-
-fn avx_forward_stream_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX_FORWARD_STREAM_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_hot, quantile: 1.9701536426231108, noise: Variance::Relative(0.0006893769488848863), own: Variance::Relative(4.993421852293025e-5),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9701536426231108, noise: Variance::Relative(0.0006893769488848863), own: Variance::Relative(4.993421852293025e-5),
     coefficients: &[4.1790736553406733e-7, 2.0256192098028045e-11, 3.73010510667402e-12,
         1.083261887117086e-11, 9.098450297385467e-13, 2.5406320056499596e-12, 6.47861084631633e-12,
         5.448053917181249e-12],
@@ -890,22 +697,21 @@ pub static AVX_FORWARD_STREAM_HOT_MODEL: Model = Model::Fitted(Fitted {
         1.533e-14, 1.57276e-13, -3.86411e-13, 2.93717e-13, -8.41579e-14, 6.18106e-13, -1.10678e-12,
         6.3679e-13, 6.79038e-13, -1.239e-12, 8.08812e-13],
 });
-
-fn memcpy_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[bytes, f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
-        0.0_f64.max(bytes - 33554432.0)])
-}
 pub static MEMCPY_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_hot_read, quantile: 1.9705162426825968, noise: Variance::Relative(0.00201931845145159), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[bytes, f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
+            0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9705162426825968, noise: Variance::Relative(0.00201931845145159), own: Variance::Relative(0.0),
     coefficients: &[2.7801305330902803e-11, 3.3756856396074838e-12, 2.8420067971972842e-8,
         -2.640392049144744e-12, 1.5080251362218675e-11, -4.135217627119167e-12, -2.5869032119155004e-12,
         9.22833549327187e-12, 1.4528609831021195e-12, -2.232108339841716e-12, 1.6507817881146396e-11,
@@ -927,21 +733,20 @@ pub static MEMCPY_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         0.0, 5.39624e-13, 0.0, -5.39624e-13, 0.0, 4.29156e-12, -1.28498e-12, -4.44295e-12, 6.74629e-13,
         -1.80034e-12, 2.48885e-12],
 });
-
-fn rep_movsb_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        0.0_f64.max(bytes - 33554432.0)])
-}
 pub static REP_MOVSB_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: rep_movsb_hot_read, quantile: 1.9705162426825968, noise: Variance::Relative(0.0034581646257876545), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9705162426825968, noise: Variance::Relative(0.0034581646257876545), own: Variance::Relative(0.0),
     coefficients: &[3.04369679446932e-9, 2.6937991544904097e-11, 1.446353616201028e-12,
         1.96826991814125e-12, -1.2570638144709542e-12, 1.3643254675416844e-11, -4.08363420484146e-12,
         -3.4180274956914015e-12, 1.0928130701760069e-11, 6.95004200111958e-6, -5.079691114058347e-12,
@@ -966,23 +771,22 @@ pub static REP_MOVSB_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         1.60933e-12, -2.92837e-12, 1.74145e-12, -5.55414e-13, 1.9674e-12, -3.58299e-12, 2.12432e-12,
         2.53995e-12, -4.58481e-12, 2.89336e-12],
 });
-
-fn avx512_forward_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        bytes * f64::from(bytes > (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
-        0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX512_FORWARD_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_hot_read, quantile: 1.9706109611018603, noise: Variance::Relative(0.00098331606833565), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - 131072.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            bytes * f64::from(bytes > (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (2.0 * 1048576.0)),
+            0.0_f64.max(bytes - (4.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0)), bytes * f64::from(bytes > (33554432.0 / 2.0)),
+            0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9706109611018603, noise: Variance::Relative(0.00098331606833565), own: Variance::Relative(0.0),
     coefficients: &[-4.889949162294441e-9, 2.5466176672096655e-11, -5.5568048968997225e-9,
         7.43608043988822e-12, -5.2845286751787566e-8, 1.4519983454777452e-11, -4.30711786257914e-12,
         -2.026880283345606e-12, 6.082978939450314e-12, 8.207199354592538e-13, 2.258651867230905e-6,
@@ -1007,21 +811,20 @@ pub static AVX512_FORWARD_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         7.66441e-13, -1.52505e-12, 5.70913e-13, 1.87692e-13, 0.0, 1.2075e-12, -6.0375e-13, -6.0375e-13,
         0.0, 2.81177e-12, -8.26895e-13, -2.94991e-12, 4.44057e-13, -1.1842e-12, 1.66727e-12],
 });
-
-fn avx512_forward_t0_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0), f64::from(shift > 0.0) * bytes,
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
-        bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX512_FORWARD_T0_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_forward_t0_hot_read, quantile: 1.9706109611018603, noise: Variance::Relative(0.0015891279045929716), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0), f64::from(shift > 0.0) * bytes,
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - (1048576.0 / 4.0)),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), bytes * f64::from(bytes > (33554432.0 / 4.0)),
+            bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9706109611018603, noise: Variance::Relative(0.0015891279045929716), own: Variance::Relative(0.0),
     coefficients: &[-1.1806189640414982e-8, 2.9139345358449974e-11, -1.571437498297626e-8,
         1.0228711681618182e-11, 5.107065132700679e-13, -6.99647392472937e-8, 2.793284643585977e-12,
         9.014369422794311e-12, -4.892219653529423e-12, 3.880474468654534e-12, 2.2341973811653455e-12,
@@ -1044,23 +847,22 @@ pub static AVX512_FORWARD_T0_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         1.11543e-12, -5.57713e-13, -5.57713e-13, 0.0, 0.0, 2.82914e-12, -6.82048e-13, -1.15994e-12,
         -1.4533e-12, 4.41148e-13, -4.41148e-13, 0.0, 5.92537e-13, -1.57943e-12, 2.15132e-12],
 });
-
-fn avx_forward_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, f64::from(shift > 0.0),
-        f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
-        f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
-        bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
-        0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - 131072.0),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
-        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
-        bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
-}
 pub static AVX_FORWARD_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_hot_read, quantile: 1.9707562704890207, noise: Variance::Relative(0.0011992969845810708), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, f64::from(shift > 0.0),
+            f64::from(shift > 0.0) * bytes.min(32768.0 / 2.0),
+            f64::from(shift > 0.0) * f64::from(bytes > (32768.0 / 2.0)),
+            bytes * f64::from(bytes > (32768.0 / 2.0)), 0.0_f64.max(bytes - (32768.0 / 2.0)),
+            0.0_f64.max(bytes - 32768.0), 0.0_f64.max(bytes - 131072.0),
+            0.0_f64.max(bytes - (1048576.0 / 4.0)), bytes * f64::from(bytes > (1048576.0 / 2.0)),
+            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (4.0 * 1048576.0)),
+            0.0_f64.max(bytes - (33554432.0 / 4.0)), 0.0_f64.max(bytes - (33554432.0 / 2.0)),
+            bytes * f64::from(bytes > (33554432.0 / 2.0)), 0.0_f64.max(bytes - 33554432.0)])
+    },
+    quantile: 1.9707562704890207, noise: Variance::Relative(0.0011992969845810708), own: Variance::Relative(0.0),
     coefficients: &[-5.268663573489836e-9, 2.5730151599114366e-11, -5.7365998402005974e-9,
         4.815671262072713e-12, -3.373407361056615e-8, -7.491693290458385e-13, 1.5177902317417487e-11,
         -4.75282298614166e-12, -2.2733286059317667e-12, 5.64855600683839e-12, 9.966839698328418e-13,
@@ -1086,18 +888,17 @@ pub static AVX_FORWARD_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         5.91583e-13, 2.09118e-13, 0.0, 1.25403e-12, -6.27013e-13, -6.27013e-13, 0.0, 2.71506e-12,
         -7.95436e-13, -2.88376e-12, 4.28306e-13, -1.16297e-12, 1.73089e-12],
 });
-
-fn avx_forward_stream_hot_read(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, shift] = x else { return None };
-    require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
-    fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
-        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
-        bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 2.0))])
-}
 pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_forward_stream_hot_read, quantile: 1.970241936201031, noise: Variance::Relative(0.0009990835553173878), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, shift] = x else { return None };
+        require(nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0))?;
+        fill(to, &[1.0, bytes, bytes * f64::from(bytes > (32768.0 / 2.0)),
+            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 32768.0),
+            0.0_f64.max(bytes - (1048576.0 / 2.0)), f64::from(bytes >= 1048576.0),
+            bytes * f64::from(bytes >= 1048576.0), 0.0_f64.max(bytes - (33554432.0 / 4.0)),
+            0.0_f64.max(bytes - (33554432.0 / 2.0))])
+    },
+    quantile: 1.970241936201031, noise: Variance::Relative(0.0009990835553173878), own: Variance::Relative(0.0),
     coefficients: &[2.7850302565920035e-7, 1.8785782593773608e-10, 2.759930994263131e-11,
         -2.5534254296447047e-10, 1.0316724201853226e-10, -3.738848839943826e-12, -3.29989421831325e-6,
         2.84341023814735e-12, 1.0483975149050863e-11, 1.1503616359244575e-11],
@@ -1109,7 +910,6 @@ pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         8.46218e-13, -4.80969e-13, 2.58676e-13, -6.42271e-13, 4.31814e-13, 1.17417e-12, -1.62742e-12,
         7.60935e-13],
 });
-
 /// Library `copy_cold` over `bytes`, `shift`.
 pub static COPY_COLD: Table = Table {
     library: "copy_cold",

@@ -14,218 +14,66 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `pack_cold`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PackCold {
-    Memcpy,
-    Moves,
-    Sse2Moves,
-    AvxMoves,
-    AvxMovesAhead,
-    Avx512Moves,
-    Avx512MovesAhead,
-}
-
-/// The inputs of library `pack_cold`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PackColdInput {
-    pub block: usize,
-    pub stride: usize,
-}
-
-impl Input for PackColdInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.block as f64, self.stride as f64]
+library! {
+    /// The candidates of library `pack_cold`.
+    pub enum PackCold {
+        Memcpy,
+        Moves,
+        Sse2Moves,
+        AvxMoves,
+        AvxMovesAhead,
+        Avx512Moves,
+        Avx512MovesAhead,
     }
+    inputs PackColdInput { block: usize, stride: usize };
+    tables [&threads_1::PACK_COLD];
 }
 
-impl PackCold {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PackColdInput) -> Self {
-        Self::on(1).choose(input)
+library! {
+    /// The candidates of library `pack_hot`.
+    pub enum PackHot {
+        Memcpy,
+        Moves,
+        Sse2Moves,
+        AvxMoves,
+        AvxMovesAhead,
+        Avx512Moves,
+        Avx512MovesAhead,
     }
+    inputs PackHotInput { block: usize, stride: usize };
+    tables [&threads_1::PACK_HOT];
+}
 
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PackColdInput) -> Explained<Self> {
-        Self::on(1).explain(input)
+library! {
+    /// The candidates of library `unpack_cold`.
+    pub enum UnpackCold {
+        Memcpy,
+        Moves,
+        Sse2Moves,
+        AvxMoves,
+        AvxMovesAhead,
+        Avx512Moves,
+        Avx512MovesAhead,
     }
+    inputs UnpackColdInput { block: usize, stride: usize };
+    tables [&threads_1::UNPACK_COLD];
 }
 
-impl Library for PackCold {
-    type Rows = [Row; 7];
-    type Input = PackColdInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::PACK_COLD];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-            (6, &[]) => Self::Avx512MovesAhead, _ => return None
-        })
+library! {
+    /// The candidates of library `unpack_hot`.
+    pub enum UnpackHot {
+        Memcpy,
+        Moves,
+        Sse2Moves,
+        AvxMoves,
+        AvxMovesAhead,
+        Avx512Moves,
+        Avx512MovesAhead,
     }
-}
-
-/// The candidates of library `pack_hot`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PackHot {
-    Memcpy,
-    Moves,
-    Sse2Moves,
-    AvxMoves,
-    AvxMovesAhead,
-    Avx512Moves,
-    Avx512MovesAhead,
-}
-
-/// The inputs of library `pack_hot`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PackHotInput {
-    pub block: usize,
-    pub stride: usize,
-}
-
-impl Input for PackHotInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.block as f64, self.stride as f64]
-    }
-}
-
-impl PackHot {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PackHotInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PackHotInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PackHot {
-    type Rows = [Row; 7];
-    type Input = PackHotInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::PACK_HOT];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-            (6, &[]) => Self::Avx512MovesAhead, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `unpack_cold`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum UnpackCold {
-    Memcpy,
-    Moves,
-    Sse2Moves,
-    AvxMoves,
-    AvxMovesAhead,
-    Avx512Moves,
-    Avx512MovesAhead,
-}
-
-/// The inputs of library `unpack_cold`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UnpackColdInput {
-    pub block: usize,
-    pub stride: usize,
-}
-
-impl Input for UnpackColdInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.block as f64, self.stride as f64]
-    }
-}
-
-impl UnpackCold {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: UnpackColdInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: UnpackColdInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for UnpackCold {
-    type Rows = [Row; 7];
-    type Input = UnpackColdInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::UNPACK_COLD];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-            (6, &[]) => Self::Avx512MovesAhead, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `unpack_hot`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum UnpackHot {
-    Memcpy,
-    Moves,
-    Sse2Moves,
-    AvxMoves,
-    AvxMovesAhead,
-    Avx512Moves,
-    Avx512MovesAhead,
-}
-
-/// The inputs of library `unpack_hot`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UnpackHotInput {
-    pub block: usize,
-    pub stride: usize,
-}
-
-impl Input for UnpackHotInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.block as f64, self.stride as f64]
-    }
-}
-
-impl UnpackHot {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: UnpackHotInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: UnpackHotInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for UnpackHot {
-    type Rows = [Row; 7];
-    type Input = UnpackHotInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::UNPACK_HOT];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-            (6, &[]) => Self::Avx512MovesAhead, _ => return None
-        })
-    }
+    inputs UnpackHotInput { block: usize, stride: usize };
+    tables [&threads_1::UNPACK_HOT];
 }
 
 pub mod threads_1 {
@@ -236,84 +84,56 @@ pub mod threads_1 {
 //! samples  sha256 a4d43b7bb123ab8adc6fc2d1ebe639cf4233eee194a954e97afd15f5a9be2e2f
 //! models   sha256 f320c1326fd7fc3a5f67da766c5fc6f634574bd1cc2ab6c0c73caf5c3c7d0f16
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples)
-//!     valid for block in 1..=2004, stride in 9..=8200, 1 node
-//! MovesPackCold: verified, rank 19 of 19, condition 2.0e1; held-out error 5.0 % (40 of 320 samples)
-//!     valid for block in 1..=119, stride in 9..=8200, 1 node
-//! Sse2MovesPackCold: verified, rank 14 of 14, condition 5.1e1; held-out error 5.1 % (40 of 200 samples)
-//!     valid for block in 17..=250, stride in 25..=8200, 1 node
-//! AvxMovesPackCold: verified, rank 15 of 15, condition 5.0e1; held-out error 4.5 % (40 of 200 samples)
-//!     valid for block in 32..=501, stride in 40..=8200, 1 node
-//! AvxMovesAheadPackCold: verified, rank 16 of 16, condition 4.9e1; held-out error 4.4 % (40 of 200 samples)
-//!     valid for block in 32..=479, stride in 40..=8200, 1 node
-//! Avx512MovesPackCold: verified, rank 15 of 15, condition 5.4e1; held-out error 5.7 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
-//! Avx512MovesAheadPackCold: verified, rank 13 of 13, condition 2.4e1; held-out error 6.0 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
-//! MemcpyPackHot: doubtful, rank 10 of 10, condition 6.6e0; held-out error 5.5 % (40 of 260 samples)
-//!     valid for block in 1..=1759, stride in 9..=8200, 1 node
-//! MovesPackHot: verified, rank 14 of 14, condition 1.4e1; held-out error 6.8 % (40 of 320 samples)
-//!     valid for block in 1..=119, stride in 9..=8200, 1 node
-//! Sse2MovesPackHot: verified, rank 13 of 13, condition 4.1e1; held-out error 5.1 % (40 of 200 samples)
-//!     valid for block in 17..=250, stride in 25..=8200, 1 node
-//! AvxMovesPackHot: verified, rank 17 of 17, condition 3.7e1; held-out error 5.3 % (40 of 200 samples)
-//!     valid for block in 32..=479, stride in 40..=8200, 1 node
-//! AvxMovesAheadPackHot: verified, rank 14 of 14, condition 1.7e1; held-out error 5.1 % (40 of 200 samples)
-//!     valid for block in 32..=501, stride in 40..=8200, 1 node
-//! Avx512MovesPackHot: verified, rank 10 of 10, condition 9.1e0; held-out error 5.2 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
-//! Avx512MovesAheadPackHot: verified, rank 14 of 14, condition 2.1e1; held-out error 2.8 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
-//! MemcpyUnpackCold: verified, rank 22 of 22, condition 3.4e1; held-out error 4.1 % (40 of 260 samples)
-//!     valid for block in 1..=2004, stride in 9..=8200, 1 node
-//! MovesUnpackCold: verified, rank 20 of 20, condition 2.2e1; held-out error 3.2 % (40 of 320 samples)
-//!     valid for block in 1..=119, stride in 9..=8200, 1 node
-//! Sse2MovesUnpackCold: verified, rank 15 of 15, condition 5.4e1; held-out error 3.8 % (40 of 200 samples)
-//!     valid for block in 17..=250, stride in 25..=8200, 1 node
-//! AvxMovesUnpackCold: verified, rank 16 of 16, condition 4.8e1; held-out error 2.9 % (40 of 200 samples)
-//!     valid for block in 32..=479, stride in 40..=8200, 1 node
-//! AvxMovesAheadUnpackCold: verified, rank 17 of 17, condition 4.9e1; held-out error 4.4 % (40 of 200 samples)
-//!     valid for block in 32..=479, stride in 40..=8200, 1 node
-//! Avx512MovesUnpackCold: verified, rank 16 of 16, condition 5.3e1; held-out error 2.2 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
-//! Avx512MovesAheadUnpackCold: verified, rank 15 of 15, condition 4.9e1; held-out error 3.6 % (40 of 200 samples)
-//!     valid for block in 65..=1002, stride in 73..=8200, 1 node
-//! MemcpyUnpackHot: verified, rank 13 of 13, condition 2.3e1; held-out error 4.5 % (40 of 260 samples)
-//!     valid for block in 1..=1759, stride in 9..=8200, 1 node
-//! MovesUnpackHot: verified, rank 18 of 18, condition 1.5e1; held-out error 6.4 % (40 of 320 samples)
-//!     valid for block in 1..=119, stride in 9..=8200, 1 node
-//! Sse2MovesUnpackHot: verified, rank 12 of 12, condition 3.0e1; held-out error 7.5 % (40 of 200 samples)
-//!     valid for block in 17..=250, stride in 25..=8200, 1 node
-//! AvxMovesUnpackHot: verified, rank 16 of 16, condition 4.0e1; held-out error 8.2 % (40 of 200 samples)
-//!     valid for block in 32..=501, stride in 40..=8200, 1 node
-//! AvxMovesAheadUnpackHot: verified, rank 17 of 17, condition 3.7e1; held-out error 5.7 % (40 of 200 samples)
-//!     valid for block in 32..=501, stride in 40..=8200, 1 node
-//! Avx512MovesUnpackHot: verified, rank 12 of 12, condition 3.7e1; held-out error 6.9 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
-//! Avx512MovesAheadUnpackHot: verified, rank 13 of 13, condition 4.2e1; held-out error 5.7 % (40 of 200 samples)
-//!     valid for block in 65..=959, stride in 73..=8200, 1 node
+//! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples); valid for block in 1..=2004, stride in 9..=8200, 1 node
+//! MovesPackCold: verified, rank 19 of 19, condition 2.0e1; held-out error 5.0 % (40 of 320 samples); valid for block in 1..=119, stride in 9..=8200, 1 node
+//! Sse2MovesPackCold: verified, rank 14 of 14, condition 5.1e1; held-out error 5.1 % (40 of 200 samples); valid for block in 17..=250, stride in 25..=8200, 1 node
+//! AvxMovesPackCold: verified, rank 15 of 15, condition 5.0e1; held-out error 4.5 % (40 of 200 samples); valid for block in 32..=501, stride in 40..=8200, 1 node
+//! AvxMovesAheadPackCold: verified, rank 16 of 16, condition 4.9e1; held-out error 4.4 % (40 of 200 samples); valid for block in 32..=479, stride in 40..=8200, 1 node
+//! Avx512MovesPackCold: verified, rank 15 of 15, condition 5.4e1; held-out error 5.7 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
+//! Avx512MovesAheadPackCold: verified, rank 13 of 13, condition 2.4e1; held-out error 6.0 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
+//! MemcpyPackHot: doubtful, rank 10 of 10, condition 6.6e0; held-out error 5.5 % (40 of 260 samples); valid for block in 1..=1759, stride in 9..=8200, 1 node
+//! MovesPackHot: verified, rank 14 of 14, condition 1.4e1; held-out error 6.8 % (40 of 320 samples); valid for block in 1..=119, stride in 9..=8200, 1 node
+//! Sse2MovesPackHot: verified, rank 13 of 13, condition 4.1e1; held-out error 5.1 % (40 of 200 samples); valid for block in 17..=250, stride in 25..=8200, 1 node
+//! AvxMovesPackHot: verified, rank 17 of 17, condition 3.7e1; held-out error 5.3 % (40 of 200 samples); valid for block in 32..=479, stride in 40..=8200, 1 node
+//! AvxMovesAheadPackHot: verified, rank 14 of 14, condition 1.7e1; held-out error 5.1 % (40 of 200 samples); valid for block in 32..=501, stride in 40..=8200, 1 node
+//! Avx512MovesPackHot: verified, rank 10 of 10, condition 9.1e0; held-out error 5.2 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
+//! Avx512MovesAheadPackHot: verified, rank 14 of 14, condition 2.1e1; held-out error 2.8 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
+//! MemcpyUnpackCold: verified, rank 22 of 22, condition 3.4e1; held-out error 4.1 % (40 of 260 samples); valid for block in 1..=2004, stride in 9..=8200, 1 node
+//! MovesUnpackCold: verified, rank 20 of 20, condition 2.2e1; held-out error 3.2 % (40 of 320 samples); valid for block in 1..=119, stride in 9..=8200, 1 node
+//! Sse2MovesUnpackCold: verified, rank 15 of 15, condition 5.4e1; held-out error 3.8 % (40 of 200 samples); valid for block in 17..=250, stride in 25..=8200, 1 node
+//! AvxMovesUnpackCold: verified, rank 16 of 16, condition 4.8e1; held-out error 2.9 % (40 of 200 samples); valid for block in 32..=479, stride in 40..=8200, 1 node
+//! AvxMovesAheadUnpackCold: verified, rank 17 of 17, condition 4.9e1; held-out error 4.4 % (40 of 200 samples); valid for block in 32..=479, stride in 40..=8200, 1 node
+//! Avx512MovesUnpackCold: verified, rank 16 of 16, condition 5.3e1; held-out error 2.2 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
+//! Avx512MovesAheadUnpackCold: verified, rank 15 of 15, condition 4.9e1; held-out error 3.6 % (40 of 200 samples); valid for block in 65..=1002, stride in 73..=8200, 1 node
+//! MemcpyUnpackHot: verified, rank 13 of 13, condition 2.3e1; held-out error 4.5 % (40 of 260 samples); valid for block in 1..=1759, stride in 9..=8200, 1 node
+//! MovesUnpackHot: verified, rank 18 of 18, condition 1.5e1; held-out error 6.4 % (40 of 320 samples); valid for block in 1..=119, stride in 9..=8200, 1 node
+//! Sse2MovesUnpackHot: verified, rank 12 of 12, condition 3.0e1; held-out error 7.5 % (40 of 200 samples); valid for block in 17..=250, stride in 25..=8200, 1 node
+//! AvxMovesUnpackHot: verified, rank 16 of 16, condition 4.0e1; held-out error 8.2 % (40 of 200 samples); valid for block in 32..=501, stride in 40..=8200, 1 node
+//! AvxMovesAheadUnpackHot: verified, rank 17 of 17, condition 3.7e1; held-out error 5.7 % (40 of 200 samples); valid for block in 32..=501, stride in 40..=8200, 1 node
+//! Avx512MovesUnpackHot: verified, rank 12 of 12, condition 3.7e1; held-out error 6.9 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
+//! Avx512MovesAheadUnpackHot: verified, rank 13 of 13, condition 4.2e1; held-out error 5.7 % (40 of 200 samples); valid for block in 65..=959, stride in 73..=8200, 1 node
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn memcpy_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 2004.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 32.0), f64::from(block > 64.0),
-        f64::from(block > 128.0), f64::from(block > 256.0), 0.0_f64.max(block - 256.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 16.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * f64::from(block > 16.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0)])
-}
 pub static MEMCPY_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_pack_cold, quantile: 1.974016707630482, noise: Variance::Relative(0.0075067779939545455), own: Variance::Relative(0.002205695443131084),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 2004.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 32.0), f64::from(block > 64.0),
+            f64::from(block > 128.0), f64::from(block > 256.0), 0.0_f64.max(block - 256.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 16.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * f64::from(block > 16.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0)])
+    },
+    quantile: 1.974016707630482, noise: Variance::Relative(0.0075067779939545455), own: Variance::Relative(0.002205695443131084),
     coefficients: &[1.2354120304000233e-8, 3.3993153329350176e-11, 8.172451825658682e-10,
         2.4985197682030996e-9, 5.007082305339113e-9, 5.214262217921568e-9, 4.749014571903269e-11,
         -5.452531297408604e-9, -1.238082989966757e-11, 2.4929133794548e-9, 4.244142883348636e-11,
@@ -344,22 +164,21 @@ pub static MEMCPY_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         0.0, 0.0, -8.96938e-10, 8.96938e-10, 1.95266e-9, 0.0, 0.0, 0.0, -1.95266e-9, 3.07491e-10,
         -3.07491e-10, 0.0, 0.0, 4.98753e-10, -4.98753e-10, 0.0, 7.28799e-10, -7.28799e-10, 1.58526e-9],
 });
-
-fn moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 8.0),
-        f64::from(block > 16.0), f64::from(block > 32.0), f64::from(block > 64.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 16.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 8.0),
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0)])
-}
 pub static MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: moves_pack_cold, quantile: 1.9736124619538955, noise: Variance::Relative(0.0036196251807343108), own: Variance::Relative(0.0014704605137934087),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 8.0),
+            f64::from(block > 16.0), f64::from(block > 32.0), f64::from(block > 64.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 16.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 8.0),
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0)])
+    },
+    quantile: 1.9736124619538955, noise: Variance::Relative(0.0036196251807343108), own: Variance::Relative(0.0014704605137934087),
     coefficients: &[7.20667346901564e-9, 1.0417744716356204e-10, 1.5549949173059994e-10,
         3.3400012919373987e-10, 8.166764033290705e-10, 1.6344873757572555e-9, 4.812940135212189e-9,
         -2.6378772265885916e-9, -9.248523510017722e-11, 1.540519967521716e-9, 3.744784181335574e-9,
@@ -391,20 +210,19 @@ pub static MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         2.87037e-10, 1.91268e-11, -3.45122e-10, -5.4211e-10, -8.33226e-10, 2.48505e-10, -2.48505e-10,
         0.0, 3.83821e-10, -3.83821e-10, 5.43647e-10],
 });
-
-fn sse2_moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 16.0).ceil(), 0.0_f64.max(block - 128.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0)])
-}
 pub static SSE2_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: sse2_moves_pack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.00556127627096622), own: Variance::Relative(0.0026585725129036467),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 16.0).ceil(), 0.0_f64.max(block - 128.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0)])
+    },
+    quantile: 1.9766921979292067, noise: Variance::Relative(0.00556127627096622), own: Variance::Relative(0.0026585725129036467),
     coefficients: &[6.611047308084843e-9, 4.558540632297388e-11, 1.272869886464979e-9,
         -3.9496299994073874e-11, -4.2339759077432806e-9, -2.287565821443382e-11, 4.402711783272375e-11,
         3.4549956359991046e-9, -1.750066260844188e-9, -1.749449673793309e-9, 1.1987095220619808e-9,
@@ -424,21 +242,20 @@ pub static SSE2_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         2.1771e-12, -5.26472e-10, 6.55022e-10, 1.50262e-10, -4.43177e-12, 1.70947e-10, 3.17099e-10,
         -4.78637e-12, 2.54871e-10, 4.6749e-12, -5.5865e-10, 3.61662e-10],
 });
-
-fn avx_moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) > 1024.0),
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0) * block,
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0)])
-}
 pub static AVX_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_pack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.005235561451424177), own: Variance::Relative(0.001512046854671944),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) > 1024.0),
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0) * block,
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0)])
+    },
+    quantile: 1.9766921979292067, noise: Variance::Relative(0.005235561451424177), own: Variance::Relative(0.001512046854671944),
     coefficients: &[9.800221628847708e-9, 2.704245259643174e-11, 1.6212456852793026e-9,
         -1.8084343460804755e-11, -7.212141927733367e-9, -1.6664784360920318e-9, 5.4557091306158516e-11,
         3.963867032876961e-9, -1.5704654875834778e-11, -1.1475370486759459e-9, 5.1475117458597905e-9,
@@ -459,22 +276,21 @@ pub static AVX_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         1.44771e-9, -2.18538e-12, 1.42387e-10, 2.38421e-10, -2.33613e-13, 6.62117e-12, -4.31399e-10,
         -7.22357e-10, -1.1056e-9, 2.39974e-10, -2.39974e-10, 0.0, 5.09974e-10, -5.09974e-10, 8.43033e-10],
 });
-
-fn avx_moves_ahead_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_AHEAD_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_ahead_pack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.004721430187558001), own: Variance::Relative(0.0019388121272984188),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.976810993632486, noise: Variance::Relative(0.004721430187558001), own: Variance::Relative(0.0019388121272984188),
     coefficients: &[8.693569283777435e-9, 5.39826018731094e-11, 1.1837009988895095e-9,
         -1.2985186509739307e-11, -5.86179166518834e-9, -1.0364393708437333e-11, 2.0544681904808775e-11,
         2.4045455005503987e-9, -1.397845003208882e-9, 3.048376466697965e-9, -5.425985408777159e-11,
@@ -497,20 +313,19 @@ pub static AVX_MOVES_AHEAD_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         -1.22849e-9, -1.1846e-9, 2.93252e-10, -2.93252e-10, 0.0, 0.0, 0.0, 3.3163e-10, -3.3163e-10, 0.0,
         0.0, 4.9756e-10, -4.9756e-10, 0.0, 9.24156e-10, -9.24156e-10, 1.57267e-9],
 });
-
-fn avx512_moves_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 64.0).ceil(), 0.0_f64.max(block - 512.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX512_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_pack_cold, quantile: 1.9765750658299912, noise: Variance::Relative(0.0045468775495246605), own: Variance::Relative(0.0030728707012982414),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 64.0).ceil(), 0.0_f64.max(block - 512.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9765750658299912, noise: Variance::Relative(0.0045468775495246605), own: Variance::Relative(0.0030728707012982414),
     coefficients: &[1.4872630227332441e-8, 4.247190733282866e-11, 8.530778985890158e-10,
         -6.73716011540357e-12, -9.682234595933172e-9, 6.416234224197525e-12, -2.5540073416513587e-9,
         5.702309295227956e-11, 5.9582304737324745e-9, -1.5350813064329996e-11, -1.93663643299606e-9,
@@ -531,19 +346,18 @@ pub static AVX512_MOVES_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         -2.62824e-12, 8.54468e-11, 9.87951e-10, 2.59921e-12, -5.35231e-10, -9.7704e-10, 3.68506e-10,
         -3.68506e-10, 8.40398e-10],
 });
-
-fn avx512_moves_ahead_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 128.0), 0.0_f64.max(block - 256.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0) * block,
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX512_MOVES_AHEAD_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_ahead_pack_cold, quantile: 1.9763456545933658, noise: Variance::Relative(0.0050991376788575), own: Variance::Relative(0.003832023291986197),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 128.0), 0.0_f64.max(block - 256.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0) * block,
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9763456545933658, noise: Variance::Relative(0.0050991376788575), own: Variance::Relative(0.003832023291986197),
     coefficients: &[1.2510998371087103e-8, 6.884968960780432e-11, 1.9849211464879005e-9,
         1.3342447675227767e-11, -6.966472969467314e-9, -6.708577547405544e-12, -1.3210536035513378e-9,
         2.620524801506331e-11, 2.743904909638582e-9, -1.0882561308113298e-11, -9.976307070438545e-10,
@@ -561,17 +375,16 @@ pub static AVX512_MOVES_AHEAD_PACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         -3.45097e-10, -5.86932e-13, -3.06233e-10, 3.42963e-10, -1.12603e-12, 3.04338e-10, 1.57951e-12,
         -9.07983e-10, 9.15776e-10],
 });
-
-fn memcpy_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 1759.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, f64::from(block > 16.0), f64::from(block > 32.0), f64::from(block > 64.0),
-        f64::from(block > 128.0), f64::from(block > 256.0), 0.0_f64.max(block - 256.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0)])
-}
 pub static MEMCPY_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_pack_hot, quantile: 1.973305433840948, noise: Variance::Relative(0.00849151167800141), own: Variance::Relative(0.0048599909893413205),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 1759.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, f64::from(block > 16.0), f64::from(block > 32.0), f64::from(block > 64.0),
+            f64::from(block > 128.0), f64::from(block > 256.0), 0.0_f64.max(block - 256.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0)])
+    },
+    quantile: 1.973305433840948, noise: Variance::Relative(0.00849151167800141), own: Variance::Relative(0.0048599909893413205),
     coefficients: &[3.030445575651049e-9, -1.3043689862393703e-10, -1.743718781541661e-10,
         -3.2871370797942186e-10, 1.4261890893055063e-9, 2.3766353776388645e-9, 1.3433380693954692e-11,
         -8.929077041074622e-13, 1.084677073495686e-9, 7.975268993584234e-10],
@@ -584,19 +397,18 @@ pub static MEMCPY_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -2.19266e-13, -3.60591e-14, -8.93121e-12, -1.91277e-12, 3.67162e-13, -2.66779e-13, 3.25647e-11,
         5.80977e-13, 3.90502e-13, -6.97699e-11, -6.54544e-12, 1.08611e-10, -1.08611e-10, 1.28987e-10],
 });
-
-fn moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 4.0),
-        f64::from(block > 8.0), f64::from(block > 16.0), f64::from(block > 32.0),
-        f64::from(block > 64.0), f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 16.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0)])
-}
 pub static MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: moves_pack_hot, quantile: 1.973933954102571, noise: Variance::Relative(0.014294202770180309), own: Variance::Relative(0.007314799988610736),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 4.0),
+            f64::from(block > 8.0), f64::from(block > 16.0), f64::from(block > 32.0),
+            f64::from(block > 64.0), f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 16.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0)])
+    },
+    quantile: 1.973933954102571, noise: Variance::Relative(0.014294202770180309), own: Variance::Relative(0.007314799988610736),
     coefficients: &[3.488505167011795e-10, -8.424812789730612e-12, 9.693611201747057e-11,
         6.583777149905975e-11, 8.600760095951052e-11, 3.3268745094297507e-10, 1.0881024781646484e-9,
         2.050078428035263e-9, 1.430257068510553e-10, 4.911645618910539e-12, 1.5892554174657777e-10,
@@ -617,20 +429,19 @@ pub static MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         1.53034e-12, -4.81809e-11, -4.81123e-12, -1.80378e-11, -6.68492e-11, 4.16799e-11, -5.9819e-12,
         -3.5698e-11, 0.0, 5.57763e-11, -5.57763e-11, 0.0, 1.62577e-10, -1.62577e-10, 2.02225e-10],
 });
-
-fn sse2_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 16.0).ceil(), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0)])
-}
 pub static SSE2_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sse2_moves_pack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.007555909996743416), own: Variance::Relative(0.003165441714290937),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 16.0).ceil(), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0)])
+    },
+    quantile: 1.9763456545933658, noise: Variance::Relative(0.007555909996743416), own: Variance::Relative(0.003165441714290937),
     coefficients: &[4.301495302023943e-11, -2.6890057508253373e-12, 3.2335411073179504e-10,
         9.658251174724736e-13, 3.145038510235142e-10, 2.9271511721598576e-12, 4.752666670690648e-10,
         -8.619285709571959e-10, 2.581050300120666e-9, -1.4199260834923189e-11, -8.589780500961866e-10,
@@ -648,23 +459,22 @@ pub static SSE2_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         1.32601e-10, 2.03176e-12, -9.48038e-11, -9.28565e-11, -1.86121e-10, 7.58529e-11, -7.58529e-11,
         0.0, 1.00015e-10, -1.00015e-10, 1.15276e-10],
 });
-
-fn avx_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
-        f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_pack_hot, quantile: 1.9766921979292067, noise: Variance::Relative(0.006099188112202219), own: Variance::Relative(0.004676015025630163),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
+            f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9766921979292067, noise: Variance::Relative(0.006099188112202219), own: Variance::Relative(0.004676015025630163),
     coefficients: &[-3.7789589144877493e-11, -4.737897850387732e-12, 5.432104314685134e-10,
         -1.26904448219212e-12, -3.9544000834205355e-13, 7.792981855968273e-13, 4.374626009725769e-10,
         2.763472435464749e-12, 4.975902165643646e-10, 6.881662071651222e-10, -9.29326652097631e-10,
@@ -690,22 +500,21 @@ pub static AVX_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -1.07952e-12, 3.68587e-11, 1.92686e-10, 1.38039e-10, 1.22369e-12, -1.64647e-10, -2.18419e-10,
         -1.56474e-10, 9.59879e-11, -9.59879e-11, 0.0, 1.78846e-10, -1.78846e-10, 2.78593e-10],
 });
-
-fn avx_moves_ahead_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, (block / 32.0).ceil(), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_AHEAD_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_ahead_pack_hot, quantile: 1.9763456545933658, noise: Variance::Relative(0.0042107441042886894), own: Variance::Relative(0.004203387399854033),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, (block / 32.0).ceil(), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9763456545933658, noise: Variance::Relative(0.0042107441042886894), own: Variance::Relative(0.004203387399854033),
     coefficients: &[9.26546228110303e-11, 3.9235692669472984e-10, -6.361457138908653e-13,
         5.86196122128973e-13, 1.4012577581227858e-11, 4.1458359582881917e-10, 3.859176192268907e-10,
         -1.5046068270372055e-9, -1.9163353876297214e-9, 2.5830085938942343e-9, -2.282305362006649e-11,
@@ -724,18 +533,17 @@ pub static AVX_MOVES_AHEAD_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -1.4883e-10, -2.03103e-10, -1.44778e-10, 9.29793e-11, -9.29793e-11, 0.0, 1.95906e-10,
         -1.95906e-10, 3.0288e-10],
 });
-
-fn avx512_moves_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[1.0, (block / 64.0).ceil(), 0.0_f64.max(block - 512.0),
-        f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0)])
-}
 pub static AVX512_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_pack_hot, quantile: 1.9760131776887968, noise: Variance::Relative(0.004588446024088327), own: Variance::Relative(0.0038132179534862607),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[1.0, (block / 64.0).ceil(), 0.0_f64.max(block - 512.0),
+            f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0)])
+    },
+    quantile: 1.9760131776887968, noise: Variance::Relative(0.004588446024088327), own: Variance::Relative(0.0038132179534862607),
     coefficients: &[1.911457828403472e-10, 7.513550721958279e-10, 1.937343854094114e-12,
         -8.410860216391761e-13, 4.67805855814241e-13, 1.691586840960967e-9, 3.843920353332625e-10,
         -5.908292451720015e-10, 2.5451901642070194e-9, -2.3649411691907886e-9],
@@ -748,20 +556,19 @@ pub static AVX512_MOVES_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         9.43515e-11, -6.19542e-11, 0.0, -6.6514e-11, 9.65905e-11, 0.0, -4.34004e-11, 1.31271e-10,
         -1.31271e-10, 8.1994e-11],
 });
-
-fn avx512_moves_ahead_pack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[(block / 64.0).ceil(), f64::from(block > 128.0), 0.0_f64.max(block - 256.0),
-        0.0_f64.max(block - 512.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX512_MOVES_AHEAD_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_ahead_pack_hot, quantile: 1.9764595626324315, noise: Variance::Relative(0.004293731181996018), own: Variance::Relative(0.0012864089522813572),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[(block / 64.0).ceil(), f64::from(block > 128.0), 0.0_f64.max(block - 256.0),
+            0.0_f64.max(block - 512.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9764595626324315, noise: Variance::Relative(0.004293731181996018), own: Variance::Relative(0.0012864089522813572),
     coefficients: &[8.664981797239541e-10, -1.2100600921261809e-10, -1.6249945691160021e-12,
         1.4328335107045615e-12, -5.683336766041565e-13, 5.657274650614531e-13, 1.798982028819655e-9,
         4.4501757956676265e-12, 7.594540487868199e-10, -8.492650560799508e-10, 2.979055803311088e-9,
@@ -781,25 +588,24 @@ pub static AVX512_MOVES_AHEAD_PACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -4.07989e-11, 1.83766e-10, 7.48289e-13, -1.60452e-10, -2.79678e-10, 1.0117e-10, -1.0117e-10,
         1.87549e-10],
 });
-
-fn memcpy_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 2004.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 16.0), f64::from(block > 32.0),
-        f64::from(block > 64.0), f64::from(block > 128.0), f64::from(block > 256.0),
-        0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0),
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 16.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0)])
-}
 pub static MEMCPY_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_unpack_cold, quantile: 1.9741004473984614, noise: Variance::Relative(0.004654906787029464), own: Variance::Relative(0.0015387149859491752),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 2004.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 16.0), f64::from(block > 32.0),
+            f64::from(block > 64.0), f64::from(block > 128.0), f64::from(block > 256.0),
+            0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0),
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 16.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0)])
+    },
+    quantile: 1.9741004473984614, noise: Variance::Relative(0.004654906787029464), own: Variance::Relative(0.0015387149859491752),
     coefficients: &[9.906380954822378e-9, 3.338180306251718e-11, 6.308045342003673e-10,
         8.495193720039206e-10, 3.4313234182560816e-9, 4.725415386506097e-9, 3.884480982403025e-9,
         4.000297758799153e-11, -4.181373668934502e-9, -1.4203791785590037e-11, 2.0327135047671047e-9,
@@ -839,24 +645,23 @@ pub static MEMCPY_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         1.41851e-9, 0.0, 0.0, 0.0, -1.41851e-9, 1.91001e-10, -1.91001e-10, 0.0, 0.0, 5.22909e-10,
         -5.22909e-10, 0.0, 5.09041e-10, -5.09041e-10, 1.15601e-9],
 });
-
-fn moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 8.0),
-        f64::from(block > 16.0), f64::from(block > 32.0), f64::from(block > 64.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
-        f64::from(stride >= 4096.0) * f64::from(block > 16.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * f64::from(block > 16.0),
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0)])
-}
 pub static MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: moves_unpack_cold, quantile: 1.9733808885483306, noise: Variance::Relative(0.005950496763541268), own: Variance::Relative(0.0003108365581869508),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 8.0),
+            f64::from(block > 16.0), f64::from(block > 32.0), f64::from(block > 64.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * block,
+            f64::from(stride >= 4096.0) * f64::from(block > 16.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * f64::from(block > 16.0),
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0)])
+    },
+    quantile: 1.9733808885483306, noise: Variance::Relative(0.005950496763541268), own: Variance::Relative(0.0003108365581869508),
     coefficients: &[6.59304263800491e-9, 8.860899831273252e-11, 7.673846912311865e-10,
         2.9215473925852454e-10, 6.334051790179752e-10, 1.591708737880007e-9, 4.098527190589942e-9,
         -3.3594239123015546e-9, -5.6639553473218265e-11, 9.124566794625967e-10, 1.3639404172038516e-11,
@@ -889,21 +694,20 @@ pub static MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         3.77705e-10, 5.25837e-10, 0.0, 0.0, 0.0, -5.25837e-10, 1.30737e-10, -1.30737e-10, 0.0, 0.0,
         2.76193e-10, -2.76193e-10, 0.0, 3.23446e-10, -3.23446e-10, 4.38381e-10],
 });
-
-fn sse2_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 16.0).ceil(), 0.0_f64.max(block - 128.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0)])
-}
 pub static SSE2_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: sse2_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.00390282649034144), own: Variance::Relative(0.0013822494919229883),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 16.0).ceil(), 0.0_f64.max(block - 128.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0)])
+    },
+    quantile: 1.976810993632486, noise: Variance::Relative(0.00390282649034144), own: Variance::Relative(0.0013822494919229883),
     coefficients: &[6.7677911832074695e-9, 5.196081002293303e-11, 9.424003025565254e-10,
         -3.345092294741796e-11, -4.1016406753182835e-9, -1.7947412550297417e-11, 3.839106935273849e-11,
         2.317395214816121e-9, -8.869656121742364e-10, -7.185635905948687e-10, 2.255145761740804e-9,
@@ -924,22 +728,21 @@ pub static SSE2_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         3.25901e-10, 6.65252e-10, 7.41492e-12, -3.3964e-10, -3.32873e-10, -6.79482e-10, 2.48339e-10,
         -2.48339e-10, 0.0, 3.41401e-10, -3.41401e-10, 5.28454e-10],
 });
-
-fn avx_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_unpack_cold, quantile: 1.976810993632486, noise: Variance::Relative(0.002000345143090478), own: Variance::Relative(0.0006934779550358548),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.976810993632486, noise: Variance::Relative(0.002000345143090478), own: Variance::Relative(0.0006934779550358548),
     coefficients: &[9.38384212010542e-9, 4.608883813355635e-11, 1.1063753124056743e-9,
         -1.7053532175571442e-11, -6.698264840177976e-9, -2.8853131665189618e-12, -1.6233749738748781e-9,
         4.884643661637572e-11, 1.646540034068762e-9, -7.004578827890981e-10, 1.466601952714067e-9,
@@ -964,23 +767,22 @@ pub static AVX_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         -6.576e-10, -6.34024e-10, 1.51553e-10, -1.51553e-10, 0.0, 0.0, 3.5766e-10, -3.5766e-10, 0.0,
         7.14052e-10, -7.14052e-10, 1.25115e-9],
 });
-
-fn avx_moves_ahead_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), f64::from(block > 64.0),
-        0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_ahead_unpack_cold, quantile: 1.976931488633669, noise: Variance::Relative(0.0031123121421930133), own: Variance::Relative(0.00263043591510441),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 479.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), f64::from(block > 64.0),
+            0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.976931488633669, noise: Variance::Relative(0.0031123121421930133), own: Variance::Relative(0.00263043591510441),
     coefficients: &[8.703551540546263e-9, 6.745810868953453e-11, 7.548594751451561e-10,
         3.129822176758703e-10, -1.6156999365630492e-11, -5.723181617499209e-9, -1.2921196718148246e-11,
         1.671562225210569e-11, 2.4797450408558508e-9, -1.0676713721897456e-9, 2.2148187592019145e-9,
@@ -1006,21 +808,20 @@ pub static AVX_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         2.43833e-10, -2.43833e-10, 0.0, 0.0, 3.70209e-10, -3.70209e-10, 0.0, 7.03538e-10, -7.03538e-10,
         1.18123e-9],
 });
-
-fn avx512_moves_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 64.0).ceil(), f64::from(block > 128.0),
-        0.0_f64.max(block - 512.0), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0),
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
-        f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX512_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_unpack_cold, quantile: 1.9766921979292067, noise: Variance::Relative(0.001546726809174653), own: Variance::Relative(0.0002490681253845354),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 64.0).ceil(), f64::from(block > 128.0),
+            0.0_f64.max(block - 512.0), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) < 64.0) * block, f64::from((stride - block) > 1024.0),
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
+            f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9766921979292067, noise: Variance::Relative(0.001546726809174653), own: Variance::Relative(0.0002490681253845354),
     coefficients: &[1.26219702690737e-8, 3.138846398471553e-11, 1.6693954027477263e-9,
         4.4187999881505863e-10, -4.6010633161086385e-12, -8.125582700881433e-9, 2.653602252919618e-12,
         -3.081212510349285e-9, 5.899933268824294e-11, 2.3591647965934922e-9, -5.767789249337239e-12,
@@ -1044,20 +845,19 @@ pub static AVX512_MOVES_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         -1.13244e-12, 3.86933e-11, 8.35992e-11, 3.22117e-10, -2.13942e-12, 1.04229e-10, 8.02487e-10,
         1.82095e-12, -3.62881e-10, -6.8303e-10, 2.56781e-10, -2.56781e-10, 6.66221e-10],
 });
-
-fn avx512_moves_ahead_unpack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 1002.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 64.0).ceil(), f64::from(block > 128.0),
-        f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
-        f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0)])
-}
 pub static AVX512_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_ahead_unpack_cold, quantile: 1.9765750658299912, noise: Variance::Relative(0.002994575783060513), own: Variance::Relative(0.0010374196379309265),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 1002.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 64.0).ceil(), f64::from(block > 128.0),
+            f64::from((stride - block) < 64.0), f64::from((stride - block) < 64.0) * block,
+            f64::from((stride - block) > 1024.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0)])
+    },
+    quantile: 1.9765750658299912, noise: Variance::Relative(0.002994575783060513), own: Variance::Relative(0.0010374196379309265),
     coefficients: &[1.0454199130635009e-8, 5.6922144153613656e-11, 1.2982906715375447e-9,
         1.1347717627662404e-9, -6.253856389169337e-9, -8.738613163720176e-12, -1.5721802666816188e-9,
         2.682940449797393e-11, 1.5061492678627066e-9, -1.0041670573966705e-9, -1.7156018537710187e-9,
@@ -1078,22 +878,21 @@ pub static AVX512_MOVES_AHEAD_UNPACK_COLD_MODEL: Model = Model::Fitted(Fitted {
         4.21646e-10, 5.67472e-10, 0.0, 0.0, 0.0, -5.67472e-10, 3.58566e-10, -2.15644e-12, 1.25334e-11,
         5.48834e-10, 2.05567e-12, -3.53759e-10, -5.23189e-10, 3.80897e-10, -3.80897e-10, 5.42195e-10],
 });
-
-fn memcpy_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 1759.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 32.0), f64::from(block > 128.0),
-        f64::from(block > 256.0), 0.0_f64.max(block - 256.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0),
-        f64::from(stride == 4096.0) * f64::from(block > 256.0)])
-}
 pub static MEMCPY_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: memcpy_unpack_hot, quantile: 1.9736124619538955, noise: Variance::Relative(0.013012416765050949), own: Variance::Relative(0.003311899865856801),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 1759.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 32.0), f64::from(block > 128.0),
+            f64::from(block > 256.0), 0.0_f64.max(block - 256.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0),
+            f64::from(stride == 4096.0) * f64::from(block > 256.0)])
+    },
+    quantile: 1.9736124619538955, noise: Variance::Relative(0.013012416765050949), own: Variance::Relative(0.003311899865856801),
     coefficients: &[3.0552209357637895e-9, -4.285438693345434e-12, -2.3649058882170936e-10,
         1.6894895921046816e-9, 2.5633876258566136e-9, 1.7601098647786063e-11, 1.0375034258358836e-9,
         2.8466386684814375e-9, 1.5390612635416214e-9, -4.464344460048962e-9, -7.266357363082771e-10,
@@ -1110,23 +909,22 @@ pub static MEMCPY_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         4.41967e-10, 3.07174e-10, 0.0, 0.0, -3.07174e-10, 1.39372e-10, -1.39372e-10, 0.0, 5.05656e-10,
         -5.05656e-10, 3.00734e-10],
 });
-
-fn moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
-    fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 4.0),
-        f64::from(block > 8.0), f64::from(block > 16.0), f64::from(block > 32.0),
-        f64::from(block > 64.0), f64::from((stride - block) > 1024.0) * block,
-        f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 8.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 16.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 32.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * f64::from(block > 8.0),
-        f64::from(stride == 4096.0) * f64::from(block > 16.0),
-        f64::from(stride == 4096.0) * f64::from(block > 32.0)])
-}
 pub static MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: moves_unpack_hot, quantile: 1.974357763657484, noise: Variance::Relative(0.01735149092702226), own: Variance::Relative(0.0070981674475236655),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 1.0, 119.0) && within(stride, 9.0, 8200.0))?;
+        fill(to, &[1.0, block, f64::from(block > 2.0), f64::from(block > 4.0),
+            f64::from(block > 8.0), f64::from(block > 16.0), f64::from(block > 32.0),
+            f64::from(block > 64.0), f64::from((stride - block) > 1024.0) * block,
+            f64::from(stride >= 4096.0), f64::from(stride >= 4096.0) * f64::from(block > 8.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 16.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 32.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 64.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * f64::from(block > 8.0),
+            f64::from(stride == 4096.0) * f64::from(block > 16.0),
+            f64::from(stride == 4096.0) * f64::from(block > 32.0)])
+    },
+    quantile: 1.974357763657484, noise: Variance::Relative(0.01735149092702226), own: Variance::Relative(0.0070981674475236655),
     coefficients: &[3.4025921372942984e-10, -9.250481160228795e-12, 1.1659713694137454e-10,
         6.49008782074119e-11, 9.184939616291591e-11, 3.444886523411975e-10, 1.0123040346288951e-9,
         2.1011160571045966e-9, 1.5876207955901823e-12, 2.446788490796957e-10, 1.0360880943992563e-9,
@@ -1156,20 +954,19 @@ pub static MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -1.67174e-10, 2.90064e-10, 0.0, 0.0, 0.0, -6.30652e-11, 1.6878e-10, -1.6878e-10, 0.0, 0.0,
         3.38794e-10, -3.38794e-10, 0.0, 2.89673e-10, -2.89673e-10, 1.81444e-10],
 });
-
-fn sse2_moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
-    fill(to, &[block, (block / 16.0).ceil(), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) > 1024.0), f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
-        f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 128.0)])
-}
 pub static SSE2_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sse2_moves_unpack_hot, quantile: 1.9761224936131354, noise: Variance::Relative(0.011411674343519924), own: Variance::Relative(0.01140492467136412),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 17.0, 250.0) && within(stride, 25.0, 8200.0))?;
+        fill(to, &[block, (block / 16.0).ceil(), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) > 1024.0), f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0), f64::from(stride == 4096.0) * block,
+            f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 128.0)])
+    },
+    quantile: 1.9761224936131354, noise: Variance::Relative(0.011411674343519924), own: Variance::Relative(0.01140492467136412),
     coefficients: &[-6.421768019180573e-12, 3.8962164578259375e-10, -4.096081629559801e-11,
         5.458972821529877e-11, 2.071753526613148e-9, -8.972924091841158e-12, 8.962641083219974e-10,
         4.244275553368682e-9, -1.7688356438104557e-11, -2.9944219526114248e-9, 6.760645530994935e-10,
@@ -1184,21 +981,20 @@ pub static SSE2_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -1.34851e-12, -1.42706e-10, 6.4767e-11, 1.31323e-10, 3.17277e-12, -1.50952e-10, -1.52384e-10,
         -3.08978e-10, 9.34897e-11, -9.34897e-11, 0.0, 1.28657e-10, -1.28657e-10, 1.66195e-10],
 });
-
-fn avx_moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
-        0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0), f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_unpack_hot, quantile: 1.976931488633669, noise: Variance::Relative(0.013600075798638948), own: Variance::Relative(0.00704219617125143),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
+            0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0), f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.976931488633669, noise: Variance::Relative(0.013600075798638948), own: Variance::Relative(0.00704219617125143),
     coefficients: &[2.8087235843787577e-10, -9.302098007507634e-12, 6.238584961356547e-10,
         2.6636118637382652e-12, -2.217761120186165e-12, -2.328926385149952e-10, 1.4876547985492758e-9,
         1.0314218097212584e-11, 3.4900730549649123e-10, 6.769373683817302e-10, 1.0518394282750527e-9,
@@ -1224,22 +1020,21 @@ pub static AVX_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         4.32696e-10, -9.12694e-14, -4.24421e-10, 3.1583e-11, 1.10715e-12, -1.00379e-10, -3.83122e-10,
         7.38926e-11, -7.38926e-11, 3.19464e-10],
 });
-
-fn avx_moves_ahead_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
-        0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) > 1024.0), f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
-        f64::from(stride == 4096.0) * f64::from(block > 64.0),
-        f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx_moves_ahead_unpack_hot, quantile: 1.9771777244898696, noise: Variance::Relative(0.006930027788162537), own: Variance::Relative(0.004384919429512409),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 32.0, 501.0) && within(stride, 40.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 32.0).ceil(), 0.0_f64.max(block - 128.0),
+            0.0_f64.max(block - 256.0), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) > 1024.0), f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 64.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 32.0),
+            f64::from(stride == 4096.0) * f64::from(block > 64.0),
+            f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9771777244898696, noise: Variance::Relative(0.006930027788162537), own: Variance::Relative(0.004384919429512409),
     coefficients: &[1.8123373276562688e-10, -6.818144621671657e-12, 5.72558668113996e-10,
         2.668457686907992e-12, -2.443898244639653e-12, -1.3041817901272955e-10, 7.463259547482823e-11,
         1.5053823554826356e-9, 1.229522912528116e-11, 3.223910691021446e-10, 7.33801606219459e-10,
@@ -1267,19 +1062,18 @@ pub static AVX_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -1.1608e-10, -4.01373e-10, 9.55216e-11, -9.55216e-11, 0.0, 9.65768e-11, -9.65768e-11,
         5.61581e-10],
 });
-
-fn avx512_moves_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[block, (block / 64.0).ceil(), f64::from(block > 128.0),
-        0.0_f64.max(block - 256.0), 0.0_f64.max(block - 512.0), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX512_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_unpack_hot, quantile: 1.9761224936131354, noise: Variance::Relative(0.007617206198172017), own: Variance::Relative(0.007581664670456766),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[block, (block / 64.0).ceil(), f64::from(block > 128.0),
+            0.0_f64.max(block - 256.0), 0.0_f64.max(block - 512.0), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9761224936131354, noise: Variance::Relative(0.007617206198172017), own: Variance::Relative(0.007581664670456766),
     coefficients: &[-3.940316676867975e-12, 1.1005487042336068e-9, -1.604733886068131e-10,
         -3.091210230128212e-12, 4.1635772310645404e-12, -2.362691620810661e-10, 9.90760067685872e-13,
         3.503981316617842e-9, -1.9840071756911225e-12, 1.507016976180471e-9, 5.948876655872927e-10,
@@ -1296,19 +1090,18 @@ pub static AVX512_MOVES_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         7.64119e-13, -1.35523e-10, -1.02838e-10, -2.01035e-10, 1.60322e-10, -1.60322e-10, 0.0,
         2.55475e-10, -2.55475e-10, 1.60447e-10],
 });
-
-fn avx512_moves_ahead_unpack_hot(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[block, stride] = x else { return None };
-    require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
-    fill(to, &[1.0, block, (block / 64.0).ceil(), f64::from((stride - block) < 64.0),
-        f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
-        f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 128.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 256.0),
-        f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
-        f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 384.0)])
-}
 pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
-    terms: avx512_moves_ahead_unpack_hot, quantile: 1.9762333088948407, noise: Variance::Relative(0.00720728073889216), own: Variance::Relative(0.006413039779956482),
+    terms: |nodes, x, to| {
+        let &[block, stride] = x else { return None };
+        require(nodes == 1 && within(block, 65.0, 959.0) && within(stride, 73.0, 8200.0))?;
+        fill(to, &[1.0, block, (block / 64.0).ceil(), f64::from((stride - block) < 64.0),
+            f64::from((stride - block) > 1024.0) * block, f64::from(stride >= 4096.0),
+            f64::from(stride >= 4096.0) * block, f64::from(stride >= 4096.0) * f64::from(block > 128.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 256.0),
+            f64::from(stride >= 4096.0) * f64::from(block > 384.0), f64::from(stride == 4096.0),
+            f64::from(stride == 4096.0) * block, f64::from(stride == 4096.0) * f64::from(block > 384.0)])
+    },
+    quantile: 1.9762333088948407, noise: Variance::Relative(0.00720728073889216), own: Variance::Relative(0.006413039779956482),
     coefficients: &[2.087992525176747e-10, -1.8241569124294954e-12, 9.093826947722037e-10,
         -1.704132031698744e-10, 7.230972017459776e-13, 3.813681306453743e-9, -4.539377011077504e-12,
         2.3360000904300715e-9, 3.040441305080111e-9, -1.1422357245547684e-9, 8.124728344480986e-10,
@@ -1326,7 +1119,6 @@ pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         4.78285e-11, -5.66163e-13, 3.09978e-10, 3.17724e-10, 0.0, 0.0, -3.17724e-10, 2.09429e-10,
         -1.02705e-12, 4.39651e-10, 7.21069e-13, -4.55705e-10, 3.35804e-10],
 });
-
 /// Library `pack_cold` over `block`, `stride`.
 pub static PACK_COLD: Table = Table {
     library: "pack_cold",

@@ -14,39 +14,16 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `global_bulk`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum GlobalBulk {
-    Messages,
-    OneSided,
-}
-
-impl GlobalBulk {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(bytes: usize) -> Self {
-        Self::on(1).choose(bytes)
+library! {
+    /// The candidates of library `global_bulk`.
+    pub enum GlobalBulk {
+        Messages,
+        OneSided,
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(bytes: usize) -> Explained<Self> {
-        Self::on(1).explain(bytes)
-    }
-}
-
-impl Library for GlobalBulk {
-    type Rows = [Row; 2];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&mpi_2::GLOBAL_BULK];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Messages, (1, &[]) => Self::OneSided, _ => return None
-        })
-    }
+    inputs bytes: usize;
+    tables [&mpi_2::GLOBAL_BULK];
 }
 
 pub mod mpi_2 {
@@ -57,38 +34,34 @@ pub mod mpi_2 {
 //! samples  sha256 5f2a9d32341761dffe8ebf17165861b65ce3ad13d2b5bccdc0d831f63cf3740f
 //! models   sha256 9ea2bd518a779c58975233f11f9ac8781d925e3309aa4bf17a8398768a08e444
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! ByMessages: verified, rank 3 of 3, condition 6.0e1; held-out error 6.1 % (20 of 55 samples)
-//!     valid for bytes in 32..=4194304, 2 nodes
-//! OneSided: doubtful, rank 3 of 3, condition 5.7e0; held-out error 9.2 % (20 of 55 samples)
-//!     valid for bytes in 32..=4194304, 2 nodes
+//! ByMessages: verified, rank 3 of 3, condition 6.0e1; held-out error 6.1 % (20 of 55 samples); valid for bytes in 32..=4194304, 2 nodes
+//! OneSided: doubtful, rank 3 of 3, condition 5.7e0; held-out error 9.2 % (20 of 55 samples); valid for bytes in 32..=4194304, 2 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn by_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
-    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - 303.0)])
-}
 pub static BY_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: by_messages, quantile: 2.042272456301077, noise: Variance::Relative(0.023735412772732646), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
+        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - 303.0)])
+    },
+    quantile: 2.042272456301077, noise: Variance::Relative(0.023735412772732646), own: Variance::Relative(0.0),
     coefficients: &[4.916209968596898e-6, 8.957829706994969e-9, -6.539981553525969e-9],
     factor: &[3.60983e-7, -4.03787e-9, 4.0295e-9, 1.44899e-9, -1.44473e-9, 3.21816e-11],
 });
-
-fn one_sided(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes] = x else { return None };
-    require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
-    fill(to, &[1.0, bytes * f64::from((2.0 * bytes) > 32768.0), 0.0_f64.max(bytes - 911.0)])
-}
 pub static ONE_SIDED_MODEL: Model = Model::Fitted(Fitted {
-    terms: one_sided, quantile: 2.039513446396162, noise: Variance::Relative(0.11986552047862267), own: Variance::Relative(0.004780470312983874),
+    terms: |nodes, x, to| {
+        let &[bytes] = x else { return None };
+        require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
+        fill(to, &[1.0, bytes * f64::from((2.0 * bytes) > 32768.0), 0.0_f64.max(bytes - 911.0)])
+    },
+    quantile: 2.039513446396162, noise: Variance::Relative(0.11986552047862267), own: Variance::Relative(0.004780470312983874),
     coefficients: &[5.408203128647365e-7, -1.8131042277528389e-10, 5.811864929566442e-10],
     factor: &[3.37113e-8, -2.06669e-11, 2.14905e-11, 6.47178e-11, -6.16341e-11, 1.67898e-11],
 });
-
 /// Library `global_bulk` over `bytes`.
 pub static GLOBAL_BULK: Table = Table {
     library: "global_bulk",

@@ -16,39 +16,16 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `global_stores`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum GlobalStores {
-    Messages,
-    Gathered,
-}
-
-impl GlobalStores {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(count: usize) -> Self {
-        Self::on(1).choose(count)
+library! {
+    /// The candidates of library `global_stores`.
+    pub enum GlobalStores {
+        Messages,
+        Gathered,
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(count: usize) -> Explained<Self> {
-        Self::on(1).explain(count)
-    }
-}
-
-impl Library for GlobalStores {
-    type Rows = [Row; 2];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&sim_paragon_8::GLOBAL_STORES, &sim_cm5_8::GLOBAL_STORES, &mpi_2::GLOBAL_STORES];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Messages, (1, &[]) => Self::Gathered, _ => return None
-        })
-    }
+    inputs count: usize;
+    tables [&sim_paragon_8::GLOBAL_STORES, &sim_cm5_8::GLOBAL_STORES, &mpi_2::GLOBAL_STORES];
 }
 
 pub mod sim_paragon_8 {
@@ -59,42 +36,38 @@ pub mod sim_paragon_8 {
 //! samples  sha256 2e7ce3054c4b5b957dad9303d5055c4c7051774b7213c73bff324d865b8d2fd2
 //! models   sha256 19d8b0817a2a1f4592f646993e388d1932b3d7c7c01975be9ef5b759751804e1
 //! platform sim:paragon nodes=8 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
-//! Each: verified, rank 3 of 3, condition 4.0e0; held-out error 3.5 % (60 of 135 samples)
-//!     valid for count in 1..=4096, 2 to 8 nodes
-//! Gathered: verified, rank 4 of 4, condition 3.8e0; held-out error 3.0 % (60 of 135 samples)
-//!     valid for count in 1..=4096, 2 to 8 nodes
+//! Each: verified, rank 3 of 3, condition 4.0e0; held-out error 3.5 % (60 of 135 samples); valid for count in 1..=4096, 2 to 8 nodes
+//! Gathered: verified, rank 4 of 4, condition 3.8e0; held-out error 3.0 % (60 of 135 samples); valid for count in 1..=4096, 2 to 8 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[count] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
-    fill(to, &[count, p.log2(), (count * count.log2()) * p.log2()])
-}
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
-    terms: each, quantile: 1.996564418951833, noise: Variance::Relative(0.0027930842163891166), own: Variance::Relative(0.0020222673391569164),
+    terms: |nodes, x, to| {
+        let &[count] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+        fill(to, &[count, p.log2(), (count * count.log2()) * p.log2()])
+    },
+    quantile: 1.996564418951833, noise: Variance::Relative(0.0027930842163891166), own: Variance::Relative(0.0020222673391569164),
     coefficients: &[5.505340561444441e-6, 8.685988722590072e-6, 8.609531924188014e-8],
     factor: &[9.60711e-8, -9.76702e-8, -5.08235e-9, 1.72967e-7, -3.48797e-10, 3.00699e-9],
 });
-
-fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[count] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
-    fill(to, &[count, 1.0 / count, p.log2(), (count * count.log2().powi(2)) * p.log2()])
-}
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
-    terms: gathered, quantile: 1.9971379083916718, noise: Variance::Relative(0.0028335881069577536), own: Variance::Relative(0.0015060547146683843),
+    terms: |nodes, x, to| {
+        let &[count] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+        fill(to, &[count, 1.0 / count, p.log2(), (count * count.log2().powi(2)) * p.log2()])
+    },
+    quantile: 1.9971379083916718, noise: Variance::Relative(0.0028335881069577536), own: Variance::Relative(0.0015060547146683843),
     coefficients: &[1.43221708015512e-6, 4.084056523519169e-6, 8.955049980804168e-6,
         1.5429606806170647e-9],
     factor: &[2.60554e-8, 1.45728e-7, -1.06072e-7, -1.22526e-10, 5.67722e-7, -1.44543e-7,
         7.06808e-12, 1.39613e-7, -7.35546e-12, 8.47477e-11],
 });
-
 /// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
@@ -118,38 +91,34 @@ pub mod sim_cm5_8 {
 //! samples  sha256 dede69f5ece1cc8f2167d1142969715ff81fc03a9db72cc5d126cb51160f3b9c
 //! models   sha256 632c0bd5e815238aebff3d9028d362484bc6926fd65cd52e5ed24da64eab455b
 //! platform sim:cm5 nodes=8 cores=1 cpu="cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1" cache="" os=simulated arch=simulated
-//! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples)
-//!     valid for count in 1..=4096, 2 to 8 nodes
-//! Gathered: doubtful, rank 2 of 2, condition 1.4e0; held-out error 5.0 % (60 of 135 samples)
-//!     valid for count in 1..=4096, 2 to 8 nodes
+//! Each: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples); valid for count in 1..=4096, 2 to 8 nodes
+//! Gathered: doubtful, rank 2 of 2, condition 1.4e0; held-out error 5.0 % (60 of 135 samples); valid for count in 1..=4096, 2 to 8 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[count] = x else { return None };
-    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
-    fill(to, &[1.0, count, count.min(16.0)])
-}
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
-    terms: each, quantile: 1.996564418951833, noise: Variance::Relative(0.003060711982457338), own: Variance::Relative(0.0004217488870696164),
+    terms: |nodes, x, to| {
+        let &[count] = x else { return None };
+        require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+        fill(to, &[1.0, count, count.min(16.0)])
+    },
+    quantile: 1.996564418951833, noise: Variance::Relative(0.003060711982457338), own: Variance::Relative(0.0004217488870696164),
     coefficients: &[6.2924688594832316e-6, 4.220047485912174e-6, -1.5456379914133925e-7],
     factor: &[1.58386e-7, 2.80647e-9, -3.78319e-8, 2.61216e-8, -3.235e-8, 3.7654e-8],
 });
-
-fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[count] = x else { return None };
-    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
-    fill(to, &[1.0, count])
-}
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
-    terms: gathered, quantile: 1.9960083540249391, noise: Variance::Relative(0.01657390822124047), own: Variance::Relative(0.004599524793925355),
+    terms: |nodes, x, to| {
+        let &[count] = x else { return None };
+        require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+        fill(to, &[1.0, count])
+    },
+    quantile: 1.9960083540249391, noise: Variance::Relative(0.01657390822124047), own: Variance::Relative(0.004599524793925355),
     coefficients: &[9.268395168071116e-6, 3.302033570435105e-6],
     factor: &[3.45501e-7, -1.47195e-8, 4.02296e-8],
 });
-
 /// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
@@ -173,38 +142,34 @@ pub mod mpi_2 {
 //! samples  sha256 3c71cd76b448d78188777c676f5b713248a7f5606c7094648de223524960b3c1
 //! models   sha256 1e3d98222860880c7c876c24a86ddb834b4e274cc7434f6b8012a30f52701c22
 //! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples)
-//!     valid for count in 1..=4096, 2 nodes
-//! Gathered: verified, rank 2 of 2, condition 1.5e0; held-out error 1.9 % (20 of 45 samples)
-//!     valid for count in 1..=4096, 2 nodes
+//! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples); valid for count in 1..=4096, 2 nodes
+//! Gathered: verified, rank 2 of 2, condition 1.5e0; held-out error 1.9 % (20 of 45 samples); valid for count in 1..=4096, 2 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[count] = x else { return None };
-    require(nodes == 2 && within(count, 1.0, 4096.0))?;
-    fill(to, &[1.0, count, count.min(16.0)])
-}
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
-    terms: each, quantile: 2.0738730679038766, noise: Variance::Relative(0.00039823308901816606), own: Variance::Relative(6.744693153639315e-5),
+    terms: |nodes, x, to| {
+        let &[count] = x else { return None };
+        require(nodes == 2 && within(count, 1.0, 4096.0))?;
+        fill(to, &[1.0, count, count.min(16.0)])
+    },
+    quantile: 2.0738730679038766, noise: Variance::Relative(0.00039823308901816606), own: Variance::Relative(6.744693153639315e-5),
     coefficients: &[9.6517204963876e-7, 2.4804538850507897e-7, -9.498997218688113e-9],
     factor: &[8.41562e-9, 8.49659e-11, -1.42331e-9, 8.14375e-10, -1.10231e-9, 1.46936e-9],
 });
-
-fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[count] = x else { return None };
-    require(nodes == 2 && within(count, 1.0, 4096.0))?;
-    fill(to, &[1.0, (count / 4.0).ceil()])
-}
 pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
-    terms: gathered, quantile: 2.068657610418929, noise: Variance::Relative(0.0018705654783962512), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[count] = x else { return None };
+        require(nodes == 2 && within(count, 1.0, 4096.0))?;
+        fill(to, &[1.0, (count / 4.0).ceil()])
+    },
+    quantile: 2.068657610418929, noise: Variance::Relative(0.0018705654783962512), own: Variance::Relative(0.0),
     coefficients: &[1.0101604359846947e-6, 3.2865285614589407e-7],
     factor: &[1.70049e-8, -1.13652e-9, 2.77768e-9],
 });
-
 /// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",

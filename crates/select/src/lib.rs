@@ -52,6 +52,7 @@ mod chooser;
 mod closest;
 mod contrast;
 mod correction;
+mod declare;
 mod error;
 #[cfg(feature = "std")]
 mod files;

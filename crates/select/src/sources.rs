@@ -10,6 +10,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("closest", include_str!("closest.rs")),
     ("contrast", include_str!("contrast.rs")),
     ("correction", include_str!("correction.rs")),
+    ("declare", include_str!("declare.rs")),
     ("error", include_str!("error.rs")),
     ("kept", include_str!("kept.rs")),
     ("library", include_str!("library.rs")),

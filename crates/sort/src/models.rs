@@ -15,69 +15,24 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `sort`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sort {
-    Gather,
-    Radix {
+library! {
+    /// The candidates of library `sort`.
+    pub enum Sort {
+        Gather,
         /// `bits`: 2..=16.
-        bits: usize,
-    },
-    Sample {
+        Radix(k0) { bits: usize = k0 as usize },
         /// `oversample`: 8..=64 step *2.
-        oversample: usize,
-    },
-    Batcher,
-    Histogram,
-    Quick,
-    Packets {
+        Sample(k0) { oversample: usize = k0 as usize },
+        Batcher,
+        Histogram,
+        Quick,
         /// `bits`: 2..=16.
-        bits: usize,
-    },
-}
-
-/// The inputs of library `sort`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SortInput {
-    pub keys: usize,
-    pub width: usize,
-}
-
-impl Input for SortInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.keys as f64, self.width as f64]
+        Packets(k0) { bits: usize = k0 as usize },
     }
-}
-
-impl Sort {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: SortInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: SortInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for Sort {
-    type Rows = [Row; 7];
-    type Input = SortInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::SORT, &mpi_4::SORT];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 as usize },
-            (2, &[k0]) => Self::Sample { oversample: k0 as usize }, (3, &[]) => Self::Batcher,
-            (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick,
-            (6, &[k0]) => Self::Packets { bits: k0 as usize }, _ => return None
-        })
-    }
+    inputs SortInput { keys: usize, width: usize };
+    tables [&threads_4::SORT, &mpi_4::SORT];
 }
 
 pub mod threads_4 {
@@ -88,45 +43,38 @@ pub mod threads_4 {
 //! samples  sha256 e984e04c62d286e7b079d46847cab8c134fbec643a694205da62c49f249e8307
 //! models   sha256 a14b327068d52d51da7a47d61fbb76a9afb60550266fe4e9b4eb92a53e3f055b
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Gather: doubtful, rank 13 of 13, condition 9.9e0; held-out error 10 % (180 of 495 samples)
-//!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
-//! Radix: verified, rank 17 of 17, condition 7.0e0; held-out error 8.6 % (180 of 1527 samples)
-//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
-//! Histogram: not known: `histogram` of library `sort` requires P>=8
-//!     valid for nothing
-//! Packets: not known: `packets` of library `sort` requires P>=8
-//!     valid for nothing
-//! Quick: not known: `quick` of library `sort` requires P>=8
-//!     valid for nothing
-//! SampleSort: verified within noise, rank 13 of 13, condition 8.1e0; held-out error 10 % (180 of 1251 samples)
-//!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
-//! Batcher: verified, rank 5 of 5, condition 9.5e0; held-out error 7.1 % (40 of 112 samples)
-//!     valid for keys in 16..=4096, width in 1..=64, 2 to 4 nodes
+//! Gather: doubtful, rank 13 of 13, condition 9.9e0; held-out error 10 % (180 of 495 samples); valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
+//! Radix: verified, rank 17 of 17, condition 7.0e0; held-out error 8.6 % (180 of 1527 samples); valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
+//! Histogram: not known: `histogram` of library `sort` requires P>=8; valid for nothing
+//! Packets: not known: `packets` of library `sort` requires P>=8; valid for nothing
+//! Quick: not known: `quick` of library `sort` requires P>=8; valid for nothing
+//! SampleSort: verified within noise, rank 13 of 13, condition 8.1e0; held-out error 10 % (180 of 1251 samples); valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
+//! Batcher: verified, rank 5 of 5, condition 9.5e0; held-out error 7.1 % (40 of 112 samples); valid for keys in 16..=4096, width in 1..=64, 2 to 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
-        within(width, 1.0, 64.0))?;
-    fill(to, &[log_p, 0.0_f64.max(p - 2.0), f64::from(keys > 24.0) * f64::from(p == 1.0),
-        keys.min(24.0) * f64::from(p == 1.0), keys * f64::from(p == 1.0),
-        (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
-        f64::from(keys > 27.0) * 0.0_f64.max(p - 2.0),
-        ((keys * p).min(128.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * p) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * f64::from(width > 10.0)) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max((((16.0 * keys) * p) * 1.0_f64.max(p / 2.0)) - 2097152.0) * f64::from(p > 1.0)])
-}
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.967850227365526, noise: Variance::Relative(0.018903480306766314), own: Variance::Relative(0.014586168744453183),
+    terms: |nodes, x, to| {
+        let &[keys, width] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
+            within(width, 1.0, 64.0))?;
+        fill(to, &[log_p, 0.0_f64.max(p - 2.0), f64::from(keys > 24.0) * f64::from(p == 1.0),
+            keys.min(24.0) * f64::from(p == 1.0), keys * f64::from(p == 1.0),
+            (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
+            f64::from(keys > 27.0) * 0.0_f64.max(p - 2.0),
+            ((keys * p).min(128.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            ((keys * p) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            ((keys * f64::from(width > 10.0)) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max((((16.0 * keys) * p) * 1.0_f64.max(p / 2.0)) - 2097152.0) * f64::from(p > 1.0)])
+    },
+    quantile: 1.967850227365526, noise: Variance::Relative(0.018903480306766314), own: Variance::Relative(0.014586168744453183),
     coefficients: &[9.83735414151962e-7, 3.7999360724181906e-6, 3.4892619023793927e-7,
         3.4239353584450315e-8, 3.591775619353197e-9, 3.5857031440542062e-9, 3.103393267880163e-6,
         3.076488096614238e-8, 1.5872139063781154e-7, 7.529346662643399e-9, 1.2367528554277989e-9,
@@ -142,31 +90,30 @@ pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
         -3.43584e-11, -2.70387e-11, 4.58011e-12, 6.18724e-10, -2.1148e-10, -6.56691e-11, 2.91112e-12,
         9.57319e-11, -1.90369e-10, -6.58666e-12, 4.13144e-10, -2.44414e-12, 9.09513e-12],
 });
-
-fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, bits, width] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
-        within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
-        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
-        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
-    fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), (width / bits).ceil() * log_p,
-        (width / bits).ceil() * 0.0_f64.max(p - 2.0),
-        ((width / bits).ceil() * (f64::from(p > 1.0) * f64::from((width / (width / bits).ceil()).ceil().exp2() > 54.0))) * 0.0_f64.max(p - 2.0),
-        keys * f64::from(p == 1.0), (width / bits).ceil() * f64::from(p == 1.0),
-        ((width / (width / bits).ceil()).ceil().exp2() * (width / bits).ceil()) * f64::from(p == 1.0),
-        (keys * (width / bits).ceil()) * f64::from(p == 1.0),
-        keys * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        ((width / (width / bits).ceil()).ceil().exp2().min(512.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        ((width / (width / bits).ceil()).ceil().exp2() * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        (keys.min((width / (width / bits).ceil()).ceil().exp2()) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        (keys * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * (width / (width / bits).ceil()).ceil().min(6.0),
-        ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0)])
-}
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
-    terms: radix, quantile: 1.961749243829234, noise: Variance::Relative(0.027198838903910276), own: Variance::Relative(0.0009850790988164908),
+    terms: |nodes, x, to| {
+        let &[keys, bits, width] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+            within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
+            holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+            holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
+        fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), (width / bits).ceil() * log_p,
+            (width / bits).ceil() * 0.0_f64.max(p - 2.0),
+            ((width / bits).ceil() * (f64::from(p > 1.0) * f64::from((width / (width / bits).ceil()).ceil().exp2() > 54.0))) * 0.0_f64.max(p - 2.0),
+            keys * f64::from(p == 1.0), (width / bits).ceil() * f64::from(p == 1.0),
+            ((width / (width / bits).ceil()).ceil().exp2() * (width / bits).ceil()) * f64::from(p == 1.0),
+            (keys * (width / bits).ceil()) * f64::from(p == 1.0),
+            keys * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            ((width / (width / bits).ceil()).ceil().exp2().min(512.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            ((width / (width / bits).ceil()).ceil().exp2() * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            (keys.min((width / (width / bits).ceil()).ceil().exp2()) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            (keys * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * (width / (width / bits).ceil()).ceil().min(6.0),
+            ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0)])
+    },
+    quantile: 1.961749243829234, noise: Variance::Relative(0.027198838903910276), own: Variance::Relative(0.0009850790988164908),
     coefficients: &[1.2020472672392554e-6, 4.963191058535905e-6, 4.247670604664748e-6,
         2.2828576984804793e-6, 3.0802054815972785e-6, 1.8586740894120318e-6, 1.1019143238008562e-9,
         2.2300121548277348e-7, 7.725331754660623e-10, 2.585593756601996e-9, 2.509276938018972e-9,
@@ -190,25 +137,24 @@ pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
         4.27473e-12, 1.21632e-9, -4.82034e-12, 2.63875e-13, -2.69578e-11, 1.05621e-10, -2.71864e-11,
         2.87926e-11, 1.68333e-11, -5.16683e-11, 8.26634e-11],
 });
-
-fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, oversample] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
-        within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
-    fill(to, &[log_p, 0.0_f64.max(p - 2.0), keys.min(24.0) * f64::from(p == 1.0),
-        keys * f64::from(p == 1.0), (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
-        keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
-        0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 2097152.0),
-        (keys.min(64.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * width.min(16.0),
-        (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * f64::from(width > 10.0)])
-}
 pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sample_sort, quantile: 1.962208730553772, noise: Variance::Relative(0.0332706828953125), own: Variance::Relative(0.006263238986119396),
+    terms: |nodes, x, to| {
+        let &[keys, width, oversample] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+            within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
+        fill(to, &[log_p, 0.0_f64.max(p - 2.0), keys.min(24.0) * f64::from(p == 1.0),
+            keys * f64::from(p == 1.0), (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
+            keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
+            0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 2097152.0),
+            (keys.min(64.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            ((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * width.min(16.0),
+            (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * f64::from(width > 10.0)])
+    },
+    quantile: 1.962208730553772, noise: Variance::Relative(0.0332706828953125), own: Variance::Relative(0.006263238986119396),
     coefficients: &[1.053167333988633e-5, 9.691931541577841e-6, 6.665069591875633e-8,
         3.23444758202575e-9, 3.8614162903581935e-9, 1.7061037690129761e-7, 1.808039648292912e-7,
         2.480958739686067e-10, 1.0456370156513114e-7, 8.194520411066667e-9, 2.7096624479259785e-9,
@@ -228,26 +174,24 @@ pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
         -2.64988e-11, 2.81862e-10, 8.28157e-10, -3.40847e-11, 3.61957e-10, 3.67076e-11, -5.87322e-10,
         3.45281e-10],
 });
-
-fn batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
-        within(width, 1.0, 64.0))?;
-    fill(to, &[1.0, keys.log2(), (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(p - 2.0), (keys * log_p) * 1.0_f64.max(p / 2.0)])
-}
 pub static BATCHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: batcher, quantile: 1.996564418951833, noise: Variance::Relative(0.012997373495719895), own: Variance::Relative(0.005004889426647597),
+    terms: |nodes, x, to| {
+        let &[keys, width] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
+            within(width, 1.0, 64.0))?;
+        fill(to, &[1.0, keys.log2(), (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(p - 2.0), (keys * log_p) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.996564418951833, noise: Variance::Relative(0.012997373495719895), own: Variance::Relative(0.005004889426647597),
     coefficients: &[2.7548137352723616e-6, 5.762106037980426e-7, 1.091008729425107e-9,
         1.1960073155712832e-5, 6.882440352055663e-9],
     factor: &[3.90027e-7, -7.18963e-8, 6.64582e-12, -2.87553e-8, 1.03768e-10, 1.99525e-8,
         -8.05914e-12, -2.8391e-8, -4.79302e-11, 3.65469e-11, 4.62897e-9, -1.97458e-10, 2.43643e-7,
         -6.69968e-11, 2.04769e-10],
 });
-
-fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, |nodes, x, to| {
     let &[keys, width, bits] = x else { return None };
     require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
         within(width, 1.0, 64.0) && within(bits, 2.0, 14.0) &&
@@ -255,18 +199,14 @@ fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)) &&
         holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil()))))?;
     fill(to, &[keys, bits, width])
-}
-static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
-
-fn sort_batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, |nodes, x, to| {
     let &[keys, width] = x else { return None };
     let p = nodes as f64;
     require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
         within(width, 1.0, 64.0) && holds(f64::from(p >= 2.0)))?;
     fill(to, &[keys, width])
-}
-static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, sort_batcher);
-
+});
 /// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
@@ -298,37 +238,30 @@ pub mod mpi_4 {
 //! samples  sha256 767ab2e6340ca23c783cee3b449f36a25eb86b3d598a02cda7ff243379ce9c18
 //! models   sha256 75e68c8b4ff36e58c7ce35dacd0392b4518e0e9ade8783305c960ac1924e5842
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Gather: doubtful, rank 6 of 6, condition 3.3e0; held-out error 8.3 % (180 of 495 samples)
-//!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
-//! Radix: verified, rank 18 of 18, condition 7.2e0; held-out error 9.4 % (180 of 1527 samples)
-//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
-//! Histogram: not known: `histogram` of library `sort` requires P>=8
-//!     valid for nothing
-//! Packets: not known: `packets` of library `sort` requires P>=8
-//!     valid for nothing
-//! Quick: not known: `quick` of library `sort` requires P>=8
-//!     valid for nothing
-//! SampleSort: verified within noise, rank 15 of 15, condition 1.6e1; held-out error 11 % (180 of 1251 samples)
-//!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
-//! Batcher: verified, rank 5 of 5, condition 8.9e0; held-out error 7.4 % (40 of 112 samples)
-//!     valid for keys in 16..=4096, width in 1..=64, 2 to 4 nodes
+//! Gather: doubtful, rank 6 of 6, condition 3.3e0; held-out error 8.3 % (180 of 495 samples); valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
+//! Radix: verified, rank 18 of 18, condition 7.2e0; held-out error 9.4 % (180 of 1527 samples); valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires passes*keys<=4194304, requires passes*pow(2,bits)<=65536, where passes = ceil(width/bits)
+//! Histogram: not known: `histogram` of library `sort` requires P>=8; valid for nothing
+//! Packets: not known: `packets` of library `sort` requires P>=8; valid for nothing
+//! Quick: not known: `quick` of library `sort` requires P>=8; valid for nothing
+//! SampleSort: verified within noise, rank 15 of 15, condition 1.6e1; held-out error 11 % (180 of 1251 samples); valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
+//! Batcher: verified, rank 5 of 5, condition 8.9e0; held-out error 7.4 % (40 of 112 samples); valid for keys in 16..=4096, width in 1..=64, 2 to 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
-        within(width, 1.0, 64.0))?;
-    fill(to, &[keys.log2() * p.powi(2), keys * p.powf(1.5), keys.powi(2) / p,
-        f64::from(width > 9.0) * keys, ((keys * keys.log2()) * width.log2()) * p.powi(2),
-        (keys.log2() * p.powi(3)) * p.log2()])
-}
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.01598460477615494), own: Variance::Relative(0.009695373221327457),
+    terms: |nodes, x, to| {
+        let &[keys, width] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
+            within(width, 1.0, 64.0))?;
+        fill(to, &[keys.log2() * p.powi(2), keys * p.powf(1.5), keys.powi(2) / p,
+            f64::from(width > 9.0) * keys, ((keys * keys.log2()) * width.log2()) * p.powi(2),
+            (keys.log2() * p.powi(3)) * p.log2()])
+    },
+    quantile: 1.9676708853555265, noise: Variance::Relative(0.01598460477615494), own: Variance::Relative(0.009695373221327457),
     coefficients: &[2.1834934494866528e-7, 2.8964090094793773e-9, 1.1881662902097696e-14,
         3.190837248051295e-9, 1.4372784446722589e-11, 3.246831111044914e-8],
     factor: &[4.52613e-9, -1.73167e-11, 1.27575e-16, -3.34139e-11, 1.79104e-13, -7.18584e-10,
@@ -336,32 +269,31 @@ pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
         -1.27716e-13, 3.73612e-11, 1.77952e-10, -3.71242e-13, 3.90298e-11, 6.52691e-13, -1.68847e-10,
         9.91357e-10],
 });
-
-fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, bits, width] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
-        within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
-        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
-        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
-    fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), (width / bits).ceil() * log_p,
-        (width / bits).ceil() * 0.0_f64.max(p - 2.0),
-        ((width / bits).ceil() * (f64::from(p > 1.0) * f64::from((width / (width / bits).ceil()).ceil().exp2() > 54.0))) * 0.0_f64.max(p - 2.0),
-        keys * f64::from(p == 1.0), (width / bits).ceil() * f64::from(p == 1.0),
-        ((width / (width / bits).ceil()).ceil().exp2() * (width / bits).ceil()) * f64::from(p == 1.0),
-        (keys * (width / bits).ceil()) * f64::from(p == 1.0),
-        keys * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        (keys * (width / bits).ceil()) * 0.0_f64.max(p - 2.0),
-        ((width / (width / bits).ceil()).ceil().exp2().min(512.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        (((width / (width / bits).ceil()).ceil().exp2() * p) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        (keys.min((width / (width / bits).ceil()).ceil().exp2()) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        (keys * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
-        ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * (width / (width / bits).ceil()).ceil().min(6.0),
-        ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0)])
-}
 pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
-    terms: radix, quantile: 1.961750588342778, noise: Variance::Relative(0.02893549973564818), own: Variance::Relative(0.007499611704180048),
+    terms: |nodes, x, to| {
+        let &[keys, bits, width] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+            within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
+            holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+            holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
+        fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), (width / bits).ceil() * log_p,
+            (width / bits).ceil() * 0.0_f64.max(p - 2.0),
+            ((width / bits).ceil() * (f64::from(p > 1.0) * f64::from((width / (width / bits).ceil()).ceil().exp2() > 54.0))) * 0.0_f64.max(p - 2.0),
+            keys * f64::from(p == 1.0), (width / bits).ceil() * f64::from(p == 1.0),
+            ((width / (width / bits).ceil()).ceil().exp2() * (width / bits).ceil()) * f64::from(p == 1.0),
+            (keys * (width / bits).ceil()) * f64::from(p == 1.0),
+            keys * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            (keys * (width / bits).ceil()) * 0.0_f64.max(p - 2.0),
+            ((width / (width / bits).ceil()).ceil().exp2().min(512.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            (((width / (width / bits).ceil()).ceil().exp2() * p) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            (keys.min((width / (width / bits).ceil()).ceil().exp2()) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            (keys * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0)),
+            ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * (width / (width / bits).ceil()).ceil().min(6.0),
+            ((0.0_f64.max(keys - 256.0) * (width / bits).ceil()) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0)])
+    },
+    quantile: 1.961750588342778, noise: Variance::Relative(0.02893549973564818), own: Variance::Relative(0.007499611704180048),
     coefficients: &[1.0984465202751033e-6, 6.543222416267095e-6, 1.9756187725566817e-5,
         5.283087557608366e-6, 1.4393118079869215e-5, 8.331372137239983e-6, 1.3053189970527004e-9,
         1.9699416038258522e-7, 8.233265413708621e-10, 2.6174887745814576e-9, 3.006079305691762e-9,
@@ -388,27 +320,26 @@ pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
         2.62668e-13, -3.38864e-11, 1.43767e-10, -3.54147e-11, 3.39803e-11, 2.13994e-11, -6.48038e-11,
         1.00671e-10],
 });
-
-fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, oversample] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
-        within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
-    fill(to, &[log_p, 0.0_f64.max(p - 2.0), keys.min(24.0) * f64::from(p == 1.0),
-        keys * f64::from(p == 1.0), (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
-        keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
-        keys.log2() * f64::from(p > 1.0),
-        0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 2097152.0),
-        (keys.min(64.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys * log_p) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        ((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * width.min(16.0),
-        (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * f64::from(width > 10.0)])
-}
 pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
-    terms: sample_sort, quantile: 1.9622151209205951, noise: Variance::Relative(0.0325897750018858), own: Variance::Relative(0.008557953267549583),
+    terms: |nodes, x, to| {
+        let &[keys, width, oversample] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+            within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
+        fill(to, &[log_p, 0.0_f64.max(p - 2.0), keys.min(24.0) * f64::from(p == 1.0),
+            keys * f64::from(p == 1.0), (keys * f64::from(width > 10.0)) * f64::from(p == 1.0),
+            keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
+            keys.log2() * f64::from(p > 1.0),
+            0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 2097152.0),
+            (keys.min(64.0) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            ((keys * log_p) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            ((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+            (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * width.min(16.0),
+            (0.0_f64.max(keys - 256.0) * (f64::from(p > 1.0) * 1.0_f64.max(p / 2.0))) * f64::from(width > 10.0)])
+    },
+    quantile: 1.9622151209205951, noise: Variance::Relative(0.0325897750018858), own: Variance::Relative(0.008557953267549583),
     coefficients: &[9.37044348795227e-6, 5.0698231207032355e-5, 6.557460199937109e-8,
         3.297859652310235e-9, 3.907880340270803e-9, 1.347017989407274e-7, 3.9450394057096997e-7,
         1.829898810232068e-6, 3.4511352323130716e-10, 6.895048846817707e-8, 1.2814850923752919e-9,
@@ -432,26 +363,24 @@ pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
         -8.87733e-10, -2.39881e-11, 2.35834e-10, 9.90029e-10, -3.9199e-11, 4.10518e-10, 4.21296e-11,
         -6.74074e-10, 3.71848e-10],
 });
-
-fn batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width] = x else { return None };
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
-        within(width, 1.0, 64.0))?;
-    fill(to, &[1.0, keys.log2(), (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(p - 2.0), ((keys * log_p) * (log_p + 1.0)) * 1.0_f64.max(p / 2.0)])
-}
 pub static BATCHER_MODEL: Model = Model::Fitted(Fitted {
-    terms: batcher, quantile: 1.9960083540249391, noise: Variance::Relative(0.01282513388943114), own: Variance::Relative(0.009211166835724866),
+    terms: |nodes, x, to| {
+        let &[keys, width] = x else { return None };
+        let p = nodes as f64;
+        let log_p = (nodes as f64).log2();
+        require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
+            within(width, 1.0, 64.0))?;
+        fill(to, &[1.0, keys.log2(), (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(p - 2.0), ((keys * log_p) * (log_p + 1.0)) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9960083540249391, noise: Variance::Relative(0.01282513388943114), own: Variance::Relative(0.009211166835724866),
     coefficients: &[2.5269334301516865e-6, 1.0813918007191484e-6, 8.650626957418603e-10,
         2.6804388919060425e-5, 3.5023666011190764e-9],
     factor: &[6.03941e-7, -1.07439e-7, 1.21499e-11, -6.33654e-8, 4.63848e-11, 3.13221e-8,
         -1.30769e-11, -3.28511e-8, -2.13393e-11, 4.95972e-11, 5.55486e-8, -1.29745e-10, 5.9057e-7,
         -4.74879e-11, 1.30888e-10],
 });
-
-fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, |nodes, x, to| {
     let &[keys, width, bits] = x else { return None };
     require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
         within(width, 1.0, 64.0) && within(bits, 2.0, 14.0) &&
@@ -459,18 +388,14 @@ fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)) &&
         holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil()))))?;
     fill(to, &[keys, bits, width])
-}
-static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
-
-fn sort_batcher(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, |nodes, x, to| {
     let &[keys, width] = x else { return None };
     let p = nodes as f64;
     require((2..=4).contains(&nodes) && within(keys, 16.0, 4096.0) &&
         within(width, 1.0, 64.0) && holds(f64::from(p >= 2.0)))?;
     fill(to, &[keys, width])
-}
-static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, sort_batcher);
-
+});
 /// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",

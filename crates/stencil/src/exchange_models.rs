@@ -15,121 +15,33 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `stencil_wave`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StencilWave {
-    Waves {
+library! {
+    /// The candidates of library `stencil_wave`.
+    pub enum StencilWave {
         /// `sweeps`: 2..=16 step *2.
-        sweeps: usize,
-    },
-}
-
-/// The inputs of library `stencil_wave`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StencilWaveInput {
-    pub width: usize,
-    pub height: usize,
-}
-
-impl Input for StencilWaveInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.width as f64, self.height as f64]
+        Waves(k0) { sweeps: usize = k0 as usize },
     }
+    inputs StencilWaveInput { width: usize, height: usize };
+    tables [&threads_4::STENCIL_WAVE, &mpi_4::STENCIL_WAVE];
 }
 
-impl StencilWave {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: StencilWaveInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: StencilWaveInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for StencilWave {
-    type Rows = [Row; 1];
-    type Input = StencilWaveInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_WAVE, &mpi_4::STENCIL_WAVE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Waves { sweeps: k0 as usize }, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `stencil_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StencilExchange {
-    Packed {
+library! {
+    /// The candidates of library `stencil_exchange`.
+    pub enum StencilExchange {
         /// `overlap`: 0..=1.
-        overlap: usize,
-    },
-    Stored {
+        Packed(k0) { overlap: usize = k0 as usize },
         /// `overlap`: 0..=1.
-        overlap: usize,
-    },
-    Transferred {
+        Stored(k0) { overlap: usize = k0 as usize },
         /// `overlap`: 0..=1.
-        overlap: usize,
-    },
-    Persistent {
+        Transferred(k0) { overlap: usize = k0 as usize },
         /// `overlap`: 0..=1.
-        overlap: usize,
-    },
-    Typed,
-}
-
-/// The inputs of library `stencil_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StencilExchangeInput {
-    pub width: usize,
-    pub height: usize,
-    pub columns: usize,
-    pub halo: usize,
-}
-
-impl Input for StencilExchangeInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.width as f64, self.height as f64, self.columns as f64, self.halo as f64]
+        Persistent(k0) { overlap: usize = k0 as usize },
+        Typed,
     }
-}
-
-impl StencilExchange {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: StencilExchangeInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: StencilExchangeInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for StencilExchange {
-    type Rows = [Row; 5];
-    type Input = StencilExchangeInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_EXCHANGE, &mpi_4::STENCIL_EXCHANGE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Packed { overlap: k0 as usize },
-            (1, &[k0]) => Self::Stored { overlap: k0 as usize },
-            (2, &[k0]) => Self::Transferred { overlap: k0 as usize },
-            (3, &[k0]) => Self::Persistent { overlap: k0 as usize }, (4, &[]) => Self::Typed,
-            _ => return None
-        })
-    }
+    inputs StencilExchangeInput { width: usize, height: usize, columns: usize, halo: usize };
+    tables [&threads_4::STENCIL_EXCHANGE, &mpi_4::STENCIL_EXCHANGE];
 }
 
 pub mod threads_4 {
@@ -140,42 +52,36 @@ pub mod threads_4 {
 //! samples  sha256 71ca243e61dc6ed8757ae809bcde9cf42cd3bbe0cf7a57ba06b3b1294e4d510d
 //! models   sha256 c609516abdde7c90e41b9a74ad492b34655633acc8f7d363e2109126d385fde8
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Packed: verified, rank 13 of 13, condition 6.0e0; held-out error 5.8 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Stored: verified, rank 13 of 13, condition 6.0e0; held-out error 5.6 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Transferred: verified, rank 13 of 13, condition 6.0e0; held-out error 8.7 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Persistent: not known: `persistent` of library `stencil_exchange` requires processes
-//!     valid for nothing
-//! Typed: not known: `typed` of library `stencil_exchange` requires processes
-//!     valid for nothing
-//! Waves: verified, rank 8 of 8, condition 5.7e0; held-out error 4.4 % (60 of 348 samples)
-//!     valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
+//! Packed: verified, rank 13 of 13, condition 6.0e0; held-out error 5.8 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Stored: verified, rank 13 of 13, condition 6.0e0; held-out error 5.6 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Transferred: verified, rank 13 of 13, condition 6.0e0; held-out error 8.7 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Persistent: not known: `persistent` of library `stencil_exchange` requires processes; valid for nothing
+//! Typed: not known: `typed` of library `stencil_exchange` requires processes; valid for nothing
+//! Waves: verified, rank 8 of 8, condition 5.7e0; held-out error 4.4 % (60 of 348 samples); valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: packed, quantile: 1.9686278708470544, noise: Variance::Relative(0.013346367748772485), own: Variance::Relative(0.00411423804573906),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9686278708470544, noise: Variance::Relative(0.013346367748772485), own: Variance::Relative(0.00411423804573906),
     coefficients: &[7.139803031820109e-8, 4.145696088664786e-6, 6.563801483484781e-6,
         9.258686528918006e-7, 1.2441719064629122e-6, 8.919815601870418e-8, 2.9325280322906803e-8,
         1.6385306438514124e-8, 8.649542192006904e-10, 2.0966640535664623e-10, 5.32752171898926e-8,
@@ -193,25 +99,24 @@ pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
         -2.01654e-11, 0.0, 0.0, 0.0, 1.71389e-11, -1.00846e-9, -2.03479e-10, -7.37873e-11, 5.28655e-9,
         0.0, 0.0, 9.07795e-10, -1.31597e-11, 2.86815e-10],
 });
-
-fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
-    terms: stored, quantile: 1.9686278708470544, noise: Variance::Relative(0.013417985290844559), own: Variance::Relative(0.0013207704148476315),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9686278708470544, noise: Variance::Relative(0.013417985290844559), own: Variance::Relative(0.0013207704148476315),
     coefficients: &[7.941201639301511e-8, 4.289311728658862e-6, 6.524862763920986e-6,
         1.0300228422304164e-6, 1.1359232804349935e-6, 8.599806875453268e-8, 2.9077013942264197e-8,
         1.984535737404949e-8, 8.642095328643496e-10, 2.1806811418160382e-10, 5.050801607499157e-8,
@@ -229,25 +134,24 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         -1.97439e-11, 0.0, 0.0, 0.0, 1.69573e-11, -9.88593e-10, -2.01227e-10, -7.31143e-11, 5.15649e-9,
         0.0, 0.0, 8.96018e-10, -1.31279e-11, 2.86113e-10],
 });
-
-fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
-    terms: transferred, quantile: 1.9686278708470544, noise: Variance::Relative(0.013372677454472782), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9686278708470544, noise: Variance::Relative(0.013372677454472782), own: Variance::Relative(0.0),
     coefficients: &[7.63373082292868e-8, 4.014238209309439e-6, 7.934292745833304e-6,
         1.1902518876678617e-6, 1.4803505372728887e-6, 9.241497918445927e-8, 2.916693443381763e-8,
         1.453891658683075e-8, 8.645512522486001e-10, 2.0001356759131217e-10, 4.3795750113218385e-8,
@@ -265,20 +169,19 @@ pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
         -2.11191e-11, 0.0, 0.0, 0.0, 1.80075e-11, -1.05004e-9, -2.17467e-10, -8.01712e-11, 5.47507e-9,
         0.0, 0.0, 9.73202e-10, -1.45721e-11, 3.15611e-10],
 });
-
-fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, sweeps] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
-        within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
-    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
-        (width * height) * f64::from(p > 1.0),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps,
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps])
-}
 pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
-    terms: waves, quantile: 1.968565046420334, noise: Variance::Relative(0.003030869518251601), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[width, height, sweeps] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
+            within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
+        fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
+            (width * height) * f64::from(p > 1.0),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps,
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps])
+    },
+    quantile: 1.968565046420334, noise: Variance::Relative(0.003030869518251601), own: Variance::Relative(0.0),
     coefficients: &[6.534146213669458e-8, 2.5395289411296984e-8, 2.3838309981325388e-9,
         5.526977639664057e-10, 4.0550954548222e-11, 1.1177056779334469e-11, 8.961995706527813e-11,
         4.819538855877589e-11],
@@ -289,7 +192,6 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
         -3.1333e-13, -1.75118e-13, 5.64637e-13, 1.77374e-12, -5.89373e-12, 9.89958e-14, 6.16519e-12,
         -1.07891e-11, 1.17058e-11],
 });
-
 /// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
@@ -334,43 +236,37 @@ pub mod mpi_4 {
 //! samples  sha256 f985fe97a91507b7e08e8efabac74d0f688a144c6b9691f8cf24ad751fa185bc
 //! models   sha256 5fdc41314bfa7234389ff0cf470cb93f8319e53dce4fcff4158a2fa03091c0d4
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Packed: verified, rank 14 of 14, condition 5.8e0; held-out error 4.8 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Stored: verified, rank 14 of 14, condition 6.0e0; held-out error 5.5 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Transferred: verified, rank 14 of 14, condition 5.7e0; held-out error 5.3 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Persistent: verified, rank 14 of 14, condition 5.7e0; held-out error 4.3 % (60 of 348 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
-//! Typed: doubtful, rank 10 of 10, condition 4.8e0; held-out error 13 % (60 of 252 samples)
-//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, 1 to 4 nodes, requires P%columns==0
-//! Waves: verified, rank 8 of 8, condition 6.2e0; held-out error 5.4 % (60 of 348 samples)
-//!     valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
+//! Packed: verified, rank 14 of 14, condition 5.8e0; held-out error 4.8 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Stored: verified, rank 14 of 14, condition 6.0e0; held-out error 5.5 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Transferred: verified, rank 14 of 14, condition 5.7e0; held-out error 5.3 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Persistent: verified, rank 14 of 14, condition 5.7e0; held-out error 4.3 % (60 of 348 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Typed: doubtful, rank 10 of 10, condition 4.8e0; held-out error 13 % (60 of 252 samples); valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, 1 to 4 nodes, requires P%columns==0
+//! Waves: verified, rank 8 of 8, condition 6.2e0; held-out error 5.4 % (60 of 348 samples); valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: packed, quantile: 1.968691619794732, noise: Variance::Relative(0.008954139859216385), own: Variance::Relative(0.0007179714096372894),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+            (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.968691619794732, noise: Variance::Relative(0.008954139859216385), own: Variance::Relative(0.0007179714096372894),
     coefficients: &[8.768494459143859e-8, 1.3387505286064741e-5, 1.653687109096287e-5,
         3.0029150746756705e-6, 3.0209889273263357e-6, 9.619810188420223e-8, 4.9480542050982795e-9,
         3.102468606938392e-8, 2.4371933490908142e-8, 8.793137090223035e-10, 3.9248669376023666e-10,
@@ -390,26 +286,25 @@ pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
         1.58938e-11, -1.00506e-9, -2.35097e-10, -9.21995e-11, 4.8947e-9, 0.0, 0.0, 9.58182e-10,
         -1.64749e-11, 3.88299e-10],
 });
-
-fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
-    terms: stored, quantile: 1.968691619794732, noise: Variance::Relative(0.010660196759771137), own: Variance::Relative(0.0009729818456742355),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+            (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.968691619794732, noise: Variance::Relative(0.010660196759771137), own: Variance::Relative(0.0009729818456742355),
     coefficients: &[9.594358642324772e-8, 1.5009285063986317e-5, 1.4260917534267708e-5,
         2.9847338924993095e-6, 2.9965621248240344e-6, 9.600297045630123e-8, 4.611136224493734e-9,
         3.084814563410254e-8, 2.6158209610789015e-8, 8.794630542596604e-10, 3.6566638278802155e-10,
@@ -429,26 +324,25 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         -1.20229e-9, -2.72848e-10, -1.71261e-10, 5.73524e-9, 0.0, 0.0, 1.12062e-9, -4.1186e-11,
         7.46721e-10],
 });
-
-fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
-    terms: transferred, quantile: 1.9686596284849571, noise: Variance::Relative(0.012197929179320026), own: Variance::Relative(0.0006099206902319569),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+            (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9686596284849571, noise: Variance::Relative(0.012197929179320026), own: Variance::Relative(0.0006099206902319569),
     coefficients: &[9.434758396447911e-8, 1.3376310206976822e-5, 2.276083794987285e-5,
         3.0827312830218566e-6, 3.401857781008705e-6, 9.999379584926387e-8, 5.412470832425752e-9,
         3.07744627014923e-8, 2.453644674201329e-8, 8.827882243240112e-10, 3.804074476570954e-10,
@@ -468,26 +362,25 @@ pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
         -1.22872e-9, -2.86217e-10, -1.17382e-10, 6.00896e-9, 0.0, 0.0, 1.15932e-9, -2.12662e-11,
         4.95513e-10],
 });
-
-fn persistent(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, overlap] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        0.0_f64.max(((8.0 * width) * height) - 1048576.0) * 1.0_f64.max(p / 2.0),
-        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
-    terms: persistent, quantile: 1.9686596284849571, noise: Variance::Relative(0.007221651162984086), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, overlap] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            0.0_f64.max(((8.0 * width) * height) - 1048576.0) * 1.0_f64.max(p / 2.0),
+            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9686596284849571, noise: Variance::Relative(0.007221651162984086), own: Variance::Relative(0.0),
     coefficients: &[9.632781287774127e-8, 9.954211613361758e-6, 1.7544644677528636e-5,
         2.8045055779310415e-6, 2.9449049143695696e-6, 9.039304581487242e-8, 3.1079965137869346e-8,
         2.6151051934174522e-8, 8.666151302627086e-10, 3.2900196936484553e-10, 2.3828345840746295e-11,
@@ -508,22 +401,21 @@ pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
         1.66674e-11, -2.74234e-12, -9.7773e-10, -2.34621e-10, -9.07337e-11, 6.17007e-12, -1.9427e-10,
         -2.71204e-11, -3.95073e-12, 4.77193e-9, 0.0, 0.0, 9.16285e-10, -1.57209e-11, 3.52841e-10],
 });
-
-fn typed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-        holds(f64::from((p % columns) == 0.0)))?;
-    fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-}
 pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
-    terms: typed, quantile: 1.9730840773354352, noise: Variance::Relative(0.07758226596932691), own: Variance::Relative(0.06764504582351522),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+            holds(f64::from((p % columns) == 0.0)))?;
+        fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns < p) / halo,
+            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9730840773354352, noise: Variance::Relative(0.07758226596932691), own: Variance::Relative(0.06764504582351522),
     coefficients: &[1.3256224298236587e-5, 1.0390343338410374e-5, 2.5935359493221407e-6,
         1.6791503505223472e-7, 3.432106469047214e-8, 1.9724967572187868e-8, 8.817777009543365e-10,
         5.160330457019494e-10, 2.266345442813698e-8, 3.6316013076669826e-9],
@@ -535,19 +427,18 @@ pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
         4.89376e-9, 0.0, -2.82708e-11, -1.05389e-9, -2.52168e-11, 5.05549e-11, -5.05549e-11, 0.0, 0.0,
         5.96807e-11, -1.14573e-9, -2.90394e-10, 4.83409e-9, -4.23352e-11, 9.79925e-10],
 });
-
-fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, sweeps] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
-        within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
-    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
-        (width * height) * f64::from(p > 1.0), (width * height) * f64::from(p > 2.0),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps])
-}
 pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
-    terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.010097631513813817), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[width, height, sweeps] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
+            within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
+        fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
+            (width * height) * f64::from(p > 1.0), (width * height) * f64::from(p > 2.0),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps])
+    },
+    quantile: 1.9684724997365701, noise: Variance::Relative(0.010097631513813817), own: Variance::Relative(0.0),
     coefficients: &[1.2844339027221444e-7, 2.6058919860573288e-8, 3.4815052122803557e-9,
         5.650585834310565e-10, 6.625063188690878e-11, -3.892517415184525e-11, 1.4440377972548503e-11,
         1.3048711850354853e-10],
@@ -558,7 +449,6 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
         -8.54647e-12, -5.47555e-13, -9.2801e-14, 8.62831e-12, -5.44366e-13, -5.81388e-14, 3.60369e-12,
         -1.16103e-11, 9.02282e-12],
 });
-
 /// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",

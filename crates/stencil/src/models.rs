@@ -15,66 +15,19 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `stencil`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stencil {
-    One,
-    Columns {
-        /// `columns`: 1..=32 step *2.
-        columns: usize,
-        /// `halo`: 1..=8 step *2.
-        halo: usize,
-    },
-    Rows {
-        /// `rows`: 1..=32 step *2.
-        rows: usize,
-        /// `halo`: 1..=8 step *2.
-        halo: usize,
-    },
-}
-
-/// The inputs of library `stencil`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StencilInput {
-    pub width: usize,
-    pub height: usize,
-    pub every: usize,
-}
-
-impl Input for StencilInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.width as f64, self.height as f64, self.every as f64]
+library! {
+    /// The candidates of library `stencil`.
+    pub enum Stencil {
+        One,
+        /// `columns`: 1..=32 step *2; `halo`: 1..=8 step *2.
+        Columns(k0, k1) { columns: usize = k0 as usize, halo: usize = k1 as usize },
+        /// `rows`: 1..=32 step *2; `halo`: 1..=8 step *2.
+        Rows(k0, k1) { rows: usize = k0 as usize, halo: usize = k1 as usize },
     }
-}
-
-impl Stencil {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: StencilInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: StencilInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for Stencil {
-    type Rows = [Row; 3];
-    type Input = StencilInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL, &mpi_4::STENCIL];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::One,
-            (1, &[k0, k1]) => Self::Columns { columns: k0 as usize, halo: k1 as usize },
-            (2, &[k0, k1]) => Self::Rows { rows: k0 as usize, halo: k1 as usize }, _ => return None
-        })
-    }
+    inputs StencilInput { width: usize, height: usize, every: usize };
+    tables [&threads_4::STENCIL, &mpi_4::STENCIL];
 }
 
 pub mod threads_4 {
@@ -85,30 +38,28 @@ pub mod threads_4 {
 //! samples  sha256 3c7b125cba1fb91d0baf6ae39e04f4f0f1543a9a0ec94e49bd00fa4ef42370a8
 //! models   sha256 78b23352dbbb173c1790b72d3d1783ebbaf891b3f4af3c958ee33a53c8e0ff0a
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! One: verified, rank 11 of 11, condition 6.1e0; held-out error 3.2 % (60 of 354 samples)
-//!     valid for width in 4..=2048, height in 4..=2048, every in 1..=16, 1 to 4 nodes, requires width*height<=4194304
-//! Blocks: verified, rank 19 of 19, condition 1.0e1; held-out error 5.8 % (60 of 1182 samples)
-//!     valid for width in 8..=2048, height in 8..=2048, columns in 1..=4, halo in 1..=8, every in 1..=16, 1 to 4 nodes, requires P%columns==0, requires width>=columns*halo*(columns>1), requires height*columns>=P*halo*(columns<P), requires width*height<=4194304
+//! One: verified, rank 11 of 11, condition 6.1e0; held-out error 3.2 % (60 of 354 samples); valid for width in 4..=2048, height in 4..=2048, every in 1..=16, 1 to 4 nodes, requires width*height<=4194304
+//! Blocks: verified, rank 19 of 19, condition 1.0e1; held-out error 5.8 % (60 of 1182 samples); valid for width in 8..=2048, height in 8..=2048, columns in 1..=4, halo in 1..=8, every in 1..=16, 1 to 4 nodes, requires P%columns==0, requires width>=columns*halo*(columns>1), requires height*columns>=P*halo*(columns<P), requires width*height<=4194304
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, every] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 4.0, 2048.0) &&
-        within(height, 4.0, 2048.0) && within(every, 1.0, 16.0) &&
-        holds(f64::from((width * height) <= 4194304.0)))?;
-    fill(to, &[1.0, height, height / every, height * f64::from(p > 1.0), width * height,
-        (width * height) / every, (width * height) * f64::from(p > 1.0),
-        (width * height) * f64::from(p > 2.0), 0.0_f64.max(((8.0 * width) * height) - 1048576.0) / every,
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
-}
 pub static ONE_MODEL: Model = Model::Fitted(Fitted {
-    terms: one, quantile: 1.9683819234318698, noise: Variance::Relative(0.0037311259984798414), own: Variance::Relative(0.00023425391688327047),
+    terms: |nodes, x, to| {
+        let &[width, height, every] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 4.0, 2048.0) &&
+            within(height, 4.0, 2048.0) && within(every, 1.0, 16.0) &&
+            holds(f64::from((width * height) <= 4194304.0)))?;
+        fill(to, &[1.0, height, height / every, height * f64::from(p > 1.0), width * height,
+            (width * height) / every, (width * height) * f64::from(p > 1.0),
+            (width * height) * f64::from(p > 2.0), 0.0_f64.max(((8.0 * width) * height) - 1048576.0) / every,
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9683819234318698, noise: Variance::Relative(0.0037311259984798414), own: Variance::Relative(0.00023425391688327047),
     coefficients: &[7.212463985958822e-8, 2.8827301840593794e-8, 9.896943306188107e-10,
         2.187879078813636e-9, 5.091181393091888e-10, 3.7472884292458025e-10, 5.2082064392281854e-11,
         -3.067715293035432e-11, 1.6514611842822555e-11, 1.9545975287354418e-11, 1.6018313220547327e-11],
@@ -123,34 +74,33 @@ pub static ONE_MODEL: Model = Model::Fitted(Fitted {
         1.29633e-13, 5.84873e-12, -2.90492e-13, -2.51652e-13, 1.33554e-13, 2.25856e-12, -9.85574e-13,
         3.04407e-13, 2.54131e-12, -4.44728e-12, 5.17395e-12],
 });
-
-fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, every] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
-        within(height, 8.0, 2048.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 8.0) &&
-        within(every, 1.0, 16.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
-        holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
-        holds(f64::from((width * height) <= 4194304.0)))?;
-    fill(to, &[1.0, f64::from(p > 1.0) / every, f64::from(p > 2.0) / every,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo, f64::from(p > 2.0) / halo,
-        (f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
-        ((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0),
-        (((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every,
-        0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 1048576.0) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
-}
 pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
-    terms: blocks, quantile: 1.9621170509594563, noise: Variance::Relative(0.016418797871072182), own: Variance::Relative(0.0041680948916299875),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, every] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+            within(height, 8.0, 2048.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 8.0) &&
+            within(every, 1.0, 16.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
+            holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
+            holds(f64::from((width * height) <= 4194304.0)))?;
+        fill(to, &[1.0, f64::from(p > 1.0) / every, f64::from(p > 2.0) / every,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo, f64::from(p > 2.0) / halo,
+            (f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+            (f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
+            ((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0),
+            (((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            ((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+            (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every,
+            0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 1048576.0) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9621170509594563, noise: Variance::Relative(0.016418797871072182), own: Variance::Relative(0.0041680948916299875),
     coefficients: &[7.441082286000236e-8, 1.752276388603535e-7, 3.7956845841241402e-6,
         5.644416909714724e-7, 7.139847266791166e-7, 6.790653678557825e-6, 7.096786565396315e-8,
         2.3081970075326477e-9, 2.893097529934226e-8, 3.6070813597547114e-9, 4.6553785397336255e-10,
@@ -185,8 +135,7 @@ pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
         -2.50077e-12, -7.47634e-12, -1.10962e-12, 2.65531e-12, -1.9659e-12, -2.15321e-13, 1.49062e-10,
         -1.96782e-12, 4.81109e-11],
 });
-
-fn stencil_columns(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static STENCIL_COLUMNS_MODEL: Model = Model::Of(&BLOCKS_MODEL, |nodes, x, to| {
     let &[width, height, every, columns, halo] = x else { return None };
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
@@ -196,10 +145,8 @@ fn stencil_columns(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
         holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((columns * columns) <= p)))?;
     fill(to, &[width, height, columns, halo, every])
-}
-static STENCIL_COLUMNS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_columns);
-
-fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, |nodes, x, to| {
     let &[width, height, every, rows, halo] = x else { return None };
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
@@ -210,9 +157,7 @@ fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((p % rows) == 0.0)) &&
         holds(f64::from((rows * rows) < p)))?;
     fill(to, &[width, height, p / rows, halo, every])
-}
-static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_rows);
-
+});
 /// Library `stencil` over `width`, `height`, `every`.
 pub static STENCIL: Table = Table {
     library: "stencil",
@@ -239,29 +184,27 @@ pub mod mpi_4 {
 //! samples  sha256 775b268e988aabcc890d274e1af8628de447e42e30d414f0b7b31f0e29499f79
 //! models   sha256 e0c7f6280a19e2ed26966013ba0a08199355ce4c35c3db48be8832721377647b
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! One: doubtful, rank 8 of 8, condition 3.8e0; held-out error 7.7 % (60 of 354 samples)
-//!     valid for width in 4..=2048, height in 4..=2048, every in 1..=16, 1 to 4 nodes, requires width*height<=4194304
-//! Blocks: doubtful, rank 17 of 17, condition 9.6e0; held-out error 10 % (60 of 1182 samples)
-//!     valid for width in 8..=2048, height in 8..=2048, columns in 1..=4, halo in 1..=8, every in 1..=16, 1 to 4 nodes, requires P%columns==0, requires width>=columns*halo*(columns>1), requires height*columns>=P*halo*(columns<P), requires width*height<=4194304
+//! One: doubtful, rank 8 of 8, condition 3.8e0; held-out error 7.7 % (60 of 354 samples); valid for width in 4..=2048, height in 4..=2048, every in 1..=16, 1 to 4 nodes, requires width*height<=4194304
+//! Blocks: doubtful, rank 17 of 17, condition 9.6e0; held-out error 10 % (60 of 1182 samples); valid for width in 8..=2048, height in 8..=2048, columns in 1..=4, halo in 1..=8, every in 1..=16, 1 to 4 nodes, requires P%columns==0, requires width>=columns*halo*(columns>1), requires height*columns>=P*halo*(columns<P), requires width*height<=4194304
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, every] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 4.0, 2048.0) &&
-        within(height, 4.0, 2048.0) && within(every, 1.0, 16.0) &&
-        holds(f64::from((width * height) <= 4194304.0)))?;
-    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
-        (width * height) / every, (width * height) * f64::from(p > 2.0),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
-}
 pub static ONE_MODEL: Model = Model::Fitted(Fitted {
-    terms: one, quantile: 1.9682932552432508, noise: Variance::Relative(0.02526648823175412), own: Variance::Relative(0.010048998885709296),
+    terms: |nodes, x, to| {
+        let &[width, height, every] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 4.0, 2048.0) &&
+            within(height, 4.0, 2048.0) && within(every, 1.0, 16.0) &&
+            holds(f64::from((width * height) <= 4194304.0)))?;
+        fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
+            (width * height) / every, (width * height) * f64::from(p > 2.0),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
+    },
+    quantile: 1.9682932552432508, noise: Variance::Relative(0.02526648823175412), own: Variance::Relative(0.010048998885709296),
     coefficients: &[1.4388229423480013e-7, 2.7883534301545953e-8, 4.01776314206763e-9,
         4.966683456523925e-10, 4.76179482884644e-10, 1.043562535914327e-10, 1.060737904086899e-11,
         3.8987314814130436e-11],
@@ -272,32 +215,31 @@ pub static ONE_MODEL: Model = Model::Fitted(Fitted {
         -5.81798e-12, -7.92411e-13, 2.24911e-13, 1.77692e-11, -9.37143e-13, 3.76447e-13, 6.38101e-12,
         -1.11668e-11, 1.42963e-11],
 });
-
-fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[width, height, columns, halo, every] = x else { return None };
-    let p = nodes as f64;
-    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
-        within(height, 8.0, 2048.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 8.0) &&
-        within(every, 1.0, 16.0) && holds(f64::from((p % columns) == 0.0)) &&
-        holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
-        holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
-        holds(f64::from((width * height) <= 4194304.0)))?;
-    fill(to, &[1.0, f64::from(p > 1.0) / every, f64::from(p > 2.0) / every,
-        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo, f64::from(p > 2.0) / halo,
-        (f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
-        ((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0),
-        ((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every,
-        0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
-        ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
-}
 pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
-    terms: blocks, quantile: 1.9621150986151208, noise: Variance::Relative(0.03488012958171128), own: Variance::Relative(0.017051064415524533),
+    terms: |nodes, x, to| {
+        let &[width, height, columns, halo, every] = x else { return None };
+        let p = nodes as f64;
+        require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+            within(height, 8.0, 2048.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 8.0) &&
+            within(every, 1.0, 16.0) && holds(f64::from((p % columns) == 0.0)) &&
+            holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
+            holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
+            holds(f64::from((width * height) <= 4194304.0)))?;
+        fill(to, &[1.0, f64::from(p > 1.0) / every, f64::from(p > 2.0) / every,
+            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo, f64::from(p > 2.0) / halo,
+            (f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+            (f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
+            ((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0),
+            ((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+            (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+            (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every,
+            0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+            0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
+            ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+            ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9621150986151208, noise: Variance::Relative(0.03488012958171128), own: Variance::Relative(0.017051064415524533),
     coefficients: &[6.853219393839716e-8, 3.6767969464922065e-7, 1.273274487995561e-5,
         7.407958284671851e-7, 1.1793007162902358e-6, 2.227351177018679e-5, 9.476480192237977e-8,
         9.418351814672877e-9, 2.9760871566788367e-8, 4.583592753146775e-10, 4.995630808586007e-11,
@@ -326,8 +268,7 @@ pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
         -1.34717e-12, 9.80113e-13, -3.85397e-11, -2.1797e-11, 2.11886e-12, -3.70229e-12, -1.88488e-11,
         -4.91219e-12, 3.49649e-12, -5.96217e-12, -1.07256e-12, 3.00782e-10, -4.23847e-12, 1.23726e-10],
 });
-
-fn stencil_columns(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static STENCIL_COLUMNS_MODEL: Model = Model::Of(&BLOCKS_MODEL, |nodes, x, to| {
     let &[width, height, every, columns, halo] = x else { return None };
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
@@ -337,10 +278,8 @@ fn stencil_columns(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
         holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((columns * columns) <= p)))?;
     fill(to, &[width, height, columns, halo, every])
-}
-static STENCIL_COLUMNS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_columns);
-
-fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, |nodes, x, to| {
     let &[width, height, every, rows, halo] = x else { return None };
     let p = nodes as f64;
     require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
@@ -351,9 +290,7 @@ fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
         holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((p % rows) == 0.0)) &&
         holds(f64::from((rows * rows) < p)))?;
     fill(to, &[width, height, p / rows, halo, every])
-}
-static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_rows);
-
+});
 /// Library `stencil` over `width`, `height`, `every`.
 pub static STENCIL: Table = Table {
     library: "stencil",

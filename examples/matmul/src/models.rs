@@ -14,46 +14,18 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `product`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Product {
-    Blocks {
+library! {
+    /// The candidates of library `product`.
+    pub enum Product {
         /// `block`: 32..=512 step *2.
-        block: usize,
-    },
-    Panels {
+        Blocks(k0) { block: usize = k0 as usize },
         /// `block`: 32..=512 step *2.
-        block: usize,
-    },
-}
-
-impl Product {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(n: usize) -> Self {
-        Self::on(1).choose(n)
+        Panels(k0) { block: usize = k0 as usize },
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(n: usize) -> Explained<Self> {
-        Self::on(1).explain(n)
-    }
-}
-
-impl Library for Product {
-    type Rows = [Row; 2];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&threads_2::PRODUCT];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Blocks { block: k0 as usize },
-            (1, &[k0]) => Self::Panels { block: k0 as usize }, _ => return None
-        })
-    }
+    inputs n: usize;
+    tables [&threads_2::PRODUCT];
 }
 
 pub mod threads_2 {
@@ -64,42 +36,38 @@ pub mod threads_2 {
 //! samples  sha256 0953ff38d000d6461a4f89b5dca76b44b03479c81df85d060ffcdfad8364ee8d
 //! models   sha256 cd3fc34bd2947192d21d99de1b6c5eec71f782d730f893c0bbf59c8c402eedc1
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
-//! Blocks: doubtful, rank 2 of 2, condition 2.4e0; held-out error 20 % (20 of 45 samples)
-//!     valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
-//! Panels: doubtful, rank 2 of 2, condition 2.4e0; held-out error 15 % (20 of 45 samples)
-//!     valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
+//! Blocks: doubtful, rank 2 of 2, condition 2.4e0; held-out error 20 % (20 of 45 samples); valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
+//! Panels: doubtful, rank 2 of 2, condition 2.4e0; held-out error 15 % (20 of 45 samples); valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block<=n
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
-fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[n, block] = x else { return None };
-    require(nodes == 2 && within(n, 512.0, 2048.0) && within(block, 32.0, 512.0) &&
-        holds(f64::from(block <= n)))?;
-    fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
-        ((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block])
-}
 pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
-    terms: blocks, quantile: 2.068657610418929, noise: Variance::Relative(0.04546713577200518), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[n, block] = x else { return None };
+        require(nodes == 2 && within(n, 512.0, 2048.0) && within(block, 32.0, 512.0) &&
+            holds(f64::from(block <= n)))?;
+        fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
+            ((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block])
+    },
+    quantile: 2.068657610418929, noise: Variance::Relative(0.04546713577200518), own: Variance::Relative(0.0),
     coefficients: &[1.404144405690425e-10, 2.558422785478073e-9],
     factor: &[9.27047e-12, -5.04799e-10, 4.94647e-10],
 });
-
-fn panels(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[n, block] = x else { return None };
-    require(nodes == 2 && within(n, 512.0, 2048.0) && within(block, 32.0, 512.0) &&
-        holds(f64::from(block <= n)))?;
-    fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
-        ((n * n) * n) / (2.0 * block)])
-}
 pub static PANELS_MODEL: Model = Model::Fitted(Fitted {
-    terms: panels, quantile: 2.068657610418929, noise: Variance::Relative(0.03428064333123098), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[n, block] = x else { return None };
+        require(nodes == 2 && within(n, 512.0, 2048.0) && within(block, 32.0, 512.0) &&
+            holds(f64::from(block <= n)))?;
+        fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
+            ((n * n) * n) / (2.0 * block)])
+    },
+    quantile: 2.068657610418929, noise: Variance::Relative(0.03428064333123098), own: Variance::Relative(0.0),
     coefficients: &[1.5497051493148768e-10, 1.5736074416696366e-9],
     factor: &[7.64835e-12, -3.94338e-10, 3.86298e-10],
 });
-
 /// Library `product` over `n`.
 pub static PRODUCT: Table = Table {
     library: "product",

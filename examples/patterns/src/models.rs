@@ -14,52 +14,16 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `patterns`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Patterns {
-    Dfa,
-    Nfa,
-}
-
-/// The inputs of library `patterns`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternsInput {
-    pub p: usize,
-    pub h: usize,
-}
-
-impl Input for PatternsInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.p as f64, self.h as f64]
+library! {
+    /// The candidates of library `patterns`.
+    pub enum Patterns {
+        Dfa,
+        Nfa,
     }
-}
-
-impl Patterns {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternsInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternsInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for Patterns {
-    type Rows = [Row; 2];
-    type Input = PatternsInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::PATTERNS];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Dfa, (1, &[]) => Self::Nfa, _ => return None
-        })
-    }
+    inputs PatternsInput { p: usize, h: usize };
+    tables [&threads_1::PATTERNS];
 }
 
 pub mod threads_1 {
@@ -70,10 +34,8 @@ pub mod threads_1 {
 //! samples  sha256 b113a2398cd26d249e2b8d555577e46778a4d02ec4f30094bdd93e36b3806a10
 //! models   sha256 c0e62db045f4d7e08a5bab1080aa53fb4003cba6ea7d858bf6eb775a51fb5136
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Dfa: verified, rank 6 of 6, condition 7.4e0; held-out error 5.0 % (20 of 152 samples)
-//!     valid for p in 1..=2048, h in 1024..=1048576, 1 node
-//! Nfa: doubtful, rank 6 of 6, condition 2.4e0; held-out error 8.4 % (20 of 152 samples)
-//!     valid for p in 1..=2048, h in 1024..=1048576, 1 node
+//! Dfa: verified, rank 6 of 6, condition 7.4e0; held-out error 5.0 % (20 of 152 samples); valid for p in 1..=2048, h in 1024..=1048576, 1 node
+//! Nfa: doubtful, rank 6 of 6, condition 2.4e0; held-out error 8.4 % (20 of 152 samples); valid for p in 1..=2048, h in 1024..=1048576, 1 node
 //! patterns: choices lose 1.7 % (0.1 % to 4.5 %), at worst 42 % (p=2, h=18574), measured at 32 fresh inputs; always `nfa` loses 29 %
 //! ```
 
@@ -81,14 +43,14 @@ pub mod threads_1 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn dfa(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[p_2, h] = x else { return None };
-    require(nodes == 1 && within(p_2, 1.0, 2048.0) && within(h, 1024.0, 1048576.0))?;
-    fill(to, &[1.0, p_2, h, p_2.sqrt() * h, f64::from(p_2 > 3.0) * h,
-        (p_2.log2() / p_2.sqrt()) * h])
-}
 pub static DFA_MODEL: Model = Model::Fitted(Fitted {
-    terms: dfa, quantile: 1.978970601990135, noise: Variance::Relative(0.014514828522711602), own: Variance::Relative(0.010821396808815956),
+    terms: |nodes, x, to| {
+        let &[p_2, h] = x else { return None };
+        require(nodes == 1 && within(p_2, 1.0, 2048.0) && within(h, 1024.0, 1048576.0))?;
+        fill(to, &[1.0, p_2, h, p_2.sqrt() * h, f64::from(p_2 > 3.0) * h,
+            (p_2.log2() / p_2.sqrt()) * h])
+    },
+    quantile: 1.978970601990135, noise: Variance::Relative(0.014514828522711602), own: Variance::Relative(0.010821396808815956),
     coefficients: &[1.771050135491101e-5, 3.1638589190883024e-6, -1.0442729051496059e-10,
         2.0341628500229757e-10, -2.5087312926461926e-9, 3.3261804029122224e-9],
     factor: &[2.81376e-7, -5.41853e-9, -1.16388e-12, 2.17573e-13, 5.21789e-12, -6.93561e-12,
@@ -96,15 +58,14 @@ pub static DFA_MODEL: Model = Model::Fitted(Fitted {
         2.4702e-11, -1.2808e-11, 2.36811e-12, -1.90975e-11, 5.78043e-12, 3.80874e-11, -3.52877e-11,
         1.58157e-11],
 });
-
-fn nfa(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[p_2, h] = x else { return None };
-    require(nodes == 1 && within(p_2, 1.0, 2048.0) && within(h, 1024.0, 1048576.0))?;
-    fill(to, &[1.0, p_2, h, f64::from(p_2 > 7.0) * h, f64::from(p_2 > 116.0) * h,
-        (p_2.log2().powi(2) / p_2) * h])
-}
 pub static NFA_MODEL: Model = Model::Fitted(Fitted {
-    terms: nfa, quantile: 1.978970601990135, noise: Variance::Relative(0.008754483561012785), own: Variance::Relative(0.005734776206977353),
+    terms: |nodes, x, to| {
+        let &[p_2, h] = x else { return None };
+        require(nodes == 1 && within(p_2, 1.0, 2048.0) && within(h, 1024.0, 1048576.0))?;
+        fill(to, &[1.0, p_2, h, f64::from(p_2 > 7.0) * h, f64::from(p_2 > 116.0) * h,
+            (p_2.log2().powi(2) / p_2) * h])
+    },
+    quantile: 1.978970601990135, noise: Variance::Relative(0.008754483561012785), own: Variance::Relative(0.005734776206977353),
     coefficients: &[2.0377608241001566e-5, 6.767217163170558e-7, 9.459680919294745e-11,
         2.787573593677858e-9, 3.6677779306978216e-9, 4.3692702300464575e-9],
     factor: &[4.98777e-7, -2.60334e-9, -1.66085e-12, 3.69882e-12, 8.23009e-12, -1.68222e-11,
@@ -112,7 +73,6 @@ pub static NFA_MODEL: Model = Model::Fitted(Fitted {
         -3.65134e-12, -7.39186e-12, 1.07692e-10, -1.01688e-10, -3.87904e-11, 1.62729e-10, -4.69326e-12,
         7.00896e-11],
 });
-
 /// Library `patterns` over `p`, `h`.
 pub static PATTERNS: Table = Table {
     library: "patterns",

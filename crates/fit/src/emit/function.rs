@@ -56,9 +56,9 @@ impl<'a> Functions<'a> {
             _ if formula.mean.as_number().is_some_and(f64::is_nan) => {
                 (String::new(), "Model::Unknown".into())
             }
-            [] if terms.is_empty() => fitted(name, formula, (&[outer], &[1.0]), &locals),
-            [] => fitted(name, formula, (&terms, &formula.coefficients), &locals),
-            [site] if outer.as_name().is_some() => self.of_another(name, formula, site, &locals),
+            [] if terms.is_empty() => (String::new(), fitted(formula, (&[outer], &[1.0]), &locals)),
+            [] => (String::new(), fitted(formula, (&terms, &formula.coefficients), &locals)),
+            [site] if outer.as_name().is_some() => (String::new(), self.of_another(formula, site, &locals)),
             _ => self.computed(name, formula, (&outer, &terms, &sites), &locals),
         };
         // A candidate's model contains its correction.
@@ -66,7 +66,7 @@ impl<'a> Functions<'a> {
             Some(correction) if !formula.terms.is_empty() => corrected(&model, formula, correction),
             _ => model,
         };
-        format!("{functions}{before}static {}: Model = {model};\n\n", static_name(name))
+        format!("{functions}{before}static {}: Model = {model};\n", static_name(name))
     }
 
     /// The static of a model that computes the same as this formula, if there is one.
@@ -88,15 +88,15 @@ impl<'a> Functions<'a> {
     }
 
     /// A model that only calls another model, and has its interval.
-    fn of_another(&self, name: &str, formula: &Formula, site: &Site, locals: &Locals) -> (String, String) {
+    fn of_another(&self, formula: &Formula, site: &Site, locals: &Locals) -> String {
         let arguments: Vec<String> = site.arguments.iter().map(|a| locals.rust(a)).collect();
         // The model checks its own ranges.
         let checks = formula
             .checks
             .iter()
             .filter(|check| !matches!(check, Check::Range { value, .. } if site.arguments.contains(value)));
-        let function = compute(name, formula, checks, &site.arguments, &arguments, locals);
-        (function, format!("Model::Of(&{}, {name})", self.static_of(&site.model)))
+        let compute = compute(formula, checks, &site.arguments, &arguments, locals);
+        format!("Model::Of(&{}, {compute})", self.static_of(&site.model))
     }
 
     /// A model that calls several others: the time, and the interval by finite differences.
@@ -196,26 +196,21 @@ pub(super) fn ends(name: &str, formula: &Formula, ends: &Ends) -> String {
 }
 
 /// A sum of terms.
-fn fitted(
-    name: &str,
-    formula: &Formula,
-    (terms, coefficients): (&[Expr], &[f64]),
-    locals: &Locals,
-) -> (String, String) {
+fn fitted(formula: &Formula, (terms, coefficients): (&[Expr], &[f64]), locals: &Locals) -> String {
     let texts: Vec<String> = terms.iter().map(|term| locals.rust(term)).collect();
-    let function = compute(name, formula, formula.checks.iter(), terms, &texts, locals);
+    let compute = compute(formula, formula.checks.iter(), terms, &texts, locals);
     let fit = &formula.fit;
     let (noise, own) = variances(fit);
     let coefficients: Vec<String> = coefficients.iter().map(|c| rust_number(*c)).collect();
     let factor: Vec<String> = cholesky(&fit.covariance, terms.len()).into_iter().map(short).collect();
-    let model = format!(
-        "Model::Fitted(Fitted {{\n    terms: {name}, quantile: {:?}, noise: {noise}, own: {own},\n    \
+    format!(
+        "Model::Fitted(Fitted {{\n    terms: {},\n    quantile: {:?}, noise: {noise}, own: {own},\n    \
          coefficients: &[{}],\n    factor: &[{}],\n}})",
+        compute.replace('\n', "\n    "),
         fit.t_quantile,
         listed(&coefficients),
         listed(&factor),
-    );
-    (function, model)
+    )
 }
 
 /// A model times a factor.
@@ -294,7 +289,6 @@ fn squares(fit: &FitSpread, terms: &[Expr], locals: &Locals) -> String {
 
 /// A `Compute` that evaluates the expressions `computed` and returns the values `values`.
 fn compute<'f>(
-    name: &str,
     formula: &Formula,
     checks: impl Iterator<Item = &'f Check>,
     computed: &[Expr],
@@ -304,12 +298,14 @@ fn compute<'f>(
     let checks: Vec<&Check> = checks.filter(|check| !always_passes(check, locals)).collect();
     let used: Vec<&Expr> = checks.iter().map(|check| check.expr()).chain(computed).collect();
     let valid = valid(formula, &checks, locals);
-    format!(
-        "fn {name}(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {{\n{}{}{valid}    fill(to, &[{}])\n}}\n",
+    let body = format!(
+        "{}{}{valid}    fill(to, &[{}])",
         locals.bound_inputs(|_| true),
         locals.nodes_used_by(&used),
         listed(values),
-    )
+    );
+    let nodes = if body.contains("nodes") { "nodes" } else { "_" };
+    format!("|{nodes}, x, to| {{\n{body}\n}}")
 }
 
 /// A function that returns one value, as text between `before` and `after`.

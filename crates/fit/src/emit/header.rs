@@ -25,11 +25,12 @@ pub(super) fn header(enums: &str) -> String {
     text += &imports(
         enums,
         &[
-            ("Explained<", "Explained"),
-            ("impl Input ", "Input"),
-            ("impl Library ", "Library"),
-            ("[Row; ", "Row"),
-            (" Table]", "Table"),
+            ("library! {", "Explained"),
+            ("library! {", "Input"),
+            ("library! {", "Library"),
+            ("library! {", "Row"),
+            ("library! {", "Table"),
+            ("library! {", "library"),
         ],
     );
     text
@@ -57,8 +58,7 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("busy     other programs kept {:.1} cores busy while it was measured", set.busy));
     }
     for model in &set.models {
-        line(&format!("{}: {}", model.name, model.quality()));
-        line(&format!("    valid for {}", resolved.validity(model)));
+        line(&format!("{}: {}; valid for {}", model.name, model.quality(), resolved.validity(model)));
     }
     for library in &set.libraries {
         if let Some(regret) = &library.regret {

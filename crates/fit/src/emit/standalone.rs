@@ -33,10 +33,11 @@ pub fn standalone(sets: &[ModelSet], std: bool) -> Result<String, SetError> {
 
 /// `strata-select` as a module.
 fn evaluator(std: bool) -> String {
+    // Without `macro_export`, a macro is found by its path where it is re-exported.
     let mut text = String::from(
         "\n/// What evaluates the models: `strata-select` without its documentation.\n#[rustfmt::skip]\n\
          #[allow(\n    clippy::all,\n    clippy::pedantic,\n    dead_code,\n    missing_docs,\n    unexpected_cfgs,\n    \
-         unreachable_pub,\n    unused_imports,\n    \
+         unreachable_pub,\n    unused_imports,\n    unused_macros,\n    \
          reason = \"generated: a program need not use all of it\"\n)]\npub mod strata_select {\n",
     );
     for line in code("lib", "self", std).lines() {
@@ -44,7 +45,14 @@ fn evaluator(std: bool) -> String {
         let _ = match module.and_then(|rest| rest.strip_suffix(';')) {
             Some(name) => {
                 let opening = line.trim_end_matches(';');
-                writeln!(text, "{opening} {{\n{}}}\n", code(name, "super", std))
+                let code = code(name, "super", std);
+                match code.contains("macro_rules! library") {
+                    true => writeln!(
+                        text,
+                        "{opening} {{\n{code}pub(crate) use library;\n}}\npub(crate) use self::{name}::library;\n"
+                    ),
+                    false => writeln!(text, "{opening} {{\n{code}}}\n"),
+                }
             }
             // A user's crate may have the name of a module.
             None => writeln!(text, "{}", line.replace("pub use ", "pub use self::")),
@@ -67,6 +75,9 @@ fn code(module: &str, root: &str, std: bool) -> String {
     while let Some(line) = lines.next() {
         let trimmed = line.trim_start();
         let second_empty = line.is_empty() && (code.is_empty() || code.ends_with("\n\n"));
+        if line == "#[macro_export]" {
+            continue;
+        }
         if line == "#[cfg(any())]" {
             // Skip the whole item.
             let _ = lines.find(|line| *line == "}" || line.ends_with(';') && !line.starts_with(' '));

@@ -39,8 +39,8 @@ pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String,
             let tables: Vec<String> =
                 with.map(|(other, module)| format!("&{module}::{}", table_name(other, &one.name))).collect();
             let name = claim_type(&mut types, &one.name);
-            let input = input(&mut types, sets, one, &name)?;
-            text += &library(set, one, (&name, &input), &tables)?;
+            let inputs = inputs(&mut types, sets, one, &name)?;
+            text += &library(set, one, (&name, &inputs), &tables)?;
         }
     }
     Ok(text)
@@ -69,19 +69,9 @@ fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError>
     })
 }
 
-/// The inputs of a library in Rust.
-struct Inputs {
-    /// The type, and its declaration if it is a struct.
-    kind: String,
-    declared: String,
-    /// The parameter of a function that takes them, and the value that it passes on.
-    parameter: String,
-    value: String,
-}
-
-/// The inputs of a library: nothing, a number, or a struct of the name of the library. A number is
+/// The inputs of a library: nothing, a number, or a struct with the name of the library. A number is
 /// `usize` if its values are whole numbers in all sets, `i64` if some of them are negative.
-fn input(types: &mut Scope, sets: &[ModelSet], library: &Library, name: &str) -> Result<Inputs, SetError> {
+fn inputs(types: &mut Scope, sets: &[ModelSet], library: &Library, name: &str) -> Result<String, SetError> {
     let mut kinds = vec!["usize"; library.inputs.len()];
     for set in sets {
         let resolved = set.resolve()?;
@@ -94,91 +84,51 @@ fn input(types: &mut Scope, sets: &[ModelSet], library: &Library, name: &str) ->
             };
         }
     }
-    let mut scope = Scope::with(&["nodes"]);
-    let names: Vec<String> = library.inputs.iter().map(|input| scope.claim(&snake(input), &[""])).collect();
-    let told = |kind: &str, parameter: String, value: &str| Inputs {
-        kind: kind.to_owned(),
-        declared: String::new(),
-        parameter,
-        value: value.to_owned(),
-    };
-    Ok(match (&names[..], &kinds[..]) {
-        ([], _) => told("()", String::new(), "()"),
-        ([one], [kind]) => told(kind, format!("{one}: {kind}"), one),
-        _ => {
-            let kind = claim_type(types, &format!("{name}Input"));
-            let fields: String =
-                names.iter().zip(&kinds).map(|(name, kind)| format!("    pub {name}: {kind},\n")).collect();
-            let cast = |(name, kind): (&String, &&str)| match *kind {
-                "f64" => format!("self.{name}"),
-                _ => format!("self.{name} as f64"),
-            };
-            let values: Vec<String> = names.iter().zip(&kinds).map(cast).collect();
-            let declared = format!(
-                "/// The inputs of library `{}`.\n#[derive(Clone, Copy, Debug, PartialEq)]\n\
-                 pub struct {kind} {{\n{fields}}}\n\n\
-                 impl Input for {kind} {{\n    fn values(self) -> impl AsRef<[f64]> {{\n        [{}]\n    }}\n}}\n\n",
-                one_line(&library.name),
-                listed(&values).replace('\n', "\n    "),
-            );
-            let parameter = format!("input: {kind}");
-            Inputs { kind, declared, parameter, value: "input".to_owned() }
-        }
+    let mut scope = Scope::default();
+    let typed = |(input, kind): (&String, &str)| format!("{}: {kind}", scope.claim(&snake(input), &[""]));
+    let typed: Vec<String> = library.inputs.iter().zip(kinds).map(typed).collect();
+    Ok(match &typed[..] {
+        [] => "()".to_owned(),
+        [one] => one.clone(),
+        _ => format!("{} {{ {} }}", claim_type(types, &format!("{name}Input")), listed(&typed)),
     })
 }
 
-/// The enum, its inputs, its `choose`, and its implementation of `Library`; empty for a library
-/// without candidates.
+/// The declaration of a library; empty for one without candidates.
 fn library(
     set: &ModelSet,
     library: &Library,
-    (name, input): (&str, &Inputs),
+    (name, inputs): (&str, &str),
     tables: &[String],
 ) -> Result<String, SetError> {
     if library.candidates.is_empty() {
         return Ok(String::new());
     }
     let mut variants = Scope::with(&TYPES);
-    let (mut declared, mut arms) = (String::new(), Vec::new());
-    for (index, candidate) in library.candidates.iter().enumerate() {
+    let mut declared = String::new();
+    for candidate in &library.candidates {
         let variant = claim_type(&mut variants, &candidate.name);
         let fields = fields(set, library, candidate)?;
-        let slots: Vec<String> = (0..candidate.parameters.len()).map(|i| format!("k{i}")).collect();
-        let (mut shape, mut values) = (String::new(), String::new());
-        for Field { name, kind, value } in &fields {
-            shape +=
-                &format!("        /// `{name}`: {}.\n        {name}: {kind},\n", describe(value, candidate));
-            values += &format!(" {name}: {value},");
-        }
         if fields.is_empty() {
             declared += &format!("    {variant},\n");
-            arms.push(format!("({index}, &[]) => Self::{variant}"));
-        } else {
-            declared += &format!("    {variant} {{\n{shape}    }},\n");
-            let values = values.trim_end_matches(',');
-            arms.push(format!("({index}, &[{}]) => Self::{variant} {{{values} }}", slots.join(", ")));
+            continue;
         }
+        let slots: Vec<String> = (0..candidate.parameters.len()).map(|i| format!("k{i}")).collect();
+        let about = |field: &Field| format!("`{}`: {}", field.name, describe(&field.value, candidate));
+        let value = |Field { name, kind, value }: &Field| format!("{name}: {kind} = {value}");
+        declared += &format!(
+            "    /// {}.\n    {variant}({}) {{ {} }},\n",
+            fields.iter().map(about).collect::<Vec<_>>().join("; "),
+            slots.join(", "),
+            fields.iter().map(value).collect::<Vec<_>>().join(", "),
+        );
     }
-    arms.push("_ => return None".to_owned());
     Ok(format!(
-        "/// The candidates of library `{library}`.\n\
-         #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n{inputs}\
-         impl {name} {{\n    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.\n    \
-         #[must_use]\n    pub fn choose({parameter}) -> Self {{\n        Self::on(1).choose({value})\n    }}\n\n    \
-         /// The same with the reasons.\n    #[must_use]\n    \
-         pub fn explain({parameter}) -> Explained<Self> {{\n        Self::on(1).explain({value})\n    }}\n}}\n\n\
-         impl Library for {name} {{\n    type Rows = [Row; {count}];\n    type Input = {kind};\n    \
-         const TABLES: &'static [&'static Table] = &[{tables}];\n\n    \
-         fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n        \
-         Some(match (index, parameters) {{\n            {arms}\n        }})\n    }}\n}}\n\n",
-        library = one_line(&library.name),
-        inputs = input.declared,
-        parameter = input.parameter,
-        value = input.value,
-        kind = input.kind,
-        count = library.candidates.len(),
-        arms = listed(&arms).replace("\n", "\n    "),
-        tables = listed(tables),
+        "library! {{\n    /// The candidates of library `{}`.\n    pub enum {name} {{\n{declared}    }}\n    \
+         inputs {inputs};\n    tables [{}];\n}}\n\n",
+        one_line(&library.name),
+        listed(tables),
+        declared = declared.replace("    ", "        ").replace("        \n", "\n"),
     ))
 }
 

@@ -17,122 +17,44 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `broadcasts`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Broadcasts {
-    Transport,
-    Trees {
+library! {
+    /// The candidates of library `broadcasts`.
+    pub enum Broadcasts {
+        Transport,
         /// `depth`: 1..=16 step *2.
-        depth: usize,
-    },
-    Mpi,
-}
-
-impl Broadcasts {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(words: usize) -> Self {
-        Self::on(1).choose(words)
+        Trees(k0) { depth: usize = k0 as usize },
+        Mpi,
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(words: usize) -> Explained<Self> {
-        Self::on(1).explain(words)
-    }
-}
-
-impl Library for Broadcasts {
-    type Rows = [Row; 3];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&sim_paragon_16::BROADCASTS, &sim_cm5_16::BROADCASTS, &mpi_8::BROADCASTS,
+    inputs words: usize;
+    tables [&sim_paragon_16::BROADCASTS, &sim_cm5_16::BROADCASTS, &mpi_8::BROADCASTS,
         &threads_2::BROADCASTS];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 as usize },
-            (2, &[]) => Self::Mpi, _ => return None
-        })
-    }
 }
 
-/// The candidates of library `reductions`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reductions {
-    Transport,
-    Trees {
+library! {
+    /// The candidates of library `reductions`.
+    pub enum Reductions {
+        Transport,
         /// `depth`: 1..=16 step *2.
-        depth: usize,
-    },
-    Mpi,
-}
-
-impl Reductions {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(words: usize) -> Self {
-        Self::on(1).choose(words)
+        Trees(k0) { depth: usize = k0 as usize },
+        Mpi,
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(words: usize) -> Explained<Self> {
-        Self::on(1).explain(words)
-    }
-}
-
-impl Library for Reductions {
-    type Rows = [Row; 3];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&sim_paragon_16::REDUCTIONS, &sim_cm5_16::REDUCTIONS, &mpi_8::REDUCTIONS,
+    inputs words: usize;
+    tables [&sim_paragon_16::REDUCTIONS, &sim_cm5_16::REDUCTIONS, &mpi_8::REDUCTIONS,
         &threads_2::REDUCTIONS];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 as usize },
-            (2, &[]) => Self::Mpi, _ => return None
-        })
-    }
 }
 
-/// The candidates of library `scans`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scans {
-    Transport,
-    Trees {
+library! {
+    /// The candidates of library `scans`.
+    pub enum Scans {
+        Transport,
         /// `depth`: 1..=16 step *2.
-        depth: usize,
-    },
-    Mpi,
-}
-
-impl Scans {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(words: usize) -> Self {
-        Self::on(1).choose(words)
+        Trees(k0) { depth: usize = k0 as usize },
+        Mpi,
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(words: usize) -> Explained<Self> {
-        Self::on(1).explain(words)
-    }
-}
-
-impl Library for Scans {
-    type Rows = [Row; 3];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&sim_paragon_16::SCANS, &sim_cm5_16::SCANS, &mpi_8::SCANS, &threads_2::SCANS];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 as usize },
-            (2, &[]) => Self::Mpi, _ => return None
-        })
-    }
+    inputs words: usize;
+    tables [&sim_paragon_16::SCANS, &sim_cm5_16::SCANS, &mpi_8::SCANS, &threads_2::SCANS];
 }
 
 pub mod sim_paragon_16 {
@@ -143,39 +65,30 @@ pub mod sim_paragon_16 {
 //! samples  sha256 27ee3bd4e164a22617cb93d9623e307e9bf487a87e0da88a0b869c0b8421c44a
 //! models   sha256 05032b44f682882587615dbf0483e4e4485d6ce836b8628c29fc0fc43ace84bf
 //! platform sim:paragon nodes=16 cores=1 cpu="paragon sha256=9c0388bdc7faa7ba62d351cbb8980f75c7c4ee7a1d9db5c4ba02c83ae3cd4ff4 seed=1" cache="" os=simulated arch=simulated
-//! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples)
-//!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeBroadcasts: doubtful, rank 3 of 3, condition 3.2e0; held-out error 9.4 % (80 of 260 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
-//! Reductions: verified, rank 6 of 6, condition 9.5e0; held-out error 1.4 % (80 of 148 samples)
-//!     valid for words in 1..=256, 2 to 16 nodes
-//! MpiBroadcasts: not known: `mpi` of library `broadcasts` requires processes
-//!     valid for nothing
-//! MpiReductions: not known: `mpi` of library `reductions` requires processes
-//!     valid for nothing
-//! MpiScans: not known: `mpi` of library `scans` requires processes
-//!     valid for nothing
-//! TreeReductions: verified, rank 6 of 6, condition 7.0e0; held-out error 5.3 % (80 of 260 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
-//! Scans: verified, rank 6 of 6, condition 1.2e1; held-out error 1.0 % (80 of 148 samples)
-//!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeScans: doubtful, rank 5 of 5, condition 5.6e0; held-out error 6.4 % (80 of 260 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
+//! Broadcasts: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples); valid for words in 1..=256, 2 to 16 nodes
+//! TreeBroadcasts: doubtful, rank 3 of 3, condition 3.2e0; held-out error 9.4 % (80 of 260 samples); valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
+//! Reductions: verified, rank 6 of 6, condition 9.5e0; held-out error 1.4 % (80 of 148 samples); valid for words in 1..=256, 2 to 16 nodes
+//! MpiBroadcasts: not known: `mpi` of library `broadcasts` requires processes; valid for nothing
+//! MpiReductions: not known: `mpi` of library `reductions` requires processes; valid for nothing
+//! MpiScans: not known: `mpi` of library `scans` requires processes; valid for nothing
+//! TreeReductions: verified, rank 6 of 6, condition 7.0e0; held-out error 5.3 % (80 of 260 samples); valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
+//! Scans: verified, rank 6 of 6, condition 1.2e1; held-out error 1.0 % (80 of 148 samples); valid for words in 1..=256, 2 to 16 nodes
+//! TreeScans: doubtful, rank 5 of 5, condition 5.6e0; held-out error 6.4 % (80 of 260 samples); valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
-fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let log_p = (nodes as f64).log2();
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
-        0.0_f64.max(words - 10.0)])
-}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: broadcasts, quantile: 2.0057459953174694, noise: Variance::Relative(0.010444178345314258), own: Variance::Relative(0.004333828154072007),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let log_p = (nodes as f64).log2();
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+            0.0_f64.max(words - 10.0)])
+    },
+    quantile: 2.0057459953174694, noise: Variance::Relative(0.010444178345314258), own: Variance::Relative(0.004333828154072007),
     coefficients: &[1.4861785513979387e-6, -5.059428675703041e-7, 3.493117082829877e-6,
         3.762856111406989e-7, 3.979273836824389e-6, 5.220810074136862e-7],
     factor: &[3.12927e-7, -3.5023e-8, -1.16997e-7, 4.32654e-9, 1.46761e-7, 2.86081e-8,
@@ -183,46 +96,43 @@ pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
         -2.46658e-8, 9.66407e-9, 1.01768e-8, -1.51369e-7, -1.50778e-8, 3.82058e-7, -6.88627e-9,
         1.24657e-8],
 });
-
-fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let log_p = (nodes as f64).log2();
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[log_p, log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth])
-}
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_broadcasts, quantile: 1.9734572015933742, noise: Variance::Relative(0.017597012788378535), own: Variance::Relative(0.013925968635869247),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let log_p = (nodes as f64).log2();
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[log_p, log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth])
+    },
+    quantile: 1.9734572015933742, noise: Variance::Relative(0.017597012788378535), own: Variance::Relative(0.013925968635869247),
     coefficients: &[6.595958818888137e-7, 3.690974829380832e-6, 6.106750655431527e-6],
     factor: &[1.08293e-7, -4.53578e-8, -4.27999e-9, 5.54315e-8, -1.80708e-7, 2.12412e-7],
 });
-
-fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let log_p = (nodes as f64).log2();
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
-        0.0_f64.max(words - 10.0)])
-}
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reductions, quantile: 2.0057459953174694, noise: Variance::Relative(0.0004258467739262004), own: Variance::Relative(0.0002924575458360945),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let log_p = (nodes as f64).log2();
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+            0.0_f64.max(words - 10.0)])
+    },
+    quantile: 2.0057459953174694, noise: Variance::Relative(0.0004258467739262004), own: Variance::Relative(0.0002924575458360945),
     coefficients: &[7.663760867207475e-6, 3.458005641542832e-6, 7.960741268382154e-6,
         2.9729178300332054e-6, 9.709942778854367e-6, 1.2228346596516737e-6],
     factor: &[3.96431e-7, -7.05161e-8, -1.35236e-7, 1.20344e-8, 3.37213e-7, 4.8004e-8,
         9.14355e-8, -5.2883e-8, -1.14937e-8, -6.05034e-7, -6.9879e-8, 9.57911e-8, -1.735e-8, 1.42277e-7,
         3.24859e-8, 2.20632e-8, -4.06111e-7, -4.13484e-8, 9.89902e-7, -2.17798e-8, 4.27697e-8],
 });
-
-fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[1.0, words * p.log2(), (words * p) * p.log2(), words.powi(2) / depth.sqrt(),
-        p.log2() / words, (words.sqrt() * p.log2()) / depth.sqrt()])
-}
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0039059719989774136), own: Variance::Relative(0.0043492922934844375),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[1.0, words * p.log2(), (words * p) * p.log2(), words.powi(2) / depth.sqrt(),
+            p.log2() / words, (words.sqrt() * p.log2()) / depth.sqrt()])
+    },
+    quantile: 1.9736914397555005, noise: Variance::Relative(0.0039059719989774136), own: Variance::Relative(0.0043492922934844375),
     coefficients: &[5.9735471899154804e-6, 2.8150164752859535e-6, -8.730256609386701e-8,
         2.206980874603488e-9, 2.590161059185863e-6, 3.401961625696787e-6],
     factor: &[3.30904e-7, -1.34462e-8, 9.71607e-10, 1.1024e-10, -1.23486e-7, -5.03988e-8,
@@ -230,40 +140,37 @@ pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         2.59357e-8, -7.10087e-8, 3.74561e-10, 1.93049e-8, -2.65844e-8, 1.33743e-7, -5.58872e-8,
         8.33033e-8],
 });
-
-fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let log_p = (nodes as f64).log2();
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
-        0.0_f64.max(words - 10.0)])
-}
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scans, quantile: 2.0057459953174694, noise: Variance::Relative(0.0006110690419976429), own: Variance::Relative(9.731713338659348e-5),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let log_p = (nodes as f64).log2();
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+            0.0_f64.max(words - 10.0)])
+    },
+    quantile: 2.0057459953174694, noise: Variance::Relative(0.0006110690419976429), own: Variance::Relative(9.731713338659348e-5),
     coefficients: &[7.849727827731871e-6, 2.9896557717040886e-6, 8.163686210358763e-6,
         5.271417724151393e-6, 1.3388185105836691e-5, 1.6355293017886727e-6],
     factor: &[2.70067e-7, -7.05241e-8, -8.51258e-8, 1.08811e-8, 3.94341e-7, 5.15938e-8,
         9.34729e-8, -5.0724e-8, -9.29539e-9, -6.8586e-7, -7.7291e-8, 6.57848e-8, -1.39458e-8, 1.27422e-7,
         2.42656e-8, 1.71939e-8, -2.97696e-7, -2.99242e-8, 7.35876e-7, -1.64978e-8, 3.26482e-8],
 });
-
-fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[1.0 / words, words.sqrt() * p.log2(), words.powf(1.5) / depth.sqrt(),
-        words.powf(1.5) * p.log2(), ((words * words.log2()) * p.sqrt()) / depth])
-}
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 1.9736124619538955, noise: Variance::Relative(0.007641539124078471), own: Variance::Relative(0.00642978627987529),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[1.0 / words, words.sqrt() * p.log2(), words.powf(1.5) / depth.sqrt(),
+            words.powf(1.5) * p.log2(), ((words * words.log2()) * p.sqrt()) / depth])
+    },
+    quantile: 1.9736124619538955, noise: Variance::Relative(0.007641539124078471), own: Variance::Relative(0.00642978627987529),
     coefficients: &[4.34774163132242e-6, 1.6348952421046327e-5, -5.792320606201987e-7,
         2.74635660094646e-7, 7.847747405089315e-7],
     factor: &[6.75734e-7, -1.18595e-7, -3.71733e-9, 1.43969e-9, 4.54764e-9, 1.56083e-7,
         4.75581e-9, -2.00536e-9, -6.04489e-9, 2.35829e-8, -3.46946e-9, -1.90746e-8, 5.12717e-9,
         -1.25836e-8, 1.27241e-8],
 });
-
 /// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
@@ -321,51 +228,41 @@ pub mod sim_cm5_16 {
 //! samples  sha256 4fe34c708ef921e3470594d03a8450f69848be55cb7569fdda74e22ba745f271
 //! models   sha256 fff8c3472bbca1588bb0e2b6ab7c6efb8fded1c5d3196fd2cbae809ac3c2c9d3
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=033258aed016ccc58ffde3fe18ec4ddd20351fb3858474028812573ed409cdda seed=1" cache="" os=simulated arch=simulated
-//! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
-//!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeBroadcasts: verified, rank 6 of 6, condition 1.5e1; held-out error 7.8 % (80 of 260 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
-//! Reductions: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples)
-//!     valid for words in 1..=256, 2 to 16 nodes
-//! MpiBroadcasts: not known: `mpi` of library `broadcasts` requires processes
-//!     valid for nothing
-//! MpiReductions: not known: `mpi` of library `reductions` requires processes
-//!     valid for nothing
-//! MpiScans: not known: `mpi` of library `scans` requires processes
-//!     valid for nothing
-//! TreeReductions: verified, rank 6 of 6, condition 9.1e0; held-out error 5.2 % (80 of 260 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
-//! Scans: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples)
-//!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeScans: doubtful, rank 6 of 6, condition 8.3e0; held-out error 6.8 % (80 of 260 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
+//! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples); valid for words in 1..=256, 2 to 16 nodes
+//! TreeBroadcasts: verified, rank 6 of 6, condition 1.5e1; held-out error 7.8 % (80 of 260 samples); valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
+//! Reductions: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples); valid for words in 1..=256, 2 to 16 nodes
+//! MpiBroadcasts: not known: `mpi` of library `broadcasts` requires processes; valid for nothing
+//! MpiReductions: not known: `mpi` of library `reductions` requires processes; valid for nothing
+//! MpiScans: not known: `mpi` of library `scans` requires processes; valid for nothing
+//! TreeReductions: verified, rank 6 of 6, condition 9.1e0; held-out error 5.2 % (80 of 260 samples); valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
+//! Scans: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples); valid for words in 1..=256, 2 to 16 nodes
+//! TreeScans: doubtful, rank 6 of 6, condition 8.3e0; held-out error 6.8 % (80 of 260 samples); valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
-fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words])
-}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: broadcasts, quantile: 1.996564418951833, noise: Variance::Relative(1.573803402683056e-26), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words])
+    },
+    quantile: 1.996564418951833, noise: Variance::Relative(1.573803402683056e-26), own: Variance::Relative(0.0),
     coefficients: &[1.5094704374997333e-6, 1.4848480000000186e-6],
     factor: &[1.18773e-19, -1.46396e-20, 2.57782e-20],
 });
-
-fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[words.sqrt() / depth, words * p, words * p.powi(2), p.log2() / words,
-        (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2()])
-}
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_broadcasts, quantile: 1.9736914397555005, noise: Variance::Relative(0.013251602556337607), own: Variance::Relative(0.009520710186294313),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[words.sqrt() / depth, words * p, words * p.powi(2), p.log2() / words,
+            (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2()])
+    },
+    quantile: 1.9736914397555005, noise: Variance::Relative(0.013251602556337607), own: Variance::Relative(0.009520710186294313),
     coefficients: &[6.659266826603961e-6, 4.2180808557734653e-7, -1.9435128142829623e-8,
         1.9605718449637675e-6, 4.5725904808991397e-7, 9.385396802806823e-6],
     factor: &[3.40598e-7, -7.02976e-9, 3.54648e-10, -2.71876e-8, 3.45297e-9, -7.56892e-8,
@@ -373,29 +270,27 @@ pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
         -1.44737e-8, -1.07174e-7, 8.79693e-8, 1.5348e-10, -6.24332e-8, 1.44787e-8, -2.16921e-8,
         2.94133e-7],
 });
-
-fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words])
-}
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reductions, quantile: 1.996564418951833, noise: Variance::Relative(4.447132244938984e-27), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words])
+    },
+    quantile: 1.996564418951833, noise: Variance::Relative(4.447132244938984e-27), own: Variance::Relative(0.0),
     coefficients: &[3.3276524374999985e-6, 1.4848480000000021e-6],
     factor: &[8.24559e-20, -6.92789e-21, 1.33918e-20],
 });
-
-fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[1.0 / depth, words * p.log2(), (words * p) * p.log2(),
-        (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2(),
-        depth.powf(1.0 / 4.0) * p.log2()])
-}
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0039998012761455395), own: Variance::Relative(0.0042065946304838606),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[1.0 / depth, words * p.log2(), (words * p) * p.log2(),
+            (words * f64::from(words > 8.0)) * p.log2(), (words.log2() / words) * p.log2(),
+            depth.powf(1.0 / 4.0) * p.log2()])
+    },
+    quantile: 1.9736914397555005, noise: Variance::Relative(0.0039998012761455395), own: Variance::Relative(0.0042065946304838606),
     coefficients: &[6.937225196435368e-6, 3.14141238778823e-6, -8.59507702288051e-8,
         4.98276656341317e-7, 8.58364100858021e-6, 9.182796398144242e-7],
     factor: &[3.41553e-7, -1.37887e-8, 4.30463e-10, 8.90447e-9, -1.72557e-9, -1.42372e-8,
@@ -403,28 +298,26 @@ pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         -9.88454e-8, -1.45425e-8, 1.82008e-8, -8.01067e-9, -1.93316e-9, 2.78155e-7, -1.87163e-8,
         3.66494e-8],
 });
-
-fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words])
-}
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scans, quantile: 1.996564418951833, noise: Variance::Relative(3.4724288408225255e-27), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words])
+    },
+    quantile: 1.996564418951833, noise: Variance::Relative(3.4724288408225255e-27), own: Variance::Relative(0.0),
     coefficients: &[3.3276524374998147e-6, 1.4848480000000148e-6],
     factor: &[7.40795e-20, -6.22411e-21, 1.20314e-20],
 });
-
-fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[words, p.log2(), words * p.log2(), (words * f64::from(words > 16.0)) * p,
-        (words.log2() / words) * p.log2(), ((words.powf(2.0 / 3.0) * words.log2().powi(2)) * p) / depth])
-}
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007111217193630712), own: Variance::Relative(0.007335685924993614),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[words, p.log2(), words * p.log2(), (words * f64::from(words > 16.0)) * p,
+            (words.log2() / words) * p.log2(), ((words.powf(2.0 / 3.0) * words.log2().powi(2)) * p) / depth])
+    },
+    quantile: 1.9736914397555005, noise: Variance::Relative(0.007111217193630712), own: Variance::Relative(0.007335685924993614),
     coefficients: &[-2.3444891733441336e-6, 1.2465882394670241e-5, 7.718149963325311e-6,
         -4.1404660375191056e-7, 2.5937835024743598e-5, 1.9831860256966415e-7],
     factor: &[1.76908e-7, 5.71937e-8, -1.47998e-7, 1.73541e-8, 2.18793e-7, 9.65194e-10,
@@ -432,7 +325,6 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
         -7.79736e-7, -2.33569e-9, 3.01135e-8, 7.43172e-8, -5.35298e-9, 1.05034e-6, -7.63091e-10,
         6.12778e-9],
 });
-
 /// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
@@ -491,39 +383,30 @@ pub mod mpi_8 {
 //! models   sha256 95fc3b9cb0756b3bafb5f2073684e7a99cdbdff30173b59f3ca9527c3a56627b
 //! platform mpi nodes=8 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
 //! busy     other programs kept 1.6 cores busy while it was measured
-//! Broadcasts: doubtful, rank 6 of 6, condition 3.7e2; held-out error 4.9 % (60 of 147 samples)
-//!     valid for words in 1..=16384, 2 to 8 nodes
-//! Reductions: doubtful, rank 6 of 6, condition 7.8e1; held-out error 10 % (60 of 147 samples)
-//!     valid for words in 1..=16384, 2 to 8 nodes
-//! Scans: doubtful, rank 4 of 4, condition 4.6e0; held-out error 17 % (60 of 147 samples)
-//!     valid for words in 1..=16384, 2 to 8 nodes
-//! MpiBroadcasts: doubtful, rank 3 of 3, condition 3.7e0; held-out error 6.6 % (60 of 147 samples)
-//!     valid for words in 1..=16384, 2 to 8 nodes
-//! MpiReductions: doubtful, rank 6 of 6, condition 2.4e1; held-out error 11 % (60 of 147 samples)
-//!     valid for words in 1..=16384, 2 to 8 nodes
-//! MpiScans: doubtful, rank 5 of 5, condition 2.7e0; held-out error 6.1 % (60 of 147 samples)
-//!     valid for words in 1..=16384, 2 to 8 nodes
-//! TreeBroadcasts: doubtful, rank 5 of 5, condition 4.7e0; held-out error 6.2 % (60 of 195 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
-//! TreeReductions: doubtful, rank 6 of 6, condition 1.7e1; held-out error 6.8 % (60 of 195 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
-//! TreeScans: doubtful, rank 2 of 2, condition 1.3e0; held-out error 11 % (60 of 195 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
+//! Broadcasts: doubtful, rank 6 of 6, condition 3.7e2; held-out error 4.9 % (60 of 147 samples); valid for words in 1..=16384, 2 to 8 nodes
+//! Reductions: doubtful, rank 6 of 6, condition 7.8e1; held-out error 10 % (60 of 147 samples); valid for words in 1..=16384, 2 to 8 nodes
+//! Scans: doubtful, rank 4 of 4, condition 4.6e0; held-out error 17 % (60 of 147 samples); valid for words in 1..=16384, 2 to 8 nodes
+//! MpiBroadcasts: doubtful, rank 3 of 3, condition 3.7e0; held-out error 6.6 % (60 of 147 samples); valid for words in 1..=16384, 2 to 8 nodes
+//! MpiReductions: doubtful, rank 6 of 6, condition 2.4e1; held-out error 11 % (60 of 147 samples); valid for words in 1..=16384, 2 to 8 nodes
+//! MpiScans: doubtful, rank 5 of 5, condition 2.7e0; held-out error 6.1 % (60 of 147 samples); valid for words in 1..=16384, 2 to 8 nodes
+//! TreeBroadcasts: doubtful, rank 5 of 5, condition 4.7e0; held-out error 6.2 % (60 of 195 samples); valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
+//! TreeReductions: doubtful, rank 6 of 6, condition 1.7e1; held-out error 6.8 % (60 of 195 samples); valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
+//! TreeScans: doubtful, rank 2 of 2, condition 1.3e0; held-out error 11 % (60 of 195 samples); valid for words in 1..=256, depth in 1..=16, 2 to 8 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
-fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[1.0, p.sqrt(), p, f64::from(words > 21.0), f64::from(words > 21.0) * p,
-        ((words.powf(1.0 / 3.0) * words.log2().powi(2)) * p) * p.log2()])
-}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: broadcasts, quantile: 1.9921021540017638, noise: Variance::Relative(0.005700672602019029), own: Variance::Relative(4.000000000000002),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
+        fill(to, &[1.0, p.sqrt(), p, f64::from(words > 21.0), f64::from(words > 21.0) * p,
+            ((words.powf(1.0 / 3.0) * words.log2().powi(2)) * p) * p.log2()])
+    },
+    quantile: 1.9921021540017638, noise: Variance::Relative(0.005700672602019029), own: Variance::Relative(4.000000000000002),
     coefficients: &[1.18619092355236e-5, -2.0654811546741168e-5, 9.090485183490407e-6,
         -3.3875794676500467e-6, 2.157847654747158e-6, 9.490413194840694e-10],
     factor: &[1.84245e-6, -2.097e-6, 5.6226e-7, 7.11291e-9, -2.91786e-9, -6.53315e-13,
@@ -531,16 +414,15 @@ pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
         -8.01541e-9, -1.01843e-12, 2.67532e-7, -1.29196e-7, 8.93179e-12, 2.90617e-8, -1.30835e-11,
         2.12947e-11],
 });
-
-fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[words.powf(1.0 / 4.0) * words.log2(), p * p.log2().powi(2), words.sqrt() * p,
-        p.powi(2) / words, f64::from(words > 21.0) * p, f64::from(words > 21.0) * p.log2()])
-}
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reductions, quantile: 1.9921021540017638, noise: Variance::Relative(0.01794303186746617), own: Variance::Relative(4.011269214712147),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
+        fill(to, &[words.powf(1.0 / 4.0) * words.log2(), p * p.log2().powi(2), words.sqrt() * p,
+            p.powi(2) / words, f64::from(words > 21.0) * p, f64::from(words > 21.0) * p.log2()])
+    },
+    quantile: 1.9921021540017638, noise: Variance::Relative(0.01794303186746617), own: Variance::Relative(4.011269214712147),
     coefficients: &[-2.6772744801565225e-7, 3.412365582098822e-7, 2.99280985819054e-7,
         -1.4347974140217032e-7, 8.028024113596936e-6, -1.4668483004263383e-5],
     factor: &[1.33816e-8, 2.09036e-10, -9.72252e-9, 3.30969e-9, 5.63065e-7, -1.19343e-6,
@@ -548,43 +430,40 @@ pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         -1.22629e-7, 1.41878e-7, 1.08983e-8, -2.96957e-9, 5.31668e-9, 1.27972e-6, -2.57175e-6,
         1.01745e-7],
 });
-
-fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[words.log2().powi(2), p.powi(3), (words.sqrt() * p) * p.log2(),
-        f64::from(words > 21.0)])
-}
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scans, quantile: 1.9912543953879938, noise: Variance::Relative(0.055979920957318074), own: Variance::Relative(4.023665863171133),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
+        fill(to, &[words.log2().powi(2), p.powi(3), (words.sqrt() * p) * p.log2(),
+            f64::from(words > 21.0)])
+    },
+    quantile: 1.9912543953879938, noise: Variance::Relative(0.055979920957318074), own: Variance::Relative(4.023665863171133),
     coefficients: &[-4.04039298161837e-8, 2.9717618826060775e-8, 1.2037626224178957e-7,
         9.124131228783777e-7],
     factor: &[3.99707e-9, 2.99331e-10, -3.16461e-9, -1.07337e-7, 2.03356e-9, -1.75245e-9,
         2.58886e-8, 2.90164e-9, -7.85567e-8, 1.11088e-7],
 });
-
-fn mpi_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[1.0, p * p.log2(), words.sqrt() * p.powf(1.5)])
-}
 pub static MPI_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: mpi_broadcasts, quantile: 1.990450210229703, noise: Variance::Relative(0.009128470040241914), own: Variance::Relative(4.003722700609109),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
+        fill(to, &[1.0, p * p.log2(), words.sqrt() * p.powf(1.5)])
+    },
+    quantile: 1.990450210229703, noise: Variance::Relative(0.009128470040241914), own: Variance::Relative(4.003722700609109),
     coefficients: &[-1.3386306993418484e-6, 1.3823497985664417e-6, 1.8947662843281137e-8],
     factor: &[6.00692e-8, -1.87725e-8, 1.38964e-11, 1.47427e-8, -3.23144e-10, 5.16959e-10],
 });
-
-fn mpi_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[words.log2(), p.powf(1.5) * p.log2(), words.log2() * p, words.sqrt() * p.powi(2),
-        (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p.powi(2)) * p.log2()])
-}
 pub static MPI_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: mpi_reductions, quantile: 1.9921021540017638, noise: Variance::Relative(0.01658702464406014), own: Variance::Relative(4.012696783986389),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
+        fill(to, &[words.log2(), p.powf(1.5) * p.log2(), words.log2() * p, words.sqrt() * p.powi(2),
+            (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p.powi(2)) * p.log2()])
+    },
+    quantile: 1.9921021540017638, noise: Variance::Relative(0.01658702464406014), own: Variance::Relative(4.012696783986389),
     coefficients: &[-1.1443013912222895e-6, 2.6082260874628204e-7, 6.333119300741793e-7,
         1.6324159786583894e-8, 1.027649473077486e-9, 2.415261452146951e-7],
     factor: &[8.73474e-8, 6.72814e-10, -4.82783e-8, 1.72948e-9, -4.08743e-11, 6.44945e-9,
@@ -592,52 +471,49 @@ pub static MPI_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         2.37257e-11, -3.43695e-9, 1.08418e-9, -4.58194e-11, -4.0918e-9, 4.96494e-11, -3.7447e-11,
         1.60206e-8],
 });
-
-fn mpi_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
-    fill(to, &[p * p.log2(), words.log2() * p.powi(2), f64::from(words > 3.0) / p,
-        (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p) * p.log2().powi(2)])
-}
 pub static MPI_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: mpi_scans, quantile: 1.9916726096442225, noise: Variance::Relative(0.009371851327597923), own: Variance::Relative(4.002005844725116),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 16384.0))?;
+        fill(to, &[p * p.log2(), words.log2() * p.powi(2), f64::from(words > 3.0) / p,
+            (words * f64::from(words > 332.0)) * p, ((words.log2() / words) * p) * p.log2().powi(2)])
+    },
+    quantile: 1.9916726096442225, noise: Variance::Relative(0.009371851327597923), own: Variance::Relative(4.002005844725116),
     coefficients: &[1.6910879938637765e-7, 9.166730849611912e-8, -1.2861461029399108e-6,
         1.2548669501616823e-9, 9.42174040513884e-7],
     factor: &[6.88307e-9, -3.24008e-10, -9.83776e-9, 8.7113e-13, -6.13585e-9, 2.23006e-9,
         -7.84578e-8, -1.76847e-11, -1.09902e-8, 1.07956e-7, -4.86416e-12, -1.15969e-8, 4.20931e-11,
         -1.15029e-10, 3.40872e-8],
 });
-
-fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[f64::from(words > 3.0), (words.sqrt() * depth.sqrt()) * p,
-        (words * p.log2()) / depth, ((words * p) * p.log2()) / depth.sqrt(),
-        ((p * p.log2()) / words.sqrt()) / depth.sqrt()])
-}
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_broadcasts, quantile: 1.9783804054464031, noise: Variance::Relative(0.011702477509377713), own: Variance::Relative(4.000000000000002),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[f64::from(words > 3.0), (words.sqrt() * depth.sqrt()) * p,
+            (words * p.log2()) / depth, ((words * p) * p.log2()) / depth.sqrt(),
+            ((p * p.log2()) / words.sqrt()) / depth.sqrt()])
+    },
+    quantile: 1.9783804054464031, noise: Variance::Relative(0.011702477509377713), own: Variance::Relative(4.000000000000002),
     coefficients: &[-3.028035788158927e-7, 2.063380942035349e-8, 1.2265191070101574e-7,
         4.507228217015266e-8, 4.944757719319407e-7],
     factor: &[3.87036e-8, -1.07954e-9, -3.11005e-9, 4.49057e-10, 3.75153e-9, 1.09866e-9,
         8.81009e-10, -6.30952e-10, -4.78931e-9, 8.00371e-9, -1.06986e-9, -6.5405e-10, 8.58436e-10,
         -3.40507e-9, 1.1979e-8],
 });
-
-fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[p * p.log2(), (words * f64::from(words > 7.0)) * p, (words * p) / depth,
-        (words * p) / depth.sqrt(), (words / depth.sqrt()) / p.sqrt(),
-        ((p * p.log2()) / words.sqrt()) / depth])
-}
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_reductions, quantile: 1.9786708498373728, noise: Variance::Relative(0.007151092911545734), own: Variance::Relative(4.00135162362311),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[p * p.log2(), (words * f64::from(words > 7.0)) * p, (words * p) / depth,
+            (words * p) / depth.sqrt(), (words / depth.sqrt()) / p.sqrt(),
+            ((p * p.log2()) / words.sqrt()) / depth])
+    },
+    quantile: 1.9786708498373728, noise: Variance::Relative(0.007151092911545734), own: Variance::Relative(4.00135162362311),
     coefficients: &[1.9125585922979458e-7, 2.0399459627521077e-8, 1.0580433786166963e-7,
         6.126825907057368e-8, -2.338857109290159e-7, 4.15838117466247e-7],
     factor: &[5.19411e-9, 8.08499e-10, 4.09245e-9, -4.83389e-9, 1.8724e-9, -1.22102e-8,
@@ -645,20 +521,18 @@ pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         2.59326e-10, -1.9795e-9, 2.40032e-9, -7.33828e-9, -2.29019e-9, 3.66968e-9, -2.62123e-9,
         1.48429e-8],
 });
-
-fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    let p = nodes as f64;
-    require((2..=8).contains(&nodes) && within(words, 1.0, 256.0) &&
-        within(depth, 1.0, 16.0))?;
-    fill(to, &[p * p.log2(), ((words * words.log2()) * p.powi(2)) / depth.sqrt()])
-}
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 1.9779612641672595, noise: Variance::Relative(0.03513818438472215), own: Variance::Relative(4.01421577126763),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        let p = nodes as f64;
+        require((2..=8).contains(&nodes) && within(words, 1.0, 256.0) &&
+            within(depth, 1.0, 16.0))?;
+        fill(to, &[p * p.log2(), ((words * words.log2()) * p.powi(2)) / depth.sqrt()])
+    },
+    quantile: 1.9779612641672595, noise: Variance::Relative(0.03513818438472215), own: Variance::Relative(4.01421577126763),
     coefficients: &[9.385265404462592e-7, 8.285115291791964e-9],
     factor: &[2.06299e-8, -6.22802e-11, 2.0876e-10],
 });
-
 /// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
@@ -716,101 +590,86 @@ pub mod threads_2 {
 //! samples  sha256 7ed796aa6f5008c9290c92f241437319b43234a6f444025ba5939b02500413c3
 //! models   sha256 c708fbd7b4aa5cd33598801587db3f0cebbda9045d4b13fd768fa580ab8f80c0
 //! platform threads nodes=2 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
-//! Broadcasts: verified, rank 3 of 3, condition 3.2e0; held-out error 7.3 % (20 of 37 samples)
-//!     valid for words in 1..=256, 2 nodes
-//! TreeBroadcasts: doubtful, rank 3 of 3, condition 2.4e0; held-out error 7.7 % (20 of 65 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 nodes
-//! Reductions: verified, rank 4 of 4, condition 3.2e1; held-out error 4.7 % (20 of 37 samples)
-//!     valid for words in 1..=256, 2 nodes
-//! MpiBroadcasts: not known: `mpi` of library `broadcasts` requires processes
-//!     valid for nothing
-//! MpiReductions: not known: `mpi` of library `reductions` requires processes
-//!     valid for nothing
-//! MpiScans: not known: `mpi` of library `scans` requires processes
-//!     valid for nothing
-//! TreeReductions: doubtful, rank 3 of 3, condition 2.4e0; held-out error 8.4 % (20 of 65 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 nodes
-//! Scans: verified, rank 3 of 3, condition 3.1e0; held-out error 4.5 % (20 of 37 samples)
-//!     valid for words in 1..=256, 2 nodes
-//! TreeScans: verified, rank 5 of 5, condition 4.1e1; held-out error 6.3 % (20 of 65 samples)
-//!     valid for words in 1..=256, depth in 1..=16, 2 nodes
+//! Broadcasts: verified, rank 3 of 3, condition 3.2e0; held-out error 7.3 % (20 of 37 samples); valid for words in 1..=256, 2 nodes
+//! TreeBroadcasts: doubtful, rank 3 of 3, condition 2.4e0; held-out error 7.7 % (20 of 65 samples); valid for words in 1..=256, depth in 1..=16, 2 nodes
+//! Reductions: verified, rank 4 of 4, condition 3.2e1; held-out error 4.7 % (20 of 37 samples); valid for words in 1..=256, 2 nodes
+//! MpiBroadcasts: not known: `mpi` of library `broadcasts` requires processes; valid for nothing
+//! MpiReductions: not known: `mpi` of library `reductions` requires processes; valid for nothing
+//! MpiScans: not known: `mpi` of library `scans` requires processes; valid for nothing
+//! TreeReductions: doubtful, rank 3 of 3, condition 2.4e0; held-out error 8.4 % (20 of 65 samples); valid for words in 1..=256, depth in 1..=16, 2 nodes
+//! Scans: verified, rank 3 of 3, condition 3.1e0; held-out error 4.5 % (20 of 37 samples); valid for words in 1..=256, 2 nodes
+//! TreeScans: verified, rank 5 of 5, condition 4.1e1; held-out error 6.3 % (20 of 65 samples); valid for words in 1..=256, depth in 1..=16, 2 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
-fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    require(nodes == 2 && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, f64::from(words > 10.0), f64::from(words > 23.0)])
-}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: broadcasts, quantile: 2.1788128296672054, noise: Variance::Relative(0.010303679892944296), own: Variance::Relative(0.00862061092575646),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        require(nodes == 2 && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, f64::from(words > 10.0), f64::from(words > 23.0)])
+    },
+    quantile: 2.1788128296672054, noise: Variance::Relative(0.010303679892944296), own: Variance::Relative(0.00862061092575646),
     coefficients: &[2.547567857142857e-7, 7.660238095238095e-8, 9.888083333333335e-8],
     factor: &[8.61604e-9, -8.61604e-9, 0.0, 1.71187e-8, -1.71187e-8, 1.4551e-8],
 });
-
-fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
-    fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
-}
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_broadcasts, quantile: 2.018081702818092, noise: Variance::Relative(0.0118022158305918), own: Variance::Relative(0.0113435357198281),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+        fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
+    },
+    quantile: 2.018081702818092, noise: Variance::Relative(0.0118022158305918), own: Variance::Relative(0.0113435357198281),
     coefficients: &[7.508869698287602e-8, 3.4318168231272255e-7, 8.109097765436326e-9],
     factor: &[2.87972e-9, -2.60818e-9, -4.99128e-11, 7.1047e-9, -1.8989e-10, 2.35727e-10],
 });
-
-fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    require(nodes == 2 && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words, 0.0_f64.max(words - 10.0), f64::from(words > 23.0)])
-}
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reductions, quantile: 2.2281388519862744, noise: Variance::Relative(0.010296334317914593), own: Variance::Relative(0.002964214490237095),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        require(nodes == 2 && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words, 0.0_f64.max(words - 10.0), f64::from(words > 23.0)])
+    },
+    quantile: 2.2281388519862744, noise: Variance::Relative(0.010296334317914593), own: Variance::Relative(0.002964214490237095),
     coefficients: &[2.2179178712279505e-7, 1.675327551377834e-8, -1.658170907982971e-8,
         3.3417449129584353e-7],
     factor: &[1.32585e-8, -1.96909e-9, 1.98034e-9, 5.2951e-9, 1.66132e-9, -1.69035e-9,
         -1.36759e-8, 3.45135e-10, -3.49128e-8, 2.57772e-8],
 });
-
-fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
-    fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
-}
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_reductions, quantile: 2.018081702818092, noise: Variance::Relative(0.01256941921534105), own: Variance::Relative(0.011795225457670859),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+        fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
+    },
+    quantile: 2.018081702818092, noise: Variance::Relative(0.01256941921534105), own: Variance::Relative(0.011795225457670859),
     coefficients: &[8.664458265268779e-8, 3.237115983419933e-7, 1.1607878071074205e-8],
     factor: &[3.85076e-9, -3.27348e-9, -7.25931e-11, 8.91012e-9, -2.70758e-10, 3.36717e-10],
 });
-
-fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words] = x else { return None };
-    require(nodes == 2 && within(words, 1.0, 256.0))?;
-    fill(to, &[1.0, words, f64::from(words > 23.0)])
-}
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scans, quantile: 2.1788128296672054, noise: Variance::Relative(0.0033606720265005855), own: Variance::Relative(0.003138085598652112),
+    terms: |nodes, x, to| {
+        let &[words] = x else { return None };
+        require(nodes == 2 && within(words, 1.0, 256.0))?;
+        fill(to, &[1.0, words, f64::from(words > 23.0)])
+    },
+    quantile: 2.1788128296672054, noise: Variance::Relative(0.0033606720265005855), own: Variance::Relative(0.003138085598652112),
     coefficients: &[2.443986510013078e-7, 2.745828042906638e-9, 3.915431439946166e-7],
     factor: &[5.51993e-9, -1.11094e-10, 4.15421e-9, 2.90468e-10, -2.52941e-8, 2.09408e-8],
 });
-
-fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[words, depth] = x else { return None };
-    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
-    fill(to, &[1.0, (words / 7.0).ceil(), (words / 7.0).ceil() / depth, 1.0 / depth, words])
-}
 pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: tree_scans, quantile: 2.021075390305952, noise: Variance::Relative(0.00693638067977903), own: Variance::Relative(0.006381770688672088),
+    terms: |nodes, x, to| {
+        let &[words, depth] = x else { return None };
+        require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+        fill(to, &[1.0, (words / 7.0).ceil(), (words / 7.0).ceil() / depth, 1.0 / depth, words])
+    },
+    quantile: 2.021075390305952, noise: Variance::Relative(0.00693638067977903), own: Variance::Relative(0.006381770688672088),
     coefficients: &[7.245553773382171e-7, -2.0279866719134588e-7, 4.004221241091077e-7,
         -4.274050714104066e-7, 4.720534739924466e-8],
     factor: &[5.3826e-8, -6.49464e-8, 3.49577e-9, -1.37968e-8, 8.99989e-9, 2.35919e-8,
         3.98434e-9, -2.78957e-8, -3.70487e-9, 2.23641e-8, -2.53013e-8, -6.2121e-10, 2.34388e-8,
         -1.61257e-10, 6.80765e-10],
 });
-
 /// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",

@@ -14,63 +14,21 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `local_sort`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LocalSort {
-    Stable,
-    Unstable,
-    Runs,
-    Leading,
-    Radsort,
-    Rdst,
-    Voracious,
-}
-
-/// The inputs of library `local_sort`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LocalSortInput {
-    pub keys: usize,
-    pub width: usize,
-    pub run: usize,
-    pub distinct: usize,
-    pub ordered: usize,
-}
-
-impl Input for LocalSortInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.keys as f64, self.width as f64, self.run as f64, self.distinct as f64,
-            self.ordered as f64]
+library! {
+    /// The candidates of library `local_sort`.
+    pub enum LocalSort {
+        Stable,
+        Unstable,
+        Runs,
+        Leading,
+        Radsort,
+        Rdst,
+        Voracious,
     }
-}
-
-impl LocalSort {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: LocalSortInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: LocalSortInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for LocalSort {
-    type Rows = [Row; 7];
-    type Input = LocalSortInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::LOCAL_SORT];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Stable, (1, &[]) => Self::Unstable, (2, &[]) => Self::Runs,
-            (3, &[]) => Self::Leading, (4, &[]) => Self::Radsort, (5, &[]) => Self::Rdst,
-            (6, &[]) => Self::Voracious, _ => return None
-        })
-    }
+    inputs LocalSortInput { keys: usize, width: usize, run: usize, distinct: usize, ordered: usize };
+    tables [&threads_1::LOCAL_SORT];
 }
 
 pub mod threads_1 {
@@ -81,41 +39,34 @@ pub mod threads_1 {
 //! samples  sha256 97e057f6058804ae3dc8ca98e6cf2802e6f7593544f24d08f2c56cd2937ed9ce
 //! models   sha256 af4450d277f269460166e8ae7a9449fa0d99ab9e57fb3fe9668e1fd4892522d7
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Stable: failed, rank 9 of 9, condition 5.8e0; held-out error 24 % (60 of 1005 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
-//! Unstable: doubtful, rank 6 of 6, condition 8.2e0; held-out error 15 % (60 of 1005 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
-//! Leading: doubtful, rank 9 of 9, condition 8.0e0; held-out error 14 % (60 of 1005 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
-//! Radsort: doubtful, rank 10 of 10, condition 8.4e0; held-out error 11 % (60 of 1005 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
-//! Rdst: doubtful, rank 7 of 7, condition 6.1e0; held-out error 12 % (60 of 1005 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
-//! Voracious: doubtful, rank 9 of 9, condition 6.8e0; held-out error 16 % (60 of 1005 samples)
-//!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
-//! Runs: verified, rank 5 of 5, condition 7.5e0; held-out error 8.1 % (30 of 284 samples)
-//!     valid for keys in 90..=1482910, width in 2..=64, run in 16..=84947, distinct in 90..=1482910, ordered in 0..=1, 1 node, requires run>=16, requires run<=keys, requires distinct<=keys
+//! Stable: failed, rank 9 of 9, condition 5.8e0; held-out error 24 % (60 of 1005 samples); valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Unstable: doubtful, rank 6 of 6, condition 8.2e0; held-out error 15 % (60 of 1005 samples); valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Leading: doubtful, rank 9 of 9, condition 8.0e0; held-out error 14 % (60 of 1005 samples); valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Radsort: doubtful, rank 10 of 10, condition 8.4e0; held-out error 11 % (60 of 1005 samples); valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Rdst: doubtful, rank 7 of 7, condition 6.1e0; held-out error 12 % (60 of 1005 samples); valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Voracious: doubtful, rank 9 of 9, condition 6.8e0; held-out error 16 % (60 of 1005 samples); valid for keys in 90..=1482910, width in 1..=64, run in 1..=555704, distinct in 2..=1482910, ordered in 0..=1, 1 node, requires run<=keys, requires distinct<=keys
+//! Runs: verified, rank 5 of 5, condition 7.5e0; held-out error 8.1 % (30 of 284 samples); valid for keys in 90..=1482910, width in 2..=64, run in 16..=84947, distinct in 90..=1482910, ordered in 0..=1, 1 node, requires run>=16, requires run<=keys, requires distinct<=keys
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
-fn stable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
-    fill(to, &[keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
-        (keys * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
-        ((keys * (keys / run).log2()) * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
-        (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
-        (keys * keys.log2()) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
-        keys * f64::from(width == 1.0), 0.0_f64.max(keys - 219535.0),
-        (keys * (keys / run).log2()) * ordered])
-}
 pub static STABLE_MODEL: Model = Model::Fitted(Fitted {
-    terms: stable, quantile: 1.9625044047223923, noise: Variance::Relative(0.08626455445281968), own: Variance::Relative(0.088973721017212),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+            within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+        fill(to, &[keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
+            (keys * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
+            ((keys * (keys / run).log2()) * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
+            (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
+            (keys * keys.log2()) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
+            keys * f64::from(width == 1.0), 0.0_f64.max(keys - 219535.0),
+            (keys * (keys / run).log2()) * ordered])
+    },
+    quantile: 1.9625044047223923, noise: Variance::Relative(0.08626455445281968), own: Variance::Relative(0.088973721017212),
     coefficients: &[5.209793150010035e-8, 1.7656720711993016e-10, 2.098185766145678e-9,
         2.2065544890299073e-9, 1.094201556256962e-9, 6.865673650550173e-11, 4.1902047009935757e-10,
         3.1267408751038225e-9, 4.862172682176756e-10],
@@ -127,17 +78,16 @@ pub static STABLE_MODEL: Model = Model::Fitted(Fitted {
         -8.46393e-12, 5.77197e-12, -5.91548e-11, -6.80622e-11, -3.22104e-12, 8.3411e-11, -2.54662e-11,
         -3.29482e-12, 2.83683e-10, -2.48919e-12, 3.64099e-11],
 });
-
-fn unstable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
-    fill(to, &[keys, keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
-        keys * (run + 1.0).log2(), keys * f64::from(width <= 10.0), 0.0_f64.max(keys - 194961.0)])
-}
 pub static UNSTABLE_MODEL: Model = Model::Fitted(Fitted {
-    terms: unstable, quantile: 1.9624962693984707, noise: Variance::Relative(0.043159640520655844), own: Variance::Relative(0.02390487579720673),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+            within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+        fill(to, &[keys, keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
+            keys * (run + 1.0).log2(), keys * f64::from(width <= 10.0), 0.0_f64.max(keys - 194961.0)])
+    },
+    quantile: 1.9624962693984707, noise: Variance::Relative(0.043159640520655844), own: Variance::Relative(0.02390487579720673),
     coefficients: &[6.192374321437688e-10, 4.087507492305926e-8, 9.812206042652545e-10,
         2.215161227320365e-11, 3.235903127282979e-10, 6.618500456562933e-10],
     factor: &[7.62929e-11, -5.32334e-10, -6.41863e-12, -2.95036e-13, -5.95069e-11,
@@ -145,20 +95,19 @@ pub static UNSTABLE_MODEL: Model = Model::Fitted(Fitted {
         -1.4507e-12, -2.3959e-12, -4.90956e-12, 5.24898e-12, -2.37106e-11, -1.6692e-11, 2.82645e-11,
         -2.34427e-11, 9.16624e-11],
 });
-
-fn leading(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, width.min(10.0).exp2(), keys * f64::from(width > 10.0),
-        keys * f64::from(width > (keys.log2() + 4.0)),
-        (keys * f64::from(width > 20.0)) * f64::from(keys >= 524288.0),
-        0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0), 0.0_f64.max(keys - 16384.0),
-        keys * ordered])
-}
 pub static LEADING_MODEL: Model = Model::Fitted(Fitted {
-    terms: leading, quantile: 1.9625044047223923, noise: Variance::Relative(0.04639879694199291), own: Variance::Relative(0.011617526115903058),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+            within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+        fill(to, &[1.0, keys, width.min(10.0).exp2(), keys * f64::from(width > 10.0),
+            keys * f64::from(width > (keys.log2() + 4.0)),
+            (keys * f64::from(width > 20.0)) * f64::from(keys >= 524288.0),
+            0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0), 0.0_f64.max(keys - 16384.0),
+            keys * ordered])
+    },
+    quantile: 1.9625044047223923, noise: Variance::Relative(0.04639879694199291), own: Variance::Relative(0.011617526115903058),
     coefficients: &[1.5798638493499977e-7, 4.963096221603764e-9, 1.1175527222562497e-10,
         1.580108874262893e-9, 7.620615994737255e-10, 5.087762480477966e-9, 5.603500159607635e-9,
         1.9448952339863937e-9, 6.308304427009023e-10],
@@ -170,20 +119,19 @@ pub static LEADING_MODEL: Model = Model::Fitted(Fitted {
         -2.26797e-11, 5.8349e-10, -1.66522e-10, 4.63089e-12, -1.24081e-13, 3.09359e-10, -6.08389e-11,
         -4.00587e-13, 1.13638e-10, -1.89201e-11, 1.05608e-10],
 });
-
-fn radsort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, keys * (width / 8.0).ceil(), (width / 8.0).ceil(),
-        (keys * (width / 8.0).ceil()) / run.sqrt(), keys / distinct.min(width.min(8.0).exp2()),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
-        0.0_f64.max(keys - 2048.0) * (width / 8.0).ceil(), keys * ordered,
-        (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil()) * ordered])
-}
 pub static RADSORT_MODEL: Model = Model::Fitted(Fitted {
-    terms: radsort, quantile: 1.962507128125149, noise: Variance::Relative(0.030542134739639088), own: Variance::Relative(0.010997415088765955),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+            within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+        fill(to, &[1.0, keys, keys * (width / 8.0).ceil(), (width / 8.0).ceil(),
+            (keys * (width / 8.0).ceil()) / run.sqrt(), keys / distinct.min(width.min(8.0).exp2()),
+            0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
+            0.0_f64.max(keys - 2048.0) * (width / 8.0).ceil(), keys * ordered,
+            (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil()) * ordered])
+    },
+    quantile: 1.962507128125149, noise: Variance::Relative(0.030542134739639088), own: Variance::Relative(0.010997415088765955),
     coefficients: &[1.4055504155514245e-7, 4.37802140722477e-9, 9.639962531734212e-10,
         8.682664816190481e-8, 3.443930532386001e-10, 2.5659642134411206e-9, 2.184540964701827e-9,
         3.893774866115531e-10, 2.5062084492839175e-10, 2.29615880375038e-10],
@@ -196,18 +144,17 @@ pub static RADSORT_MODEL: Model = Model::Fitted(Fitted {
         -6.37976e-12, -2.46216e-12, -3.26319e-11, 1.39141e-11, 8.29611e-11, -2.17231e-11, 1.3469e-11,
         -6.04493e-11, 3.07018e-11, -1.86753e-11, -3.19531e-11, 1.18941e-10, -4.82663e-11, 1.31201e-10],
 });
-
-fn rdst(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, f64::from(keys > 128.0), keys / distinct.min(width.min(8.0).exp2()),
-        keys * f64::from(keys > 5000.0), 0.0_f64.max(keys - 65536.0),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil()])
-}
 pub static RDST_MODEL: Model = Model::Fitted(Fitted {
-    terms: rdst, quantile: 1.9624962693984707, noise: Variance::Relative(0.05892019214607344), own: Variance::Relative(0.013690846475283241),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+            within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+        fill(to, &[1.0, keys, f64::from(keys > 128.0), keys / distinct.min(width.min(8.0).exp2()),
+            keys * f64::from(keys > 5000.0), 0.0_f64.max(keys - 65536.0),
+            0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil()])
+    },
+    quantile: 1.9624962693984707, noise: Variance::Relative(0.05892019214607344), own: Variance::Relative(0.013690846475283241),
     coefficients: &[1.8591664306862436e-6, 1.9658864018152807e-8, 1.3069185754897166e-6,
         1.898072324934801e-9, 1.2747507039542393e-9, 4.406901534692592e-9, 7.42000673508262e-10],
     factor: &[1.09018e-7, -1.5069e-10, -6.03412e-8, -4.71731e-11, 1.52396e-10, 1.38143e-11,
@@ -216,21 +163,20 @@ pub static RDST_MODEL: Model = Model::Fitted(Fitted {
         -1.85418e-10, 5.20201e-11, 2.85774e-10, -3.56269e-10, 2.94307e-13, 7.42622e-10, -1.41848e-10,
         1.01426e-10],
 });
-
-fn voracious(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
-        within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, f64::from(keys > 300.0),
-        (keys * (width / 8.0).ceil().min(3.0)) * f64::from(keys > 300.0),
-        (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from(keys <= 300.0),
-        keys / run.sqrt(), (keys * (keys / run).log2()) * f64::from((run * keys.log2()) >= keys),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
-        (keys * (keys / run).log2()) * ordered])
-}
 pub static VORACIOUS_MODEL: Model = Model::Fitted(Fitted {
-    terms: voracious, quantile: 1.9625016871457936, noise: Variance::Relative(0.1089031965479305), own: Variance::Relative(0.032140775062724995),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+            within(run, 1.0, 555704.0) && within(distinct, 2.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run <= keys)) && holds(f64::from(distinct <= keys)))?;
+        fill(to, &[1.0, keys, f64::from(keys > 300.0),
+            (keys * (width / 8.0).ceil().min(3.0)) * f64::from(keys > 300.0),
+            (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from(keys <= 300.0),
+            keys / run.sqrt(), (keys * (keys / run).log2()) * f64::from((run * keys.log2()) >= keys),
+            0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
+            (keys * (keys / run).log2()) * ordered])
+    },
+    quantile: 1.9625016871457936, noise: Variance::Relative(0.1089031965479305), own: Variance::Relative(0.032140775062724995),
     coefficients: &[1.3458122213072566e-7, 1.90563097539976e-9, 2.2120906565618822e-6,
         2.284765768086041e-9, 8.749422836816956e-10, 7.741050391509671e-10, 2.838220254261572e-10,
         1.8320878709552878e-9, 1.8478457010508213e-10],
@@ -242,25 +188,23 @@ pub static VORACIOUS_MODEL: Model = Model::Fitted(Fitted {
         -2.20402e-12, 1.33399e-10, -1.2788e-12, -2.42529e-11, -1.15031e-12, 7.7398e-11, -1.44012e-11,
         -1.41752e-12, 1.08116e-10, -6.44536e-12, 2.78891e-11],
 });
-
-fn runs(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, width, run, distinct, ordered] = x else { return None };
-    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 2.0, 64.0) &&
-        within(run, 16.0, 84947.0) && within(distinct, 90.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
-        holds(f64::from(run >= 16.0)) && holds(f64::from(run <= keys)) &&
-        holds(f64::from(distinct <= keys)))?;
-    fill(to, &[1.0, keys, keys / run, keys * (keys / run).log2().ceil(),
-        0.0_f64.max(keys - 65536.0) * (keys / run).log2()])
-}
 pub static RUNS_MODEL: Model = Model::Fitted(Fitted {
-    terms: runs, quantile: 1.9695368676398657, noise: Variance::Relative(0.013338088676373093), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[keys, width, run, distinct, ordered] = x else { return None };
+        require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 2.0, 64.0) &&
+            within(run, 16.0, 84947.0) && within(distinct, 90.0, 1482910.0) && within(ordered, 0.0, 1.0) &&
+            holds(f64::from(run >= 16.0)) && holds(f64::from(run <= keys)) &&
+            holds(f64::from(distinct <= keys)))?;
+        fill(to, &[1.0, keys, keys / run, keys * (keys / run).log2().ceil(),
+            0.0_f64.max(keys - 65536.0) * (keys / run).log2()])
+    },
+    quantile: 1.9695368676398657, noise: Variance::Relative(0.013338088676373093), own: Variance::Relative(0.0),
     coefficients: &[7.317884023859278e-8, 1.7410898521969239e-9, 8.987694698980433e-8,
         1.1507627465635517e-9, 3.875234372508495e-10],
     factor: &[4.37075e-8, -9.62112e-11, -5.95335e-9, 2.5404e-11, -1.49771e-11, 1.24555e-10,
         -6.27422e-10, -2.3291e-11, 1.13782e-11, 5.09701e-9, -1.27564e-11, 1.38613e-11, 1.61249e-11,
         -2.10201e-11, 2.66677e-11],
 });
-
 /// Library `local_sort` over `keys`, `width`, `run`, `distinct`, `ordered`.
 pub static LOCAL_SORT: Table = Table {
     library: "local_sort",

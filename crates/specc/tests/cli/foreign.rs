@@ -162,12 +162,12 @@ fn models_are_exported_to_other_languages() {
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
     for (form, say) in [
-        ("models", "use strata_select::{Explained, Library,"),
+        ("models", "use strata_select::{Explained, Input, Library,"),
         ("rust", "pub static STEPS_MODEL: Model ="),
-        ("rust", "use super::strata_select::{Explained, Library,"),
+        ("rust", "use super::strata_select::{Explained, Input, Library,"),
         ("rust", "pub mod strata_select {"),
         ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
-        ("rust-no-std", "pub fn choose(n: usize) -> Self"),
+        ("rust-no-std", "inputs n: usize;"),
         ("rust-no-std", "impl Math for f64 {"),
         ("c", "static inline strata_job_choice strata_job_choose(unsigned nodes, double n)"),
         ("python", "def job_choose(nodes, n):"),

@@ -15,57 +15,18 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `halo_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum HaloExchange {
-    Packed,
-    Stored,
-    Persistent,
-    Typed,
-}
-
-/// The inputs of library `halo_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HaloExchangeInput {
-    pub messages: usize,
-    pub fields: usize,
-    pub rows: usize,
-    pub row: usize,
-}
-
-impl Input for HaloExchangeInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.messages as f64, self.fields as f64, self.rows as f64, self.row as f64]
+library! {
+    /// The candidates of library `halo_exchange`.
+    pub enum HaloExchange {
+        Packed,
+        Stored,
+        Persistent,
+        Typed,
     }
-}
-
-impl HaloExchange {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: HaloExchangeInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: HaloExchangeInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for HaloExchange {
-    type Rows = [Row; 4];
-    type Input = HaloExchangeInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::HALO_EXCHANGE, &mpi_4::HALO_EXCHANGE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Packed, (1, &[]) => Self::Stored, (2, &[]) => Self::Persistent,
-            (3, &[]) => Self::Typed, _ => return None
-        })
-    }
+    inputs HaloExchangeInput { messages: usize, fields: usize, rows: usize, row: usize };
+    tables [&threads_4::HALO_EXCHANGE, &mpi_4::HALO_EXCHANGE];
 }
 
 pub mod threads_4 {
@@ -76,34 +37,30 @@ pub mod threads_4 {
 //! samples  sha256 118241e16a9d3157d0a89abbf550307297b3cd0e5eb8c3684b2f2b3759ece8f7
 //! models   sha256 f0e7bddaccdbcc086cb2177c4a213a8bb619fbe4a3a0ee5306be8b5f03202780
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Packed: failed, rank 8 of 8, condition 8.4e0; held-out error 16 % (40 of 490 samples)
-//!     valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
-//! Persistent: not known: `persistent` of library `halo_exchange` requires processes
-//!     valid for nothing
-//! Stored: doubtful, rank 11 of 11, condition 1.8e1; held-out error 15 % (40 of 490 samples)
-//!     valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
-//! Typed: not known: `typed` of library `halo_exchange` requires processes
-//!     valid for nothing
+//! Packed: failed, rank 8 of 8, condition 8.4e0; held-out error 16 % (40 of 490 samples); valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
+//! Persistent: not known: `persistent` of library `halo_exchange` requires processes; valid for nothing
+//! Stored: doubtful, rank 11 of 11, condition 1.8e1; held-out error 15 % (40 of 490 samples); valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
+//! Typed: not known: `typed` of library `halo_exchange` requires processes; valid for nothing
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
-fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[messages, fields, rows, row] = x else { return None };
-    let p = nodes as f64;
-    require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
-        within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
-        holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
-        (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
-        ((messages * fields) * rows) * 1.0_f64.max(p / 2.0),
-        (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0)])
-}
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: packed, quantile: 1.9665025687988358, noise: Variance::Relative(0.05342581508890327), own: Variance::Relative(0.045111008970500445),
+    terms: |nodes, x, to| {
+        let &[messages, fields, rows, row] = x else { return None };
+        let p = nodes as f64;
+        require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
+            within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
+            holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
+            (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
+            ((messages * fields) * rows) * 1.0_f64.max(p / 2.0),
+            (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9665025687988358, noise: Variance::Relative(0.05342581508890327), own: Variance::Relative(0.045111008970500445),
     coefficients: &[6.146547772857416e-7, -2.5973164814902123e-6, 5.595762293567267e-7,
         2.532297389181006e-6, 1.6011475264690658e-10, 1.8892983839389533e-9, 4.843116027473955e-11,
         5.829523052397149e-11],
@@ -114,24 +71,23 @@ pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
         1.74808e-11, -3.866e-12, -1.12672e-12, 2.08319e-10, -6.09423e-12, -7.10618e-13, 6.31615e-12,
         -1.07891e-12, 4.06373e-12],
 });
-
-fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[messages, fields, rows, row] = x else { return None };
-    let p = nodes as f64;
-    require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
-        within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
-        holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
-        (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
-        (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
-        (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - 49152.0) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0),
-        (f64::from(row >= 8192.0) * ((messages * fields) * rows)) * 1.0_f64.max(p / 2.0),
-        (f64::from(row >= 8192.0) * (messages * ((fields * rows) * row))) * 1.0_f64.max(p / 2.0)])
-}
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
-    terms: stored, quantile: 1.9664845963762818, noise: Variance::Relative(0.051448083009653506), own: Variance::Relative(0.02838598725960479),
+    terms: |nodes, x, to| {
+        let &[messages, fields, rows, row] = x else { return None };
+        let p = nodes as f64;
+        require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
+            within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
+            holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
+            (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
+            (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
+            (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - 49152.0) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0),
+            (f64::from(row >= 8192.0) * ((messages * fields) * rows)) * 1.0_f64.max(p / 2.0),
+            (f64::from(row >= 8192.0) * (messages * ((fields * rows) * row))) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9664845963762818, noise: Variance::Relative(0.051448083009653506), own: Variance::Relative(0.02838598725960479),
     coefficients: &[6.098338375968538e-7, -2.4144521389433615e-6, 5.449884696771649e-7,
         2.386830941639817e-6, 2.2397430636714354e-10, 6.768507772431503e-11, -8.392401394943593e-11,
         1.7018390199554606e-11, 5.2378196420391524e-11, 2.604212099662127e-7, -6.71190535796534e-11],
@@ -146,7 +102,6 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         -3.72729e-12, 1.54425e-12, -2.06927e-12, -4.38427e-10, -1.98764e-12, 4.35053e-12, 9.01692e-9,
         -1.65651e-12, 8.45214e-8, -6.11905e-12, 3.85503e-12],
 });
-
 /// Library `halo_exchange` over `messages`, `fields`, `rows`, `row`.
 pub static HALO_EXCHANGE: Table = Table {
     library: "halo_exchange",
@@ -172,36 +127,32 @@ pub mod mpi_4 {
 //! samples  sha256 b73bfaf5b7aaff66013cdc10616411e8052fc3b26265a1abcf9aee442f527e2d
 //! models   sha256 c4fa5552e22b55db48af3a439a8ced7a01ea221f7fc37aa1944f0cb5ddb70b6c
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! Packed: doubtful, rank 10 of 10, condition 3.1e1; held-out error 11 % (40 of 490 samples)
-//!     valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
-//! Persistent: doubtful, rank 8 of 8, condition 7.3e0; held-out error 14 % (37 of 449 samples)
-//!     valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
-//! Stored: verified, rank 13 of 13, condition 3.1e1; held-out error 8.8 % (40 of 490 samples)
-//!     valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
-//! Typed: doubtful, rank 13 of 13, condition 2.5e1; held-out error 15 % (40 of 490 samples)
-//!     valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
+//! Packed: doubtful, rank 10 of 10, condition 3.1e1; held-out error 11 % (40 of 490 samples); valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
+//! Persistent: doubtful, rank 8 of 8, condition 7.3e0; held-out error 14 % (37 of 449 samples); valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
+//! Stored: verified, rank 13 of 13, condition 3.1e1; held-out error 8.8 % (40 of 490 samples); valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
+//! Typed: doubtful, rank 13 of 13, condition 2.5e1; held-out error 15 % (40 of 490 samples); valid for messages in 1..=4, fields in 1..=3, rows in 1..=4096, row in 8..=32768, 2 to 4 nodes, requires message<=1048576, where message = fields*rows*row
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
-fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[messages, fields, rows, row] = x else { return None };
-    let p = nodes as f64;
-    require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
-        within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
-        holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
-        (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
-        (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
-        (f64::from(((fields * rows) * row) >= 4096.0) * messages) * 1.0_f64.max(p / 2.0),
-        (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - 49152.0) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0)])
-}
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: packed, quantile: 1.965912343228938, noise: Variance::Relative(0.0249199881015414), own: Variance::Relative(0.0013475020828822301),
+    terms: |nodes, x, to| {
+        let &[messages, fields, rows, row] = x else { return None };
+        let p = nodes as f64;
+        require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
+            within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
+            holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
+            (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
+            (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
+            (f64::from(((fields * rows) * row) >= 4096.0) * messages) * 1.0_f64.max(p / 2.0),
+            (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - 49152.0) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.965912343228938, noise: Variance::Relative(0.0249199881015414), own: Variance::Relative(0.0013475020828822301),
     coefficients: &[5.015643649356323e-7, 3.0652423630557275e-6, 1.0900422690449318e-6,
         1.5832004726074246e-6, 6.671208205288722e-10, 1.8518167121248847e-10, 2.478275976893159e-6,
         -4.1504914700433177e-10, 1.3072137785231233e-11, 7.522616397864371e-11],
@@ -214,23 +165,22 @@ pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
         -2.84127e-8, -9.86645e-14, -9.38159e-13, -1.52003e-13, 1.43552e-7, -1.56512e-12, -3.0729e-13,
         9.4877e-13, 6.34333e-12, -1.5469e-12, -1.8612e-13, 1.77423e-12, -2.98481e-12, 4.57975e-12],
 });
-
-fn persistent(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[messages, fields, rows, row] = x else { return None };
-    let p = nodes as f64;
-    require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
-        within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
-        holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
-    fill(to, &[f64::from(p > 2.0), messages,
-        (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
-        ((messages * fields) * rows) * 1.0_f64.max(p / 2.0),
-        (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
-        (f64::from(((fields * rows) * row) >= 4096.0) * messages) * 1.0_f64.max(p / 2.0),
-        (messages * 0.0_f64.max(((fields * rows) * row) - 32768.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0)])
-}
 pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
-    terms: persistent, quantile: 1.965853274877278, noise: Variance::Relative(0.14230017434564338), own: Variance::Relative(0.016268745683440604),
+    terms: |nodes, x, to| {
+        let &[messages, fields, rows, row] = x else { return None };
+        let p = nodes as f64;
+        require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
+            within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
+            holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
+        fill(to, &[f64::from(p > 2.0), messages,
+            (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
+            ((messages * fields) * rows) * 1.0_f64.max(p / 2.0),
+            (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
+            (f64::from(((fields * rows) * row) >= 4096.0) * messages) * 1.0_f64.max(p / 2.0),
+            (messages * 0.0_f64.max(((fields * rows) * row) - 32768.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.965853274877278, noise: Variance::Relative(0.14230017434564338), own: Variance::Relative(0.016268745683440604),
     coefficients: &[4.037063338930071e-6, 1.0599741224606622e-6, 1.8369820277989675e-10,
         2.332468825547234e-9, 1.1558800688211635e-10, 2.6359005371482013e-6, 1.0687854379816034e-10,
         4.6983989656210734e-11],
@@ -241,26 +191,25 @@ pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
         -6.76811e-8, -3.02551e-12, -1.80727e-12, 1.93168e-7, -1.55821e-12, 1.94896e-13, 1.20817e-11,
         -4.06903e-12, 7.90937e-12],
 });
-
-fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[messages, fields, rows, row] = x else { return None };
-    let p = nodes as f64;
-    require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
-        within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
-        holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
-        (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
-        (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
-        (f64::from(((fields * rows) * row) >= 4096.0) * messages) * 1.0_f64.max(p / 2.0),
-        (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
-        (messages * 0.0_f64.max(((fields * rows) * row) - 32768.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - 49152.0) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0),
-        (f64::from(row >= 8192.0) * ((messages * fields) * rows)) * 1.0_f64.max(p / 2.0),
-        (f64::from(row >= 8192.0) * (messages * ((fields * rows) * row))) * 1.0_f64.max(p / 2.0)])
-}
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
-    terms: stored, quantile: 1.9663788029853908, noise: Variance::Relative(0.040384491457153074), own: Variance::Relative(0.003676455628111617),
+    terms: |nodes, x, to| {
+        let &[messages, fields, rows, row] = x else { return None };
+        let p = nodes as f64;
+        require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
+            within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
+            holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
+            (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
+            (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
+            (f64::from(((fields * rows) * row) >= 4096.0) * messages) * 1.0_f64.max(p / 2.0),
+            (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
+            (messages * 0.0_f64.max(((fields * rows) * row) - 32768.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - 49152.0) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0),
+            (f64::from(row >= 8192.0) * ((messages * fields) * rows)) * 1.0_f64.max(p / 2.0),
+            (f64::from(row >= 8192.0) * (messages * ((fields * rows) * row))) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.9663788029853908, noise: Variance::Relative(0.040384491457153074), own: Variance::Relative(0.003676455628111617),
     coefficients: &[4.837594044152568e-7, 3.0709845155480894e-6, 1.0958380781834538e-6,
         1.5864486590687261e-6, 7.099778010782595e-10, 1.3466148389646256e-10, 2.6113301768046344e-6,
         -5.119899675990481e-10, 1.3570404304544512e-10, 1.6232728225747205e-11, 7.140299764690988e-11,
@@ -280,25 +229,24 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         -2.90096e-9, -2.79715e-12, 6.54029e-12, 1.65708e-8, -3.14463e-12, 2.89364e-7, -1.37799e-11,
         1.03257e-11],
 });
-
-fn typed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[messages, fields, rows, row] = x else { return None };
-    let p = nodes as f64;
-    require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
-        within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
-        holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
-    fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
-        (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
-        ((messages * fields) * rows) * 1.0_f64.max(p / 2.0),
-        (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
-        (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
-        0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0),
-        messages * fields, (messages * fields) * f64::from(p > 2.0),
-        (f64::from(rows > 1.0) * messages) * fields,
-        (f64::from(rows > 1.0) * (messages * ((fields * rows) * row))) * 1.0_f64.max(p / 2.0)])
-}
 pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
-    terms: typed, quantile: 1.966242972082401, noise: Variance::Relative(0.06118908009589059), own: Variance::Relative(0.028323125197489536),
+    terms: |nodes, x, to| {
+        let &[messages, fields, rows, row] = x else { return None };
+        let p = nodes as f64;
+        require((2..=4).contains(&nodes) && within(messages, 1.0, 4.0) &&
+            within(fields, 1.0, 3.0) && within(rows, 1.0, 4096.0) && within(row, 8.0, 32768.0) &&
+            holds(f64::from(((fields * rows) * row) <= 1048576.0)))?;
+        fill(to, &[1.0, f64::from(p > 2.0), messages, messages * f64::from(p > 2.0),
+            (messages * ((fields * rows) * row)) * 1.0_f64.max(p / 2.0),
+            ((messages * fields) * rows) * 1.0_f64.max(p / 2.0),
+            (((messages * fields) * rows) * row.min(64.0)) * 1.0_f64.max(p / 2.0),
+            (messages * 0.0_f64.max(((fields * rows) * row) - 4096.0)) * 1.0_f64.max(p / 2.0),
+            0.0_f64.max(((2.0 * ((messages * fields) * rows)) * row.max(64.0)) - (2097152.0 / 2.0)) * 1.0_f64.max(p / 2.0),
+            messages * fields, (messages * fields) * f64::from(p > 2.0),
+            (f64::from(rows > 1.0) * messages) * fields,
+            (f64::from(rows > 1.0) * (messages * ((fields * rows) * row))) * 1.0_f64.max(p / 2.0)])
+    },
+    quantile: 1.966242972082401, noise: Variance::Relative(0.06118908009589059), own: Variance::Relative(0.028323125197489536),
     coefficients: &[6.303809398294097e-7, 2.6565259020773994e-6, -4.2062865751833316e-7,
         -1.4401843193648802e-6, 6.605158894713368e-10, 7.481230981649078e-9, 1.8141701321693557e-10,
         -5.34567664381412e-10, 4.7188578444345864e-11, 7.29198806657913e-7, 1.534707943514588e-6,
@@ -318,7 +266,6 @@ pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
         -3.41226e-8, 6.57806e-14, 8.3164e-8, -1.32823e-8, -2.53692e-13, 4.7734e-8, -9.20841e-13,
         5.47439e-12],
 });
-
 /// Library `halo_exchange` over `messages`, `fields`, `rows`, `row`.
 pub static HALO_EXCHANGE: Table = Table {
     library: "halo_exchange",

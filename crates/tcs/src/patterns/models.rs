@@ -15,422 +15,94 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `pattern_scatter`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternScatter {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_scatter`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternScatterInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternScatterInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
+library! {
+    /// The candidates of library `pattern_scatter`.
+    pub enum PatternScatter {
+        Sets,
+        Messages,
     }
+    inputs PatternScatterInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_SCATTER, &mpi_4::PATTERN_SCATTER];
 }
 
-impl PatternScatter {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternScatterInput) -> Self {
-        Self::on(1).choose(input)
+library! {
+    /// The candidates of library `pattern_gather`.
+    pub enum PatternGather {
+        Sets,
+        Messages,
     }
+    inputs PatternGatherInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_GATHER, &mpi_4::PATTERN_GATHER];
+}
 
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternScatterInput) -> Explained<Self> {
-        Self::on(1).explain(input)
+library! {
+    /// The candidates of library `pattern_reduce`.
+    pub enum PatternReduce {
+        Sets,
+        Messages,
     }
+    inputs PatternReduceInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_REDUCE, &mpi_4::PATTERN_REDUCE];
 }
 
-impl Library for PatternScatter {
-    type Rows = [Row; 2];
-    type Input = PatternScatterInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_SCATTER, &mpi_4::PATTERN_SCATTER];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
+library! {
+    /// The candidates of library `pattern_exchange`.
+    pub enum PatternExchange {
+        Sets,
+        Messages,
     }
+    inputs PatternExchangeInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_EXCHANGE, &mpi_4::PATTERN_EXCHANGE];
 }
 
-/// The candidates of library `pattern_gather`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternGather {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_gather`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternGatherInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternGatherInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
+library! {
+    /// The candidates of library `pattern_halo`.
+    pub enum PatternHalo {
+        Sets,
+        Messages,
     }
+    inputs PatternHaloInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_HALO, &mpi_4::PATTERN_HALO];
 }
 
-impl PatternGather {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternGatherInput) -> Self {
-        Self::on(1).choose(input)
+library! {
+    /// The candidates of library `pattern_row`.
+    pub enum PatternRow {
+        Sets,
+        Messages,
     }
+    inputs PatternRowInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_ROW, &mpi_4::PATTERN_ROW];
+}
 
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternGatherInput) -> Explained<Self> {
-        Self::on(1).explain(input)
+library! {
+    /// The candidates of library `pattern_transpose`.
+    pub enum PatternTranspose {
+        Sets,
+        Messages,
     }
+    inputs PatternTransposeInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_TRANSPOSE, &mpi_4::PATTERN_TRANSPOSE];
 }
 
-impl Library for PatternGather {
-    type Rows = [Row; 2];
-    type Input = PatternGatherInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_GATHER, &mpi_4::PATTERN_GATHER];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
+library! {
+    /// The candidates of library `pattern_column`.
+    pub enum PatternColumn {
+        Sets,
+        Messages,
     }
-}
-
-/// The candidates of library `pattern_reduce`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternReduce {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_reduce`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternReduceInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternReduceInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
-    }
-}
-
-impl PatternReduce {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternReduceInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternReduceInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PatternReduce {
-    type Rows = [Row; 2];
-    type Input = PatternReduceInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_REDUCE, &mpi_4::PATTERN_REDUCE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `pattern_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternExchange {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_exchange`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternExchangeInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternExchangeInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
-    }
-}
-
-impl PatternExchange {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternExchangeInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternExchangeInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PatternExchange {
-    type Rows = [Row; 2];
-    type Input = PatternExchangeInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_EXCHANGE, &mpi_4::PATTERN_EXCHANGE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `pattern_halo`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternHalo {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_halo`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternHaloInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternHaloInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
-    }
-}
-
-impl PatternHalo {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternHaloInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternHaloInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PatternHalo {
-    type Rows = [Row; 2];
-    type Input = PatternHaloInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_HALO, &mpi_4::PATTERN_HALO];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `pattern_row`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternRow {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_row`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternRowInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternRowInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
-    }
-}
-
-impl PatternRow {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternRowInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternRowInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PatternRow {
-    type Rows = [Row; 2];
-    type Input = PatternRowInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_ROW, &mpi_4::PATTERN_ROW];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `pattern_transpose`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternTranspose {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_transpose`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternTransposeInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternTransposeInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
-    }
-}
-
-impl PatternTranspose {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternTransposeInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternTransposeInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PatternTranspose {
-    type Rows = [Row; 2];
-    type Input = PatternTransposeInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_TRANSPOSE, &mpi_4::PATTERN_TRANSPOSE];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
-    }
-}
-
-/// The candidates of library `pattern_column`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternColumn {
-    Sets,
-    Messages,
-}
-
-/// The inputs of library `pattern_column`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternColumnInput {
-    pub bytes: usize,
-    pub rounds: usize,
-    pub blocks: usize,
-    pub path: usize,
-    pub queue: usize,
-    pub crowd: usize,
-    pub barrier: usize,
-}
-
-impl Input for PatternColumnInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.bytes as f64, self.rounds as f64, self.blocks as f64, self.path as f64,
-            self.queue as f64, self.crowd as f64, self.barrier as f64]
-    }
-}
-
-impl PatternColumn {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: PatternColumnInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: PatternColumnInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for PatternColumn {
-    type Rows = [Row; 2];
-    type Input = PatternColumnInput;
-    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_COLUMN, &mpi_4::PATTERN_COLUMN];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-        })
-    }
+    inputs PatternColumnInput { bytes: usize, rounds: usize, blocks: usize, path: usize, queue: usize,
+        crowd: usize, barrier: usize };
+    tables [&threads_4::PATTERN_COLUMN, &mpi_4::PATTERN_COLUMN];
 }
 
 pub mod threads_4 {
@@ -441,190 +113,166 @@ pub mod threads_4 {
 //! samples  sha256 06abd1cdfb63be63160c9bbe256cf8548fd0d89ab866d5ce8e0423b29edc941f
 //! models   sha256 a1b2d3dc08cd834661e0475385e34ed164566ecb4177248b8b886513613b3305
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! ScatterSets: verified, rank 5 of 5, condition 1.1e2; held-out error 5.3 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! GatherSets: verified, rank 5 of 5, condition 7.7e1; held-out error 6.3 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! ReduceSets: verified, rank 6 of 6, condition 9.0e1; held-out error 9.1 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
-//! ExchangeSets: verified, rank 5 of 5, condition 7.6e1; held-out error 5.0 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! HaloSets: verified, rank 5 of 5, condition 1.7e2; held-out error 5.2 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
-//! RowSets: verified, rank 5 of 5, condition 8.1e1; held-out error 4.5 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
-//! ScatterMessages: verified, rank 5 of 5, condition 3.7e1; held-out error 3.7 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! GatherMessages: verified, rank 5 of 5, condition 1.4e2; held-out error 4.0 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! ReduceMessages: verified, rank 7 of 7, condition 4.2e2; held-out error 2.7 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
-//! ExchangeMessages: doubtful, rank 3 of 3, condition 5.8e1; held-out error 24 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! HaloMessages: doubtful, rank 6 of 6, condition 4.7e1; held-out error 12 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
-//! RowMessages: verified, rank 4 of 4, condition 2.7e1; held-out error 2.1 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
-//! TransposeSets: verified, rank 4 of 4, condition 6.4e1; held-out error 4.1 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
-//! ColumnSets: verified, rank 4 of 4, condition 6.7e0; held-out error 3.0 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
-//! TransposeMessages: verified, rank 2 of 2, condition 1.5e0; held-out error 3.7 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
-//! ColumnMessages: doubtful, rank 2 of 2, condition 1.5e0; held-out error 2.3 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! ScatterSets: verified, rank 5 of 5, condition 1.1e2; held-out error 5.3 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! GatherSets: verified, rank 5 of 5, condition 7.7e1; held-out error 6.3 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! ReduceSets: verified, rank 6 of 6, condition 9.0e1; held-out error 9.1 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
+//! ExchangeSets: verified, rank 5 of 5, condition 7.6e1; held-out error 5.0 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! HaloSets: verified, rank 5 of 5, condition 1.7e2; held-out error 5.2 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
+//! RowSets: verified, rank 5 of 5, condition 8.1e1; held-out error 4.5 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
+//! ScatterMessages: verified, rank 5 of 5, condition 3.7e1; held-out error 3.7 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! GatherMessages: verified, rank 5 of 5, condition 1.4e2; held-out error 4.0 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! ReduceMessages: verified, rank 7 of 7, condition 4.2e2; held-out error 2.7 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
+//! ExchangeMessages: doubtful, rank 3 of 3, condition 5.8e1; held-out error 24 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! HaloMessages: doubtful, rank 6 of 6, condition 4.7e1; held-out error 12 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
+//! RowMessages: verified, rank 4 of 4, condition 2.7e1; held-out error 2.1 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
+//! TransposeSets: verified, rank 4 of 4, condition 6.4e1; held-out error 4.1 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! ColumnSets: verified, rank 4 of 4, condition 6.7e0; held-out error 3.0 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! TransposeMessages: verified, rank 2 of 2, condition 1.5e0; held-out error 3.7 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! ColumnMessages: doubtful, rank 2 of 2, condition 1.5e0; held-out error 2.3 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn scatter_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 168.0),
-        blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scatter_sets, quantile: 2.059538552753143, noise: Variance::Relative(0.0074161240863616865), own: Variance::Relative(0.00160476639346849),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 168.0),
+            blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.0074161240863616865), own: Variance::Relative(0.00160476639346849),
     coefficients: &[-1.5848135103874013e-5, 1.3800583056160608e-7, 1.5119583417016944e-9,
         -1.2828122459615766e-9, -4.046175195259082e-11],
     factor: &[3.53886e-7, -2.96136e-9, 6.97043e-11, -6.82517e-11, -1.45987e-12, 2.49792e-10,
         -5.17888e-10, 5.17238e-10, 8.67482e-13, 4.87553e-10, -4.86395e-10, -1.46466e-12, 1.33921e-11,
         -1.8507e-11, 9.92386e-12],
 });
-
-fn gather_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 186.0),
-        blocks * f64::from(bytes > 16384.0)])
-}
 pub static GATHER_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather_sets, quantile: 2.059538552753143, noise: Variance::Relative(0.006304022228561991), own: Variance::Relative(0.0039636421695112565),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 186.0),
+            blocks * f64::from(bytes > 16384.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.006304022228561991), own: Variance::Relative(0.0039636421695112565),
     coefficients: &[-1.7678402492787593e-5, 1.5304500543949262e-7, 1.3123384110246253e-9,
         -1.0731869913633642e-9, 1.6567069367278695e-6],
     factor: &[3.559e-7, -2.97528e-9, 5.19505e-11, -5.14153e-11, 9.67719e-9, 2.23329e-10,
         -4.67458e-10, 4.66991e-10, 1.29085e-8, 4.26626e-10, -4.25946e-10, -1.54463e-8, 1.11882e-11,
         -3.28589e-7, 2.80803e-7],
 });
-
-fn reduce_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 149.0),
-        blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static REDUCE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reduce_sets, quantile: 2.0738730679038766, noise: Variance::Relative(0.04088442243681798), own: Variance::Relative(0.002878159453819907),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 149.0),
+            blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.0738730679038766, noise: Variance::Relative(0.04088442243681798), own: Variance::Relative(0.002878159453819907),
     coefficients: &[-2.5892674127147746e-5, 2.223487581155917e-7, 2.5174383786004395e-9,
         -2.0018273709500215e-9, 7.889172961204023e-6, -3.415560138583365e-10],
     factor: &[3.28241e-7, -2.74292e-9, 6.74306e-11, -6.4924e-11, 9.53164e-8, -3.88881e-12,
         3.46678e-10, -1.62104e-9, 1.59559e-9, 3.3731e-7, 2.54081e-11, 5.89901e-10, -5.78701e-10,
         -1.47056e-7, -1.12004e-11, 2.05404e-11, -3.11452e-7, -2.05404e-11, 8.052e-7, -1.13632e-11, 1e-11],
 });
-
-fn exchange_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds, bytes * queue, blocks * 0.0_f64.max(bytes - 150.0),
-        blocks * f64::from(bytes > 16384.0)])
-}
 pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: exchange_sets, quantile: 2.059538552753143, noise: Variance::Relative(0.007034278428008637), own: Variance::Relative(0.0023795132228497974),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds, bytes * queue, blocks * 0.0_f64.max(bytes - 150.0),
+            blocks * f64::from(bytes > 16384.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.007034278428008637), own: Variance::Relative(0.0023795132228497974),
     coefficients: &[-1.8657885600899564e-5, 1.9410019204899476e-5, 1.632019774396347e-9,
         -1.3385852647139296e-9, 4.7684901977257676e-6],
     factor: &[3.32832e-7, -3.32054e-7, 5.13748e-13, -4.68989e-14, 3.01421e-8, 2.85013e-8,
         -5.3261e-10, 5.31491e-10, 2.94869e-8, 4.89171e-10, -4.87573e-10, -4.21017e-8, 1.40481e-11,
         -4.415e-7, 4.28222e-7],
 });
-
-fn halo_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
-        within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 51.0),
-        blocks * f64::from(bytes > 16384.0)])
-}
 pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: halo_sets, quantile: 2.059538552753143, noise: Variance::Relative(0.038508644642684255), own: Variance::Relative(0.003857280076897866),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
+            within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 51.0),
+            blocks * f64::from(bytes > 16384.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.038508644642684255), own: Variance::Relative(0.003857280076897866),
     coefficients: &[-1.653615498140042e-5, 1.4564591593871986e-7, 2.3343771533587333e-9,
         -2.0382820130644752e-9, 2.997992506829781e-6],
     factor: &[2.71568e-7, -2.25195e-9, -4.47286e-12, 5.03543e-12, 4.70616e-10, 5.44278e-10,
         -2.57142e-9, 2.56439e-9, 1.84179e-7, 1.0345e-9, -1.03072e-9, -9.86326e-8, 9.09304e-12,
         -2.7287e-7, 2.64213e-7],
 });
-
-fn row_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 204.0),
-        blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static ROW_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: row_sets, quantile: 2.0738730679038766, noise: Variance::Relative(0.05654657676940835), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 204.0),
+            blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.0738730679038766, noise: Variance::Relative(0.05654657676940835), own: Variance::Relative(0.0),
     coefficients: &[-1.1436578101721413e-5, 1.0132893077861637e-7, 1.188107481303711e-9,
         -9.389395711333359e-10, -5.2289596930603684e-11],
     factor: &[1.20849e-7, -8.04653e-10, -8.49906e-10, 8.46001e-10, 4.84449e-12, 3.86895e-10,
         -1.6538e-9, 1.64573e-9, 1.01238e-11, 3.13035e-10, -3.11283e-10, -2.19298e-12, 6.42737e-12,
         -8.67428e-12, 4.86772e-12],
 });
-
-fn scatter_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, bytes * crowd, bytes * path, blocks * 0.0_f64.max(bytes - 1024.0)])
-}
 pub static SCATTER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: scatter_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.009330646642653434), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, bytes * crowd, bytes * path, blocks * 0.0_f64.max(bytes - 1024.0)])
+    },
+    quantile: 2.0555294386426555, noise: Variance::Relative(0.009330646642653434), own: Variance::Relative(0.0),
     coefficients: &[-1.3245112451920496e-5, 1.208955686660637e-7, 6.111186062025974e-10,
         1.1730987639680985e-10, -5.242914338160903e-10],
     factor: &[2.85604e-7, -2.36359e-9, 1.66545e-11, -4.57332e-12, -1.27911e-11, 2.36144e-10,
         -3.76606e-11, -5.63865e-13, 3.8612e-11, 5.98391e-11, -3.93425e-12, -5.90425e-11, 1.47414e-11,
         -1.13919e-11, 5.12789e-12],
 });
-
-fn gather_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, bytes * path, blocks * 0.0_f64.max(bytes - 256.0),
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 103.0)])
-}
 pub static GATHER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather_messages, quantile: 2.059538552753143, noise: Variance::Relative(0.005145212739742256), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, bytes * path, blocks * 0.0_f64.max(bytes - 256.0),
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 103.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.005145212739742256), own: Variance::Relative(0.0),
     coefficients: &[-1.5839478970588247e-5, 1.4199746418847072e-7, 1.87851795932545e-10,
         -1.3015724658830126e-9, 1.3754493981187781e-9],
     factor: &[3.55858e-7, -2.9563e-9, -5.73988e-12, -2.04309e-12, 7.16522e-12, 2.75449e-10,
         -9.58703e-13, -1.9228e-10, 1.9308e-10, 1.89383e-11, 2.1452e-11, -3.48671e-11, 9.19115e-10,
         -9.18255e-10, 6.58086e-12],
 });
-
-fn reduce_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * path,
-        blocks * (bytes / 256.0).ceil(), blocks * 0.0_f64.max(bytes - 256.0),
-        blocks * 0.0_f64.max(bytes - 1024.0)])
-}
 pub static REDUCE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: reduce_messages, quantile: 2.068657610418929, noise: Variance::Relative(0.0156730288708107), own: Variance::Relative(0.000663942979464913),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * path,
+            blocks * (bytes / 256.0).ceil(), blocks * 0.0_f64.max(bytes - 256.0),
+            blocks * 0.0_f64.max(bytes - 1024.0)])
+    },
+    quantile: 2.068657610418929, noise: Variance::Relative(0.0156730288708107), own: Variance::Relative(0.000663942979464913),
     coefficients: &[-2.2625781959290787e-5, 2.1330670700082725e-7, 8.6916197286333e-7,
         2.3248035328181653e-10, -7.405184695605852e-7, 3.7580793625999155e-9, -6.826829194062003e-10],
     factor: &[3.56267e-7, -3.28688e-9, -3.56748e-8, -1.11206e-11, 4.32279e-8, -1.40905e-10,
@@ -633,30 +281,28 @@ pub static REDUCE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
         -4.79987e-11, 2.65974e-11, 2.87943e-8, -1.98083e-10, 8.69741e-11, 1.15249e-10, -1.19446e-10,
         9.22024e-12],
 });
-
-fn exchange_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, bytes * crowd])
-}
 pub static EXCHANGE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: exchange_messages, quantile: 2.048407141795102, noise: Variance::Relative(0.9137005921225204), own: Variance::Relative(0.7996818892103108),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, bytes * crowd])
+    },
+    quantile: 2.048407141795102, noise: Variance::Relative(0.9137005921225204), own: Variance::Relative(0.7996818892103108),
     coefficients: &[-3.7276753220207465e-5, 3.230916144812458e-7, 2.5873576359198483e-10],
     factor: &[6.36707e-6, -5.29625e-8, 7.36816e-12, 1.92367e-9, -1.33086e-11, 5.84039e-11],
 });
-
-fn halo_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
-        within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, bytes * crowd, bytes * path, blocks * 0.0_f64.max(bytes - 1024.0),
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 28151.0)])
-}
 pub static HALO_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: halo_messages, quantile: 2.0796138447275436, noise: Variance::Relative(17.810535651302914), own: Variance::Relative(0.002388003752355968),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
+            within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, bytes * crowd, bytes * path, blocks * 0.0_f64.max(bytes - 1024.0),
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 28151.0)])
+    },
+    quantile: 2.0796138447275436, noise: Variance::Relative(17.810535651302914), own: Variance::Relative(0.002388003752355968),
     coefficients: &[-2.2261430672878937e-5, 1.9761970368296142e-7, 5.978306783107232e-10,
         1.624630779995432e-10, -4.3222992383092056e-10, -6.975776145945232e-11],
     factor: &[2.48584e-6, -1.96531e-8, -2.43335e-10, -9.29093e-10, 1.2452e-9, 2.42085e-10,
@@ -664,80 +310,74 @@ pub static HALO_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
         -1.83213e-10, -2.33666e-11, 1.83575e-10, -1.82108e-10, -4.71676e-11, 3.16049e-11, 8.71286e-12,
         2.38851e-11],
 });
-
-fn row_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
-}
 pub static ROW_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: row_messages, quantile: 2.0518305164800905, noise: Variance::Relative(0.0029674266911994636), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
+    },
+    quantile: 2.0518305164800905, noise: Variance::Relative(0.0029674266911994636), own: Variance::Relative(0.0),
     coefficients: &[-1.0270208596623646e-5, 9.607116260207809e-8, 7.494292474852346e-10,
         -5.417185343770543e-10],
     factor: &[1.54792e-7, -1.25293e-9, -1.43253e-12, 1.87782e-12, 1.71891e-10, -3.05634e-11,
         3.0889e-11, 4.55479e-11, -4.73055e-11, 4.49916e-12],
 });
-
-fn transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * queue, blocks * 0.0_f64.max(bytes - 679.0),
-        blocks * f64::from(bytes > 16384.0)])
-}
 pub static TRANSPOSE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: transpose_sets, quantile: 2.2281388519862744, noise: Variance::Relative(0.003392066353633195), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * queue, blocks * 0.0_f64.max(bytes - 679.0),
+            blocks * f64::from(bytes > 16384.0)])
+    },
+    quantile: 2.2281388519862744, noise: Variance::Relative(0.003392066353633195), own: Variance::Relative(0.0),
     coefficients: &[1.1310464760159201e-5, -1.545572203749293e-9, 1.893417374338486e-9,
         5.966818999836714e-6],
     factor: &[2.83188e-7, -6.62991e-10, 6.62991e-10, 0.0, 9.02522e-10, -9.02522e-10, 0.0,
         5.18056e-11, -1.44643e-6, 9.79337e-7],
 });
-
-fn column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * queue, blocks * f64::from(bytes > 16384.0),
-        blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static COLUMN_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: column_sets, quantile: 2.200985160091634, noise: Variance::Relative(0.0017413451501675401), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * queue, blocks * f64::from(bytes > 16384.0),
+            blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.200985160091634, noise: Variance::Relative(0.0017413451501675401), own: Variance::Relative(0.0),
     coefficients: &[1.4425125207272617e-5, 1.6013783094525248e-10, 8.073101143263466e-6,
         3.1172394315811614e-10],
     factor: &[1.31482e-7, -2.14481e-11, 2.19923e-7, 2.14481e-11, 4.1373e-11, -6.77856e-7,
         -4.1373e-11, 7.19362e-7, -2.38339e-11, 2.50434e-11],
 });
-
-fn transpose_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * crowd])
-}
 pub static TRANSPOSE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: transpose_messages, quantile: 2.1603686564628095, noise: Variance::Relative(0.0031640465539595356), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * crowd])
+    },
+    quantile: 2.1603686564628095, noise: Variance::Relative(0.0031640465539595356), own: Variance::Relative(0.0),
     coefficients: &[1.2351774474726825e-5, 2.603435539244145e-10],
     factor: &[1.64448e-7, -5.57756e-12, 1.46471e-11],
 });
-
-fn column_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 17.0)])
-}
 pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: column_messages, quantile: 2.1788128296672054, noise: Variance::Relative(0.0017471616199961765), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 17.0)])
+    },
+    quantile: 2.1788128296672054, noise: Variance::Relative(0.0017471616199961765), own: Variance::Relative(0.0),
     coefficients: &[1.668636705953365e-5, 1.2496388346007848e-10],
     factor: &[4.64907e-7, 4.15772e-13, 1.43531e-11],
 });
-
 /// Library `pattern_scatter` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
@@ -822,24 +462,20 @@ pub static PATTERN_ROW: Table = Table {
     ],
 };
 
-fn pattern_transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, pattern_transpose_sets);
-
-fn pattern_transpose_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, pattern_transpose_messages);
-
+});
 /// Library `pattern_transpose` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
@@ -854,24 +490,20 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     ],
 };
 
-fn pattern_column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, pattern_column_sets);
-
-fn pattern_column_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, pattern_column_messages);
-
+});
 /// Library `pattern_column` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
@@ -895,86 +527,68 @@ pub mod mpi_4 {
 //! samples  sha256 0f61b820bec81a87a119f0bfabbc36d940ef3fe4aa27c2567f44817e0b3a412a
 //! models   sha256 39c7ad3624f650603b40ae63790134f86a65c3a524f04d73deeb27298b870e8e
 //! platform mpi nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:300M" os=linux arch=x86_64
-//! ScatterSets: verified, rank 5 of 5, condition 4.2e1; held-out error 8.4 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! GatherSets: verified, rank 4 of 4, condition 1.2e2; held-out error 6.3 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! ReduceSets: verified, rank 6 of 6, condition 2.0e2; held-out error 5.4 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
-//! ExchangeSets: verified, rank 6 of 6, condition 1.1e2; held-out error 4.8 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! HaloSets: doubtful, rank 6 of 6, condition 1.5e2; held-out error 7.9 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
-//! RowSets: verified, rank 4 of 4, condition 5.3e1; held-out error 3.6 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
-//! ScatterMessages: verified, rank 5 of 5, condition 3.1e1; held-out error 5.8 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! GatherMessages: verified, rank 6 of 6, condition 2.3e2; held-out error 7.9 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! ReduceMessages: verified, rank 5 of 5, condition 2.8e1; held-out error 3.8 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
-//! ExchangeMessages: verified within noise, rank 5 of 5, condition 3.0e1; held-out error 11 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
-//! HaloMessages: verified, rank 6 of 6, condition 2.8e1; held-out error 7.9 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
-//! RowMessages: verified, rank 5 of 5, condition 7.0e1; held-out error 5.6 % (40 of 71 samples)
-//!     valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
-//! TransposeSets: verified, rank 2 of 2, condition 1.4e0; held-out error 5.3 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
-//! ColumnSets: doubtful, rank 3 of 3, condition 8.0e0; held-out error 8.6 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
-//! TransposeMessages: verified, rank 3 of 3, condition 6.5e1; held-out error 5.7 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
-//! ColumnMessages: verified, rank 3 of 3, condition 7.8e1; held-out error 5.2 % (20 of 35 samples)
-//!     valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! ScatterSets: verified, rank 5 of 5, condition 4.2e1; held-out error 8.4 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! GatherSets: verified, rank 4 of 4, condition 1.2e2; held-out error 6.3 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! ReduceSets: verified, rank 6 of 6, condition 2.0e2; held-out error 5.4 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
+//! ExchangeSets: verified, rank 6 of 6, condition 1.1e2; held-out error 4.8 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! HaloSets: doubtful, rank 6 of 6, condition 1.5e2; held-out error 7.9 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
+//! RowSets: verified, rank 4 of 4, condition 5.3e1; held-out error 3.6 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
+//! ScatterMessages: verified, rank 5 of 5, condition 3.1e1; held-out error 5.8 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! GatherMessages: verified, rank 6 of 6, condition 2.3e2; held-out error 7.9 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=3, path in 1..=1, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! ReduceMessages: verified, rank 5 of 5, condition 2.8e1; held-out error 3.8 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=2, path in 1..=1, queue in 1..=2, crowd in 1..=2, barrier in 120..=220, 2 to 4 nodes
+//! ExchangeMessages: verified within noise, rank 5 of 5, condition 3.0e1; held-out error 11 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=3, blocks in 1..=3, path in 1..=3, queue in 1..=3, crowd in 1..=3, barrier in 120..=220, 2 to 4 nodes
+//! HaloMessages: verified, rank 6 of 6, condition 2.8e1; held-out error 7.9 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 2..=4, path in 1..=1, queue in 2..=4, crowd in 2..=4, barrier in 120..=220, 2 to 4 nodes
+//! RowMessages: verified, rank 5 of 5, condition 7.0e1; held-out error 5.6 % (40 of 71 samples); valid for bytes in 4..=131072, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 120..=220, 2 to 4 nodes
+//! TransposeSets: verified, rank 2 of 2, condition 1.4e0; held-out error 5.3 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! ColumnSets: doubtful, rank 3 of 3, condition 8.0e0; held-out error 8.6 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! TransposeMessages: verified, rank 3 of 3, condition 6.5e1; held-out error 5.7 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
+//! ColumnMessages: verified, rank 3 of 3, condition 7.8e1; held-out error 5.2 % (20 of 35 samples); valid for bytes in 4..=65536, rounds in 1..=1, blocks in 1..=1, path in 1..=1, queue in 1..=1, crowd in 1..=1, barrier in 220..=220, 4 nodes
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
-fn scatter_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 796.0),
-        blocks * f64::from(bytes > 16384.0)])
-}
 pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: scatter_sets, quantile: 2.059538552753143, noise: Variance::Relative(0.02302838668294721), own: Variance::Relative(0.005278613712356857),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 796.0),
+            blocks * f64::from(bytes > 16384.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.02302838668294721), own: Variance::Relative(0.005278613712356857),
     coefficients: &[-1.3415853493796315e-5, 1.1795768025670476e-7, 5.567123443004335e-10,
         -3.706433600138333e-10, 7.716666453495608e-7],
     factor: &[3.80008e-7, -3.16062e-9, 9.19107e-12, -8.92389e-12, 1.45182e-8, 2.37199e-10,
         -1.18829e-10, 1.16168e-10, 4.25572e-8, 1.64037e-10, -1.58795e-10, -8.002e-8, 1.37573e-11,
         -3.66243e-7, 2.97154e-7],
 });
-
-fn gather_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 116.0)])
-}
 pub static GATHER_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather_sets, quantile: 2.059538552753143, noise: Variance::Relative(0.018217057555992917), own: Variance::Relative(0.000382202211246512),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 116.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.018217057555992917), own: Variance::Relative(0.000382202211246512),
     coefficients: &[-1.2667838380711028e-5, 1.1166902552298004e-7, 1.992290160361866e-9,
         -1.7547268090881161e-9],
     factor: &[2.85497e-7, -2.41996e-9, 2.66601e-10, -2.65772e-10, 3.43737e-10, -1.48818e-9,
         1.48649e-9, 9.14432e-10, -9.12989e-10, 7.06555e-12],
 });
-
-fn reduce_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 70.0),
-        blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static REDUCE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: reduce_sets, quantile: 2.0738730679038766, noise: Variance::Relative(0.06975800178608689), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 70.0),
+            blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.0738730679038766, noise: Variance::Relative(0.06975800178608689), own: Variance::Relative(0.0),
     coefficients: &[-1.3093171914917636e-5, 1.1576378680757296e-7, 4.235024915600004e-9,
         -3.722263198784167e-9, -1.2054591314268115e-6, -1.7199823625489774e-10],
     factor: &[2.44744e-7, -2.05986e-9, 2.70236e-10, -2.66725e-10, -5.73292e-8, -3.0794e-12,
@@ -982,17 +596,16 @@ pub static REDUCE_SETS_MODEL: Model = Model::Fitted(Fitted {
         -1.28354e-7, -9.65112e-12, 2.37441e-11, -3.6716e-7, -2.37441e-11, 4.53186e-7, -1.04901e-11,
         1.38262e-11],
 });
-
-fn exchange_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds, bytes * queue, blocks * 0.0_f64.max(bytes - 116.0),
-        blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: exchange_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.027473185714096487), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds, bytes * queue, blocks * 0.0_f64.max(bytes - 116.0),
+            blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.0638985616278602, noise: Variance::Relative(0.027473185714096487), own: Variance::Relative(0.0),
     coefficients: &[-1.4863737126941178e-5, 1.562202312696075e-5, 2.11716415129397e-9,
         -1.820786217173204e-9, 2.082313813857426e-6, 1.217220112250432e-10],
     factor: &[4.86025e-7, -4.84531e-7, 1.60208e-11, -1.38958e-11, 3.39211e-8, -1.9413e-12,
@@ -1000,17 +613,16 @@ pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
         -1.20997e-7, -9.53557e-12, 3.52312e-11, -5.36051e-7, -3.52312e-11, 8.47995e-7, -2.38845e-11,
         3.19268e-11],
 });
-
-fn halo_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
-        within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 64.0),
-        blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
-}
 pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: halo_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.11352431518110177), own: Variance::Relative(0.009107886307837284),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
+            within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 64.0),
+            blocks * f64::from(bytes > 16384.0), blocks * 0.0_f64.max(bytes - 16384.0)])
+    },
+    quantile: 2.0638985616278602, noise: Variance::Relative(0.11352431518110177), own: Variance::Relative(0.009107886307837284),
     coefficients: &[-1.4925623932060797e-5, 1.3230486282672784e-7, 2.8221550871488982e-9,
         -2.553727383212395e-9, 3.012054590817672e-6, 1.559691383190857e-10],
     factor: &[9.6556e-7, -8.03477e-9, 1.83948e-10, -1.79613e-10, 4.84316e-9, -4.82988e-12,
@@ -1018,49 +630,46 @@ pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
         -1.50691e-7, -1.14647e-11, 4.42038e-11, -6.85607e-7, -4.42039e-11, 1.33674e-6, -4.19351e-11,
         5.53523e-11],
 });
-
-fn row_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 306.0)])
-}
 pub static ROW_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: row_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.005938418503477094), own: Variance::Relative(1.887063993202421e-5),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, rounds * barrier, bytes * queue, blocks * 0.0_f64.max(bytes - 306.0)])
+    },
+    quantile: 2.0555294386426555, noise: Variance::Relative(0.005938418503477094), own: Variance::Relative(1.887063993202421e-5),
     coefficients: &[-1.229061514222838e-5, 1.0843376788467784e-7, 1.034482604562508e-9,
         -8.361916420192875e-10],
     factor: &[1.95951e-7, -1.61186e-9, -1.60646e-11, 1.64941e-11, 1.58794e-10, -1.75292e-10,
         1.74852e-10, 2.10622e-10, -2.09887e-10, 5.10695e-12],
 });
-
-fn scatter_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), blocks * (bytes / 256.0).ceil(),
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
-}
 pub static SCATTER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: scatter_messages, quantile: 2.059538552753143, noise: Variance::Relative(0.006061857747121492), own: Variance::Relative(0.0027505883922026414),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), blocks * (bytes / 256.0).ceil(),
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.006061857747121492), own: Variance::Relative(0.0027505883922026414),
     coefficients: &[-2.0086561479708434e-5, 1.8012579413870183e-7, 6.039083336418948e-7,
         1.3167568902642672e-7, -3.965589939775753e-10],
     factor: &[4.75126e-7, -3.99256e-9, -7.18054e-9, 6.7065e-9, -2.59912e-11, 5.13615e-10,
         6.50899e-8, -3.33587e-8, 1.29635e-10, 1.37839e-7, -2.51003e-8, 9.75753e-11, 1.73012e-8,
         -6.71664e-11, 7.05549e-12],
 });
-
-fn gather_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, bytes * crowd, bytes * path, blocks * 0.0_f64.max(bytes - 256.0),
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
-}
 pub static GATHER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: gather_messages, quantile: 2.0638985616278602, noise: Variance::Relative(0.02125662698901685), own: Variance::Relative(0.006572868335410982),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, bytes * crowd, bytes * path, blocks * 0.0_f64.max(bytes - 256.0),
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
+    },
+    quantile: 2.0638985616278602, noise: Variance::Relative(0.02125662698901685), own: Variance::Relative(0.006572868335410982),
     coefficients: &[-2.0867274942596978e-5, 1.8831307764804822e-7, 2.1034429495261608e-9,
         1.8953216998624165e-10, -1.8016229845741269e-9, -3.3560502357794295e-10],
     factor: &[7.81412e-7, -6.50674e-9, 1.13031e-10, -8.65615e-12, -1.11051e-10, 5.17371e-12,
@@ -1068,51 +677,48 @@ pub static GATHER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
         -8.92884e-10, 2.27241e-10, 2.57243e-11, -3.35184e-11, 1.4883e-11, 2.02342e-10, -2.0108e-10,
         1.13827e-11],
 });
-
-fn reduce_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * crowd,
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4316.0)])
-}
 pub static REDUCE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: reduce_messages, quantile: 2.059538552753143, noise: Variance::Relative(0.002942218033004368), own: Variance::Relative(0.0001250905990948833),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 2.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 2.0) && within(crowd, 1.0, 2.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * crowd,
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4316.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.002942218033004368), own: Variance::Relative(0.0001250905990948833),
     coefficients: &[-3.4913936056849826e-5, 3.148593079658795e-7, 8.143416404277562e-7,
         1.5885496184362186e-9, -1.09294431800622e-9],
     factor: &[5.06301e-7, -4.17806e-9, 4.26736e-9, 4.61872e-12, -4.59017e-12, 3.83219e-10,
         -3.76567e-8, -9.62796e-12, 9.23691e-12, 1.27768e-7, -7.75524e-11, 7.51516e-11, 7.59903e-11,
         -7.21855e-11, 1.86491e-11],
 });
-
-fn exchange_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
-        within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * crowd,
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 3006.0)])
-}
 pub static EXCHANGE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: exchange_messages, quantile: 2.0859634472657946, noise: Variance::Relative(0.1257344990016371), own: Variance::Relative(0.001619529576716968),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 3.0) && within(blocks, 1.0, 3.0) && within(path, 1.0, 3.0) &&
+            within(queue, 1.0, 3.0) && within(crowd, 1.0, 3.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * crowd,
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 3006.0)])
+    },
+    quantile: 2.0859634472657946, noise: Variance::Relative(0.1257344990016371), own: Variance::Relative(0.001619529576716968),
     coefficients: &[-2.064600159827524e-5, 1.864959845756435e-7, 6.911909626101122e-7,
         9.649933604161114e-10, -8.031526817007396e-10],
     factor: &[6.28462e-7, -5.29367e-9, -1.75541e-7, 3.3518e-10, -3.29037e-10, 4.67922e-10,
         1.95849e-7, -4.07283e-10, 4.00045e-10, 4.33038e-7, -6.68732e-10, 6.5699e-10, 1.62e-10,
         -1.58374e-10, 1.16474e-11],
 });
-
-fn halo_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
-        within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * crowd, bytes * path,
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
-}
 pub static HALO_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: halo_messages, quantile: 2.0638985616278602, noise: Variance::Relative(0.050529268628926455), own: Variance::Relative(0.010016709049690084),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 2.0, 4.0) && within(path, 1.0, 1.0) &&
+            within(queue, 2.0, 4.0) && within(crowd, 2.0, 4.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, crowd * f64::from(bytes > 256.0), bytes * crowd, bytes * path,
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 4096.0)])
+    },
+    quantile: 2.0638985616278602, noise: Variance::Relative(0.050529268628926455), own: Variance::Relative(0.010016709049690084),
     coefficients: &[-2.195399809345166e-5, 2.0215351802663564e-7, 5.797191342082571e-7,
         1.5282128060274359e-9, -1.2222303157479223e-9, -7.701721572068927e-10],
     factor: &[1.21589e-6, -9.98814e-9, 2.52595e-9, 4.41496e-11, -4.70506e-11, -2.13556e-11,
@@ -1120,77 +726,71 @@ pub static HALO_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
         9.07987e-12, 4.15215e-10, 2.29607e-10, -9.81125e-11, -1.79711e-10, 1.88833e-10, -9.11055e-11,
         1.92204e-11],
 });
-
-fn row_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
-        within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
-        within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
-    fill(to, &[1.0, barrier, blocks * (bytes / 256.0).ceil(),
-        blocks * 0.0_f64.max(bytes - 1024.0),
-        blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 5796.0)])
-}
 pub static ROW_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: row_messages, quantile: 2.059538552753143, noise: Variance::Relative(0.008224450930552758), own: Variance::Relative(0.003063022601124448),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0) &&
+            within(rounds, 1.0, 1.0) && within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) &&
+            within(queue, 1.0, 1.0) && within(crowd, 1.0, 1.0) && within(barrier, 120.0, 220.0))?;
+        fill(to, &[1.0, barrier, blocks * (bytes / 256.0).ceil(),
+            blocks * 0.0_f64.max(bytes - 1024.0),
+            blocks * 0.0_f64.max(((bytes * crowd) / 1.0_f64.max(blocks)) - 5796.0)])
+    },
+    quantile: 2.059538552753143, noise: Variance::Relative(0.008224450930552758), own: Variance::Relative(0.003063022601124448),
     coefficients: &[-1.7467325529988826e-5, 1.571523922588364e-7, 3.328158049941091e-7,
         -9.368805232961925e-10, -2.390152247319541e-10],
     factor: &[4.01769e-7, -3.21378e-9, -5.80937e-9, 3.44427e-11, -1.15223e-11, 6.19218e-10,
         -3.74045e-8, 2.01963e-10, -5.52613e-11, 2.3979e-8, -1.54012e-10, 5.97309e-11, 9.97028e-11,
         -9.81529e-11, 9.40935e-12],
 });
-
-fn transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * queue])
-}
 pub static TRANSPOSE_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: transpose_sets, quantile: 2.1603686564628095, noise: Variance::Relative(0.0041731395454268), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * queue])
+    },
+    quantile: 2.1603686564628095, noise: Variance::Relative(0.0041731395454268), own: Variance::Relative(0.0),
     coefficients: &[1.1653234346026556e-5, 4.0487769730861386e-10],
     factor: &[1.3863e-7, -5.4493e-12, 1.567e-11],
 });
-
-fn column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * queue, blocks * 0.0_f64.max(bytes - 8192.0)])
-}
 pub static COLUMN_SETS_MODEL: Model = Model::Fitted(Fitted {
-    terms: column_sets, quantile: 2.200985160091634, noise: Variance::Relative(0.00949450267607571), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * queue, blocks * 0.0_f64.max(bytes - 8192.0)])
+    },
+    quantile: 2.200985160091634, noise: Variance::Relative(0.00949450267607571), own: Variance::Relative(0.0),
     coefficients: &[7.313494577025578e-6, 5.596152262871639e-10, -2.843130737662171e-10],
     factor: &[2.06284e-7, -8.52311e-11, 8.52311e-11, 1.5731e-10, -1.5731e-10, 4.12099e-11],
 });
-
-fn transpose_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
-}
 pub static TRANSPOSE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: transpose_messages, quantile: 2.1788128296672054, noise: Variance::Relative(0.01067948007589285), own: Variance::Relative(0.0018349275960252705),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
+    },
+    quantile: 2.1788128296672054, noise: Variance::Relative(0.01067948007589285), own: Variance::Relative(0.0018349275960252705),
     coefficients: &[1.7059530689338256e-5, 4.705253573612065e-9, -4.472459769563414e-9],
     factor: &[6.82501e-7, -8.57122e-10, 8.62619e-10, 1.06238e-9, -1.09301e-9, 4.47126e-11],
 });
-
-fn column_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
-}
 pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: column_messages, quantile: 2.1788128296672054, noise: Variance::Relative(0.0065925964629970765), own: Variance::Relative(0.001091144512240684),
+    terms: |nodes, x, to| {
+        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+        fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
+    },
+    quantile: 2.1788128296672054, noise: Variance::Relative(0.0065925964629970765), own: Variance::Relative(0.001091144512240684),
     coefficients: &[2.1193415177010378e-5, 2.5657618438376544e-9, -2.413259816787234e-9],
     factor: &[4.30153e-7, -5.21072e-10, 5.23789e-10, 5.87512e-10, -6.0332e-10, 2.161e-11],
 });
-
 /// Library `pattern_scatter` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
@@ -1275,24 +875,20 @@ pub static PATTERN_ROW: Table = Table {
     ],
 };
 
-fn pattern_transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, pattern_transpose_sets);
-
-fn pattern_transpose_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, pattern_transpose_messages);
-
+});
 /// Library `pattern_transpose` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
@@ -1307,24 +903,20 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     ],
 };
 
-fn pattern_column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, pattern_column_sets);
-
-fn pattern_column_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+});
+static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, |nodes, x, to| {
     let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
     require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
         within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
         within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
     fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-}
-static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, pattern_column_messages);
-
+});
 /// Library `pattern_column` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",

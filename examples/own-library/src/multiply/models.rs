@@ -14,44 +14,18 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `matmul`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Matmul {
-    Naive,
-    Transposed,
-    Blocked {
+library! {
+    /// The candidates of library `matmul`.
+    pub enum Matmul {
+        Naive,
+        Transposed,
         /// `b`: 8..=128 step *2.
-        b: usize,
-    },
-}
-
-impl Matmul {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(n: usize) -> Self {
-        Self::on(1).choose(n)
+        Blocked(k0) { b: usize = k0 as usize },
     }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(n: usize) -> Explained<Self> {
-        Self::on(1).explain(n)
-    }
-}
-
-impl Library for Matmul {
-    type Rows = [Row; 3];
-    type Input = usize;
-    const TABLES: &'static [&'static Table] = &[&threads_1::MATMUL];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Naive, (1, &[]) => Self::Transposed,
-            (2, &[k0]) => Self::Blocked { b: k0 as usize }, _ => return None
-        })
-    }
+    inputs n: usize;
+    tables [&threads_1::MATMUL];
 }
 
 pub mod threads_1 {
@@ -62,51 +36,45 @@ pub mod threads_1 {
 //! samples  sha256 8e901566bbebebe052dc3aa34661f70b17a598e4213b185c72fc772f1c0baac3
 //! models   sha256 0c25ebfab001c95615f42285a763f0b051c7247032faca446c4579ad18e2a55f
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Naive: verified, rank 2 of 2, condition 1.5e0; held-out error 4.7 % (20 of 34 samples)
-//!     valid for n in 4..=362, 1 node
-//! Transposed: doubtful, rank 3 of 3, condition 7.3e0; held-out error 9.1 % (20 of 34 samples)
-//!     valid for n in 4..=362, 1 node
-//! Blocked: verified, rank 3 of 3, condition 3.2e0; held-out error 6.9 % (20 of 90 samples)
-//!     valid for n in 4..=362, b in 8..=128, 1 node
+//! Naive: verified, rank 2 of 2, condition 1.5e0; held-out error 4.7 % (20 of 34 samples); valid for n in 4..=362, 1 node
+//! Transposed: doubtful, rank 3 of 3, condition 7.3e0; held-out error 9.1 % (20 of 34 samples); valid for n in 4..=362, 1 node
+//! Blocked: verified, rank 3 of 3, condition 3.2e0; held-out error 6.9 % (20 of 90 samples); valid for n in 4..=362, b in 8..=128, 1 node
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
-fn naive(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[n] = x else { return None };
-    require(nodes == 1 && within(n, 4.0, 362.0))?;
-    fill(to, &[n, (n * n) * n])
-}
 pub static NAIVE_MODEL: Model = Model::Fitted(Fitted {
-    terms: naive, quantile: 2.1788128296672054, noise: Variance::Relative(0.0033843272990860666), own: Variance::Relative(0.0025318129441980974),
+    terms: |nodes, x, to| {
+        let &[n] = x else { return None };
+        require(nodes == 1 && within(n, 4.0, 362.0))?;
+        fill(to, &[n, (n * n) * n])
+    },
+    quantile: 2.1788128296672054, noise: Variance::Relative(0.0033843272990860666), own: Variance::Relative(0.0025318129441980974),
     coefficients: &[1.6236719958455097e-8, 8.861808298837068e-10],
     factor: &[1.43295e-9, -6.44828e-12, 1.51513e-11],
 });
-
-fn transposed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[n] = x else { return None };
-    require(nodes == 1 && within(n, 4.0, 362.0))?;
-    fill(to, &[n, n * n, (n * n) * n])
-}
 pub static TRANSPOSED_MODEL: Model = Model::Fitted(Fitted {
-    terms: transposed, quantile: 2.200985160091634, noise: Variance::Relative(0.014259576465906205), own: Variance::Relative(0.012038222280342709),
+    terms: |nodes, x, to| {
+        let &[n] = x else { return None };
+        require(nodes == 1 && within(n, 4.0, 362.0))?;
+        fill(to, &[n, n * n, (n * n) * n])
+    },
+    quantile: 2.200985160091634, noise: Variance::Relative(0.014259576465906205), own: Variance::Relative(0.012038222280342709),
     coefficients: &[4.1018947152884694e-8, -4.322764496826156e-9, 6.880211662935273e-10],
     factor: &[5.52181e-9, -9.03275e-10, 1.53316e-11, 3.54135e-10, -1.39363e-11, 1.62759e-11],
 });
-
-fn blocked(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[n, b] = x else { return None };
-    require(nodes == 1 && within(n, 4.0, 362.0) && within(b, 8.0, 128.0))?;
-    fill(to, &[1.0, (n * n) * n, (n * n) * (n / b).ceil()])
-}
 pub static BLOCKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: blocked, quantile: 1.9960083540249391, noise: Variance::Relative(0.009833140631714567), own: Variance::Relative(0.005462299970363824),
+    terms: |nodes, x, to| {
+        let &[n, b] = x else { return None };
+        require(nodes == 1 && within(n, 4.0, 362.0) && within(b, 8.0, 128.0))?;
+        fill(to, &[1.0, (n * n) * n, (n * n) * (n / b).ceil()])
+    },
+    quantile: 1.9960083540249391, noise: Variance::Relative(0.009833140631714567), own: Variance::Relative(0.005462299970363824),
     coefficients: &[1.2791249052756554e-7, 2.490953622742845e-10, 2.477038622158683e-9],
     factor: &[5.98413e-9, 1.83904e-12, -6.15266e-11, 6.51154e-12, -8.13637e-11, 7.14234e-11],
 });
-
 /// Library `matmul` over `n`.
 pub static MATMUL: Table = Table {
     library: "matmul",

@@ -14,56 +14,18 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table};
+use strata_select::{Explained, Input, Library, Row, Table, library};
 
-/// The candidates of library `rdst_step`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RdstStep {
-    Comparative,
-    Lsb,
-    LrLsb,
-    Ska,
-}
-
-/// The inputs of library `rdst_step`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RdstStepInput {
-    pub keys: usize,
-    pub digits: usize,
-    pub numerals: usize,
-}
-
-impl Input for RdstStepInput {
-    fn values(self) -> impl AsRef<[f64]> {
-        [self.keys as f64, self.digits as f64, self.numerals as f64]
+library! {
+    /// The candidates of library `rdst_step`.
+    pub enum RdstStep {
+        Comparative,
+        Lsb,
+        LrLsb,
+        Ska,
     }
-}
-
-impl RdstStep {
-    /// The candidate that is predicted to be fastest on this machine; see `Chooser::choose`.
-    #[must_use]
-    pub fn choose(input: RdstStepInput) -> Self {
-        Self::on(1).choose(input)
-    }
-
-    /// The same with the reasons.
-    #[must_use]
-    pub fn explain(input: RdstStepInput) -> Explained<Self> {
-        Self::on(1).explain(input)
-    }
-}
-
-impl Library for RdstStep {
-    type Rows = [Row; 4];
-    type Input = RdstStepInput;
-    const TABLES: &'static [&'static Table] = &[&threads_1::RDST_STEP];
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Comparative, (1, &[]) => Self::Lsb, (2, &[]) => Self::LrLsb,
-            (3, &[]) => Self::Ska, _ => return None
-        })
-    }
+    inputs RdstStepInput { keys: usize, digits: usize, numerals: usize };
+    tables [&threads_1::RDST_STEP];
 }
 
 pub mod threads_1 {
@@ -74,64 +36,58 @@ pub mod threads_1 {
 //! samples  sha256 9c8e3db3284d3695e2fc0d1989c120c8a1978fa764172934a81ebccbdb9be4cd
 //! models   sha256 1caec6cc17a3ba8d2321b9dba3bbb906fcba91d51dbebf9974169ce8bea5e25f
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
-//! Comparative: doubtful, rank 4 of 4, condition 2.9e0; held-out error 18 % (2 of 181 samples)
-//!     valid for keys in 152..=1048576, digits in 1..=8, numerals in 8..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
-//! Lsb: doubtful, rank 5 of 5, condition 3.5e0; held-out error 23 % (11 of 373 samples)
-//!     valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
-//! LrLsb: doubtful, rank 6 of 6, condition 4.9e0; held-out error 15 % (12 of 408 samples)
-//!     valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
-//! Ska: doubtful, rank 8 of 8, condition 8.7e0; held-out error 15 % (19 of 667 samples)
-//!     valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
+//! Comparative: doubtful, rank 4 of 4, condition 2.9e0; held-out error 18 % (2 of 181 samples); valid for keys in 152..=1048576, digits in 1..=8, numerals in 8..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
+//! Lsb: doubtful, rank 5 of 5, condition 3.5e0; held-out error 23 % (11 of 373 samples); valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
+//! LrLsb: doubtful, rank 6 of 6, condition 4.9e0; held-out error 15 % (12 of 408 samples); valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
+//! Ska: doubtful, rank 8 of 8, condition 8.7e0; held-out error 15 % (19 of 667 samples); valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys<30000)*(digits>1)>1
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
-fn comparative(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, digits, numerals] = x else { return None };
-    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
-        within(numerals, 8.0, 256.0) &&
-        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
-    fill(to, &[1.0, keys * keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0),
-        keys * (keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0) - keys.log2().min(numerals.log2())),
-        0.0_f64.max(keys - 65536.0)])
-}
 pub static COMPARATIVE_MODEL: Model = Model::Fitted(Fitted {
-    terms: comparative, quantile: 1.9736124619538955, noise: Variance::Relative(0.17494776652693514), own: Variance::Relative(0.0),
+    terms: |nodes, x, to| {
+        let &[keys, digits, numerals] = x else { return None };
+        require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+            within(numerals, 8.0, 256.0) &&
+            holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+        fill(to, &[1.0, keys * keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0),
+            keys * (keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0) - keys.log2().min(numerals.log2())),
+            0.0_f64.max(keys - 65536.0)])
+    },
+    quantile: 1.9736124619538955, noise: Variance::Relative(0.17494776652693514), own: Variance::Relative(0.0),
     coefficients: &[1.6125761771906617e-6, 1.5062293013431923e-9, 6.0530128918118116e-9,
         9.695695924598876e-9],
     factor: &[5.46757e-7, -9.25312e-11, 9.3831e-11, 6.51127e-10, 1.5264e-10, -2.6506e-10,
         -9.16951e-10, 3.23301e-10, -4.82521e-10, 2.74716e-9],
 });
-
-fn lsb(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, digits, numerals] = x else { return None };
-    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
-        within(numerals, 1.0, 256.0) &&
-        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
-    fill(to, &[keys, digits, keys * digits, keys / numerals,
-        0.0_f64.max(keys - 65536.0) * digits])
-}
 pub static LSB_MODEL: Model = Model::Fitted(Fitted {
-    terms: lsb, quantile: 1.9666312043651812, noise: Variance::Relative(0.2726558180574853), own: Variance::Relative(0.21662057776934357),
+    terms: |nodes, x, to| {
+        let &[keys, digits, numerals] = x else { return None };
+        require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+            within(numerals, 1.0, 256.0) &&
+            holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+        fill(to, &[keys, digits, keys * digits, keys / numerals,
+            0.0_f64.max(keys - 65536.0) * digits])
+    },
+    quantile: 1.9666312043651812, noise: Variance::Relative(0.2726558180574853), own: Variance::Relative(0.21662057776934357),
     coefficients: &[6.021355017592182e-10, 1.7949029995370912e-7, 1.1635077610268796e-9,
         8.825453032175374e-10, 4.999807146700626e-9],
     factor: &[1.75802e-10, -6.56997e-10, -4.50095e-11, -8.36189e-11, -1.6917e-11, 2.83658e-8,
         -2.1686e-11, -1.56633e-11, 3.92498e-11, 4.34588e-11, -1.88761e-10, -7.25754e-11, 3.7972e-10,
         -1.16916e-11, 2.98147e-10],
 });
-
-fn lr_lsb(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, digits, numerals] = x else { return None };
-    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
-        within(numerals, 1.0, 256.0) &&
-        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
-    fill(to, &[1.0, keys, digits, keys * digits, keys / numerals,
-        0.0_f64.max(keys - 65536.0) * digits])
-}
 pub static LR_LSB_MODEL: Model = Model::Fitted(Fitted {
-    terms: lr_lsb, quantile: 1.966065331300561, noise: Variance::Relative(0.18433031951849252), own: Variance::Relative(0.004017601539411272),
+    terms: |nodes, x, to| {
+        let &[keys, digits, numerals] = x else { return None };
+        require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+            within(numerals, 1.0, 256.0) &&
+            holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+        fill(to, &[1.0, keys, digits, keys * digits, keys / numerals,
+            0.0_f64.max(keys - 65536.0) * digits])
+    },
+    quantile: 1.966065331300561, noise: Variance::Relative(0.18433031951849252), own: Variance::Relative(0.004017601539411272),
     coefficients: &[1.6841406253465718e-7, 4.4416444418682407e-10, 2.0479306247682546e-7,
         1.2007022290447187e-9, 8.038555286970276e-10, 5.560055323483212e-9],
     factor: &[1.11438e-7, -7.11469e-11, -3.30124e-8, 2.16227e-11, -5.18377e-12, 2.0095e-12,
@@ -139,20 +95,19 @@ pub static LR_LSB_MODEL: Model = Model::Fitted(Fitted {
         -1.1702e-11, 3.37318e-11, 3.76646e-11, -1.63645e-10, -6.28553e-11, 3.43673e-10, -1.03808e-11,
         2.66659e-10],
 });
-
-fn ska(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
-    let &[keys, digits, numerals] = x else { return None };
-    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
-        within(numerals, 1.0, 256.0) &&
-        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
-    fill(to, &[1.0, keys, numerals,
-        ((keys * (keys / numerals).log2()) * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0),
-        (keys * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0),
-        (keys * digits) * f64::from(keys > (128.0 * numerals)),
-        (numerals * digits) * f64::from(keys > (128.0 * numerals)), 0.0_f64.max(keys - 65536.0) * digits])
-}
 pub static SKA_MODEL: Model = Model::Fitted(Fitted {
-    terms: ska, quantile: 1.9636775589619195, noise: Variance::Relative(0.1355632668398571), own: Variance::Relative(0.028359406956107086),
+    terms: |nodes, x, to| {
+        let &[keys, digits, numerals] = x else { return None };
+        require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+            within(numerals, 1.0, 256.0) &&
+            holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+        fill(to, &[1.0, keys, numerals,
+            ((keys * (keys / numerals).log2()) * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0),
+            (keys * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0),
+            (keys * digits) * f64::from(keys > (128.0 * numerals)),
+            (numerals * digits) * f64::from(keys > (128.0 * numerals)), 0.0_f64.max(keys - 65536.0) * digits])
+    },
+    quantile: 1.9636775589619195, noise: Variance::Relative(0.1355632668398571), own: Variance::Relative(0.028359406956107086),
     coefficients: &[1.1521315952186138e-6, 6.356228616588212e-10, 2.5164250672378284e-8,
         1.5828937283742956e-9, 5.00426956918401e-9, 1.148396432195032e-9, 1.0328209076194969e-7,
         1.6171588494731756e-9],
@@ -162,7 +117,6 @@ pub static SKA_MODEL: Model = Model::Fitted(Fitted {
         -9.741e-14, 2.4304e-10, -1.08355e-9, 0.0, 0.0, 0.0, 4.16806e-10, 0.0, 0.0, 0.0, 4.23283e-11,
         -1.24444e-8, -5.46085e-11, 1.55687e-8, -8.46094e-12, 9.0737e-11],
 });
-
 /// Library `rdst_step` over `keys`, `digits`, `numerals`.
 pub static RDST_STEP: Table = Table {
     library: "rdst_step",
