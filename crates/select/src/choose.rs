@@ -131,9 +131,9 @@ pub(crate) fn decide<'p, S: Source + ?Sized>(
 }
 
 /// The winner.
-struct Ranked {
-    index: usize,
-    parameters: Parameters,
+pub(crate) struct Ranked {
+    pub(crate) index: usize,
+    pub(crate) parameters: Parameters,
     expected: Option<Seconds>,
     runner_up: Option<(usize, Best)>,
     pinned: bool,
@@ -141,7 +141,11 @@ struct Ranked {
     kept: Option<f64>,
 }
 
-fn rank<'p, S: Source + ?Sized>(
+/// The winner of [`decide`], and in the rows why the others are not.
+///
+/// # Errors
+/// As [`decide`].
+pub(crate) fn rank<'p, S: Source + ?Sized>(
     rows: &mut [Row],
     library: &str,
     contenders: &Contenders<'_, S>,

@@ -40,7 +40,9 @@ impl<'a, L: Library> Chooser<'a, L> {
     /// If a library that is written by hand has no first candidate.
     #[must_use]
     pub fn choose(self, input: L::Input) -> L {
-        self.explain(input).candidate
+        let values = input.values();
+        let question = Question { pin: self.pin, ..Question::new(self.nodes, values.as_ref()) };
+        fastest(question, self.applies).unwrap_or_else(|| self.explain(input).candidate)
     }
 
     /// As [`choose`](Self::choose), with the reasons, which [`Display`](fmt::Display) prints.
@@ -86,13 +88,19 @@ fn first<L: Library>() -> (L, Choice<L::Rows>) {
 
 // Items that need `std` are whole items: the evaluator that is appended to models leaves them out.
 #[cfg(feature = "std")]
-use crate::local::{choose as by_models, choose_explained as unpinned, report};
+use crate::local::{choose as by_models, choose_explained as unpinned, fastest, report};
 
 /// The choice by the compiled-in models.
 #[cfg(not(feature = "std"))]
 fn by_models<'p, L: Library>(question: Question<'_, 'p>, applies: &dyn Fn(L) -> bool) -> ChooseResult<'p, L> {
     let table = crate::Table::fitting(L::TABLES.iter().copied(), "threads", question.nodes);
     crate::library::choose_from(table.unwrap_or(L::TABLE), question, &|_, candidate| applies(candidate))
+}
+
+#[cfg(not(feature = "std"))]
+fn fastest<L: Library>(question: Question<'_, '_>, applies: &dyn Fn(L) -> bool) -> Option<L> {
+    let table = crate::Table::fitting(L::TABLES.iter().copied(), "threads", question.nodes);
+    crate::library::fastest_from(table.unwrap_or(L::TABLE), question, applies)
 }
 
 #[cfg(not(feature = "std"))]

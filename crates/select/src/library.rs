@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::choose::{Contenders, Decision, decide};
+use crate::choose::{Contenders, Decision, decide, rank};
 use crate::{Choice, ChooseError, Chooser, Fault, Note, Outcome, Parameters, Pin, Row, Source, Table};
 
 /// The most inputs of a library.
@@ -142,25 +142,21 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     question: Question<'_, 'p>,
     applies: &dyn Fn(usize) -> bool,
 ) -> Result<Choice<R>, ChooseError<'p, R>> {
-    let Question { pin, nodes, cores, .. } = question;
-    let domain = source.info().domain;
-    let (takes, given) = (domain.inputs.len(), question.inputs.len());
+    let Question { pin, nodes, .. } = question;
     let mut inputs = [0.0; MAX_INPUTS];
-    let Some(inputs) = inputs.get_mut(..given).filter(|_| takes == given) else {
-        return Err(ChooseError { library, pin, fault: Fault::Inputs(takes, given), rows });
+    let (contenders, mut distance) = match located(source, question, &mut inputs, applies) {
+        Ok(located) => located,
+        Err(fault) => return Err(ChooseError { library, pin, fault, rows }),
     };
-    inputs.copy_from_slice(question.inputs);
-    let (nearest, mut distance) = domain.nearest(nodes, inputs);
     let note = match question.note {
         Some(Note::Other(_)) => question.note,
-        _ if nearest != nodes => Some(Note::OtherNodes { spec }),
+        _ if contenders.nodes != nodes => Some(Note::OtherNodes { spec }),
         None if distance > 0.0 => Some(Note::Nearest),
         note => note,
     };
     if let Some(Note::OtherMachine { .. } | Note::Other(_)) = question.note {
         distance += ELSEWHERE;
     }
-    let contenders = Contenders { source, nodes: nearest, cores, inputs, applies };
     let mut decision = match decide(library, rows.as_mut(), &contenders, pin) {
         Ok(decision) => decision,
         Err(fault) => return Err(ChooseError { library, pin, fault, rows }),
@@ -186,6 +182,40 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     })
 }
 
+/// A problem at the nearest point that was measured, which is in `inputs`, and how far away it is.
+fn located<'a, 'p, S: ?Sized + Source>(
+    source: &'a S,
+    question: Question<'_, 'p>,
+    inputs: &'a mut [f64; MAX_INPUTS],
+    applies: &'a dyn Fn(usize) -> bool,
+) -> Result<(Contenders<'a, S>, f64), Fault<'p>> {
+    let domain = source.info().domain;
+    let (takes, given) = (domain.inputs.len(), question.inputs.len());
+    let Some(inputs) = inputs.get_mut(..given).filter(|_| takes == given) else {
+        return Err(Fault::Inputs(takes, given));
+    };
+    inputs.copy_from_slice(question.inputs);
+    let (nodes, distance) = domain.nearest(question.nodes, inputs);
+    Ok((Contenders { source, nodes, cores: question.cores, inputs, applies }, distance))
+}
+
+/// The candidate of [`choose_from`], without the reasons: neither its interval nor a table of the
+/// others is made. `None` where that fails.
+#[inline]
+pub(crate) fn fastest_from<L: Library, S: Source + ?Sized>(
+    source: &S,
+    question: Question<'_, '_>,
+    applies: &dyn Fn(L) -> bool,
+) -> Option<L> {
+    let mut rows = rows::<L>(question.processes);
+    let typed = |_, candidate| applies(candidate);
+    let applies = applied(&typed);
+    let mut inputs = [0.0; MAX_INPUTS];
+    let (contenders, _) = located(source, question, &mut inputs, &applies).ok()?;
+    let ranked = rank(rows.as_mut(), L::TABLE.library, &contenders, question.pin).ok()?;
+    L::candidate(ranked.index, &ranked.parameters)
+}
+
 /// As [`choose_among`], with typed candidates: `applies` is asked with the index of a candidate, and
 /// the candidate with its least parameters.
 ///
@@ -197,18 +227,8 @@ pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
     question: Question<'_, 'p>,
     applies: &dyn Fn(usize, L) -> bool,
 ) -> ChooseResult<'p, L> {
-    let Table { library, spec, entries, .. } = *L::TABLE;
-    let applies = |index: usize| {
-        let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
-        let least = L::candidate(index, &Parameters::least(parameters));
-        least.is_some_and(|candidate| applies(index, candidate))
-    };
-    let mut rows = L::Rows::of(L::TABLE);
-    for (row, entry) in rows.as_mut().iter_mut().zip(entries) {
-        if entry.needs_processes && !question.processes {
-            row.outcome = Outcome::NeedsProcesses;
-        }
-    }
+    let Table { library, spec, .. } = *L::TABLE;
+    let (rows, applies) = (rows::<L>(question.processes), applied(applies));
     let choice = choose_among((library, spec), rows, source, question, &applies)?;
     match L::candidate(choice.index, &choice.parameters) {
         Some(candidate) => Ok((candidate, choice)),
@@ -219,5 +239,25 @@ pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
             fault: Fault::NoCandidates,
             rows: L::Rows::of(L::TABLE),
         }),
+    }
+}
+
+/// The rows of a library before a choice.
+fn rows<L: Library>(processes: bool) -> L::Rows {
+    let mut rows = L::Rows::of(L::TABLE);
+    for (row, entry) in rows.as_mut().iter_mut().zip(L::TABLE.entries) {
+        if entry.needs_processes && !processes {
+            row.outcome = Outcome::NeedsProcesses;
+        }
+    }
+    rows
+}
+
+/// Whether the candidate with an index applies: it is asked with its least parameters.
+fn applied<L: Library>(applies: &dyn Fn(usize, L) -> bool) -> impl Fn(usize) -> bool {
+    move |index| {
+        let parameters = L::TABLE.entries.get(index).map_or(&[][..], |entry| entry.parameters);
+        let least = L::candidate(index, &Parameters::least(parameters));
+        least.is_some_and(|candidate| applies(index, candidate))
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, format, thread_local};
 
-use crate::library::choose_from;
+use crate::library::{choose_from, fastest_from};
 use crate::wrapping::Wrapped;
 use crate::{
     Choice, ChooseError, ChooseResult, Fault, Library, Machine, Note, Pin, Pins, Question, Row, Rows, Source,
@@ -214,6 +214,18 @@ pub(crate) fn choose<L: Library>(
         (pin, _) => pin,
     };
     choose_explained(Question { pin, ..question }, applies)
+}
+
+/// The candidate of [`choose`] without the reasons; `None` where these are printed, `STRATA_PIN` is
+/// set, or the choice fails.
+#[inline]
+pub(crate) fn fastest<L: Library>(question: Question<'_, '_>, applies: &dyn Fn(L) -> bool) -> Option<L> {
+    if environment::explain() || !environment::pins().is_empty() {
+        return None;
+    }
+    let source = Models::of::<L>(question.nodes).source;
+    let question = Question { cores: question.cores.min(Machine::here().cores), ..question };
+    fastest_from(source, question, applies)
 }
 
 /// As [`choose`], without a pin.
