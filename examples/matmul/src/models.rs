@@ -14,7 +14,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{Explained, Input, Library, Row, Table, library};
+use strata_select::{Explained, Library, Row, Table, library};
 
 library! {
     /// The candidates of library `product`.

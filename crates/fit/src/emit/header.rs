@@ -26,7 +26,7 @@ pub(super) fn header(enums: &str) -> String {
         enums,
         &[
             ("library! {", "Explained"),
-            ("library! {", "Input"),
+            (" };\n    tables", "Input"),
             ("library! {", "Library"),
             ("library! {", "Row"),
             ("library! {", "Table"),

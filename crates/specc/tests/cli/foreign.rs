@@ -162,9 +162,9 @@ fn models_are_exported_to_other_languages() {
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
     for (form, say) in [
-        ("models", "use strata_select::{Explained, Input, Library,"),
+        ("models", "use strata_select::{Explained, Library,"),
         ("rust", "pub static STEPS_MODEL: Model ="),
-        ("rust", "use super::strata_select::{Explained, Input, Library,"),
+        ("rust", "use super::strata_select::{Explained, Library,"),
         ("rust", "pub mod strata_select {"),
         ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
         ("rust-no-std", "inputs n: usize;"),
