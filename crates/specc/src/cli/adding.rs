@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use strata_fit::emit::{self, AddError};
 use strata_model::{ModelSet, count};
@@ -11,11 +11,14 @@ use strata_screen::{Failure, tell};
 
 use super::args::Add;
 use super::measuring;
+use super::page::{self, SELECT};
 use crate::lang::CheckedSpec;
 
 /// A Rust file with the models of several machines.
 pub(super) struct Tables {
     path: PathBuf,
+    /// How the program that compiles it in imports the crate that chooses.
+    select: String,
     /// The file's text; `None` if the file does not exist yet.
     text: Option<String>,
 }
@@ -39,7 +42,9 @@ impl Tables {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(Failure::file(&path, error)),
         };
-        let tables = Self { path, text };
+        let select = page::select_path(Path::new(&spec.files[0].name));
+        let text = text.map(|text: String| text.replace(&select, SELECT));
+        let tables = Self { path, text, select };
         match &tables.text {
             Some(text) if !emit::is_generated(text) => Err(tables.refused(&AddError::Foreign)),
             _ => Ok(Some(tables)),
@@ -51,12 +56,12 @@ impl Tables {
         let shown = self.path.display();
         let Some(text) = &self.text else {
             let text = emit::rust(std::slice::from_ref(set)).map_err(|e| self.refused(&AddError::Set(e)))?;
-            measuring::write(&self.path, &text)?;
+            measuring::write(&self.path, &text.replace(SELECT, &self.select))?;
             tell!("wrote {shown}, with the models of this machine");
             return Ok(());
         };
         let added = emit::add(text, set).map_err(|error| self.refused(&error))?;
-        measuring::write(&self.path, &added.text)?;
+        measuring::write(&self.path, &added.text.replace(SELECT, &self.select))?;
         let done = if added.replaced {
             "replaced this machine's models in"
         } else {

@@ -10,6 +10,7 @@ use strata_screen::Failure;
 
 use super::measuring;
 use crate::advise::{self, Advised, Limits, Target};
+use crate::cargo;
 use crate::competition::Competition;
 use crate::crossings;
 use crate::fitting::Fitting;
@@ -23,6 +24,28 @@ const NAMED: usize = 3;
 /// The most samples whose residuals are written if nobody asks for them: more than anyone reads,
 /// and a file of megabytes.
 pub const MOST_RESIDUALS: usize = 100_000;
+
+/// How emitted Rust imports the crate that chooses.
+pub(super) const SELECT: &str = "use strata_select::";
+
+/// The same for the package that contains a spec: one that depends on Strata as a whole
+/// (`strata-hpc`), but not on `strata-select`, has the latter as a module.
+pub(super) fn select_path(spec: &Path) -> String {
+    let spec = std::env::current_dir().unwrap_or_default().join(spec);
+    let manifests = spec.ancestors().skip(1).map(|folder| folder.join("Cargo.toml"));
+    let whole = manifests.into_iter().find(|manifest| manifest.is_file()).and_then(|manifest| {
+        fs::read_to_string(&manifest).ok().filter(|text| text.contains("strata-hpc"))?;
+        let manifest = fs::canonicalize(manifest).ok()?;
+        let arguments = ["--no-deps", "--offline"].map(str::to_owned);
+        let packages = cargo::metadata(Some(&manifest), &arguments).ok()?.packages;
+        let package = packages.into_iter().find(|package| package.manifest_path == manifest)?;
+        let used =
+            |name: &str| package.dependencies.iter().find(|one| one.name == name && one.kind.is_none());
+        let whole = used("strata-hpc").filter(|_| used("strata-select").is_none())?;
+        Some(whole.rename.as_deref().unwrap_or("strata").replace('-', "_"))
+    });
+    whole.map_or(SELECT.to_owned(), |name| format!("use {name}::select::"))
+}
 
 /// Writes the files of a fit: the models as TOML and as Rust, the report, and the residuals of at
 /// most so many samples. The report includes the losses of choices, and the parts that need the
@@ -44,10 +67,12 @@ pub fn write_models(
             .map_err(|e| Failure::Machine(e.to_string()))
     };
     save("models.toml", fitting.set.to_text())?;
-    save(
-        "models.rs",
-        emit_models::rust(std::slice::from_ref(&fitting.set)).map_err(|e| Failure::Fault(e.to_string()))?,
-    )?;
+    let emitted = emit_models::rust(std::slice::from_ref(&fitting.set));
+    let emitted = emitted.map_err(|e| Failure::Fault(e.to_string()))?;
+    let path = select_path(
+        spec.and_then(|spec| spec.files.first()).map_or(Path::new(""), |file| Path::new(&file.name)),
+    );
+    save("models.rs", emitted.replace(SELECT, &path))?;
     let libraries = fitting.set.libraries.iter().filter(|library| !library.candidates.is_empty());
     let competitions: Vec<Competition> =
         libraries.filter_map(|library| Competition::new(&fitting.set, &library.name).ok()).collect();
