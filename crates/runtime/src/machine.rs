@@ -206,7 +206,7 @@ impl Machine {
                     Settings::of_this_process(strata_model::Platform::detect("threads", nodes));
                 let development = development(&mut settings)?;
                 let (settings, clock) = (Arc::new(settings), HostClock::start(true));
-                let job = Job::new(0, nodes, clock, development, &settings)?;
+                let job = Job::new(0, nodes, clock, development, &settings);
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
@@ -300,7 +300,7 @@ fn run_process<T>(
     let mut settings = settings_of_node_0(&mut *transport, hosts);
     let development = development(&mut settings)?;
     let clock = mpi::simulated_clock().map_or_else(|| HostClock::start(false), HostClock::simulated);
-    let job = Job::new(transport.rank(), 1, clock, development, &settings)?;
+    let job = Job::new(transport.rank(), 1, clock, development, &settings);
     job.run_node(program, transport, Arc::new(settings))
 }
 

@@ -301,7 +301,7 @@ impl Simulation {
         // No watchdog: deadlocks are detected without one, and its limit is in seconds of this
         // host.
         development.watchdog = None;
-        let job = Job::new(0, nodes, HostClock::start(true), development, &settings)?;
+        let job = Job::new(0, nodes, HostClock::start(true), development, &settings);
         let found =
             sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
         let sim::Outcome { results, times, network, hash, steps, dilation } = found;

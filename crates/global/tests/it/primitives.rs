@@ -463,7 +463,6 @@ fn checking_and_the_way_are_separate_settings() {
         (&[pin("globl=messages")], "a library that is not there: did you mean `global`?"),
         (&[pin("global=")], "`` is not the name of a candidate"),
         (&[pin("global=shared,global=messages")], "`global` is pinned twice"),
-        (&[("STRATA_GLOBAL", "messages")], "STRATA_GLOBAL=messages: nothing reads this variable any more"),
     ] {
         let (out, err) = opened(settings);
         assert!(out.contains("ended: ") && out.contains(says), "{settings:?}: {out}{err}");
