@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 }
 
 fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
-    let before = cli.resume.as_ref().map(Snapshot::<f64>::read).transpose().map_err(Error::program)?;
+    let before = cli.resume.as_ref().map(Snapshot::<f64>::read).transpose()?;
     if let Some((file, before)) = cli.resume.as_ref().zip(before.as_ref())
         && before.size() != [cli.width, cli.height]
     {
@@ -84,7 +84,7 @@ fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
         })
         .solve(node)?;
     if let Some(file) = &cli.save {
-        plate.save(node, file).map_err(Error::program)?;
+        plate.save(node, file)?;
     }
     let temperatures = plate.gather(node);
     if let Some(temperatures) = temperatures {

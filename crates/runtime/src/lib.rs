@@ -20,6 +20,7 @@
 //! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995,
 //! and his thesis, ch. 6 and appendix A).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "sim"), allow(dead_code, reason = "what only simulated nodes use"))]
 
 mod block;
@@ -43,12 +44,15 @@ pub mod trees;
 pub mod tune;
 mod work;
 
+/// The crate whose communicators [`Machine::on_communicator`] takes.
+#[cfg(feature = "mpi")]
+pub use ::mpi;
 pub use block::Block;
 pub use cycles::CycleTimer;
 pub use develop::{Development, Reporter, State};
 pub use error::Error;
 #[cfg(feature = "mpi")]
-pub use machine::Communicator;
+pub use machine::MpiNodes;
 pub use machine::{Machine, launch};
 pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested, WithBytes};
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};

@@ -7,7 +7,7 @@
 /// ```
 /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 ///
-/// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+/// let cm5 = SimulatedMachine::find("cm5")?;
 /// let run = Machine::sim(&cm5, 2)?.run(|node| {
 ///     let counts = node.compute(Work::Kernel("Histogram", &[1000.0, 256.0]), || vec![0u32; 256]);
 ///     node.compute(33.0, || ());                        // cycles

@@ -24,6 +24,7 @@
 //! On one node all of them are the same local sort, chosen by separate models: [`local::sort`]. A
 //! result that need not be balanced costs less: [`sort_balanced`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod balance;

@@ -346,7 +346,7 @@ mod tests {
             let run = Machine::threads(2).unwrap().run(|node| {
                 let mut options = Options::default();
                 if let Some(pin) = pin {
-                    options = options.pin(Pin::parse(pin).map_err(Error::program)?);
+                    options = options.pin(Pin::parse(pin)?);
                 }
                 let ways = node.selector::<StencilExchange>(&options)?;
                 let layouts = node.selector::<Stencil>(&options.inner())?.models().source;

@@ -422,7 +422,7 @@ fn ways_that_do_not_exist_are_refused() {
 #[test]
 #[ignore = "a part of others"]
 fn opened_by_the_environment() {
-    let run = Machine::from_environment().unwrap().run(|node| {
+    let run = Machine::from_env().unwrap().run(|node| {
         let mut space = Space::open(node, HEAP)?;
         let word = space.alloc::<u64>(1)?.at(0);
         if space.rank() == 1 {

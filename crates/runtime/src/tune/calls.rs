@@ -37,7 +37,7 @@ pub(crate) fn wanted(settings: &Settings) -> Result<Option<Options>, Error> {
     if let Some(options) = &settings.tuning {
         return Ok(Some(options.clone()));
     }
-    let mode = Mode::parse(settings.variable(VARIABLE).unwrap_or_default()).map_err(Error::program)?;
+    let mode = Mode::parse(settings.variable(VARIABLE).unwrap_or_default())?;
     Ok((mode != Mode::Off).then(|| Options::of(mode)))
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn tuned(
     let with = |mode| Options { mode, ..options.clone() };
     let its = |inner: &dyn Endpoint| format!("puts-{}", inner.rank());
     let own_options = with(beside(&options.mode, &its(&*inner), true));
-    let mut mine = Tuner::new(&own, own_options.clone()).map_err(Error::program)?;
+    let mut mine = Tuner::new(&own, own_options.clone())?;
     mine.notes().iter().for_each(|note| say!("strata: {note}"));
     let team_options = with(beside(&options.mode, "calls", inner.rank() == 0));
     let stored = super::stored(&team, &team_options, inner.rank(), inner.size())?;
@@ -166,7 +166,7 @@ pub(crate) fn tuned(
     }
     let file = match own_options.mode {
         Mode::Use(_) => None,
-        mode => Tuner::file_of(&own, &mode, 1).map_err(Error::program)?,
+        mode => Tuner::file_of(&own, &mode, 1)?,
     };
     let ways = |action: &Action| {
         let others: Vec<Named> = inner.ways(*action);

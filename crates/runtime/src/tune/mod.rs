@@ -68,7 +68,7 @@ impl Node {
     /// # Participation
     /// Collective.
     pub fn tuner(&mut self, program: &str) -> Result<NodeTuner, Error> {
-        let mode = Mode::parse(self.setting(VARIABLE).unwrap_or_default()).map_err(Error::program)?;
+        let mode = Mode::parse(self.setting(VARIABLE).unwrap_or_default())?;
         self.tuner_with(program, Options::of(mode))
     }
 
@@ -91,7 +91,7 @@ impl Node {
         }
         let text = String::from_utf8_lossy(&bytes);
         let text = (length > 0).then_some(&*text);
-        let mut tuner = Tuner::for_team(program, options, self.size(), text).map_err(Error::program)?;
+        let mut tuner = Tuner::for_team(program, options, self.size(), text)?;
         if self.is_simulated() {
             tuner.set_tick(1e-9);
         }
@@ -111,11 +111,11 @@ fn stored(program: &str, options: &Options, rank: usize, size: usize) -> Result<
     if rank != 0 {
         return Ok(Stored { text: String::new(), file: None });
     }
-    let (text, notes) = Tuner::stored(program, options, size).map_err(Error::program)?;
+    let (text, notes) = Tuner::stored(program, options, size)?;
     notes.iter().for_each(|note| say!("strata: {note}"));
     let file = match options.mode {
         Mode::Use(_) => None,
-        _ => Tuner::file_of(program, &options.mode, size).map_err(Error::program)?,
+        _ => Tuner::file_of(program, &options.mode, size)?,
     };
     Ok(Stored { text: text.unwrap_or_default(), file })
 }
@@ -174,7 +174,7 @@ impl NodeTuner {
     /// Local.
     pub fn close(self, node: &Node) -> Result<Report, Error> {
         if let (0, Some(file)) = (node.rank(), &self.file) {
-            self.tuner.save(file).map_err(Error::program)?;
+            self.tuner.save(file)?;
         }
         Ok(self.tuner.report())
     }

@@ -486,7 +486,7 @@ fn volumes_are_saved_and_gone_on_from() {
         })
         .unwrap();
     let rest = run(4).run(|node| {
-        let before = Snapshot::<f64>::read(&file).map_err(Error::program)?;
+        let before = Snapshot::<f64>::read(&file)?;
         assert_eq!((before.size(), before.depth()), ([7, 6], 5));
         let room = room().initial(move |x, y, z| before.at_plane(x, y, z)).iterations(5);
         Ok(profile::solve_volume(&room, node, Layout::new(2, 2, 1))?.gather(node))
