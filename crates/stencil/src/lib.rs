@@ -36,6 +36,7 @@
 //!
 //! A [`Halo`] is that exchange for arrays of a program's own.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod edge;
