@@ -30,8 +30,8 @@ pub mod develop;
 mod error;
 mod job;
 mod machine;
-mod message;
-mod node;
+pub mod message;
+pub mod node;
 mod number;
 pub mod patterns;
 pub mod select;
@@ -49,23 +49,24 @@ mod work;
 pub use ::mpi;
 pub use block::Block;
 pub use cycles::CycleTimer;
-pub use develop::{Development, Reporter, State};
 pub use error::Error;
 #[cfg(feature = "mpi")]
 pub use machine::MpiNodes;
 pub use machine::{Machine, launch};
-pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested, WithBytes};
-pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
+pub use node::Node;
 pub use number::{Number, Op, Operand};
-#[cfg(feature = "sim")]
-pub use simulation::Simulation;
 /// Copies with the fastest routine for their size.
 pub use strata_copy as copy;
-pub use transport::{
-    Boundary, Doorbell, ExposedWords, LONGEST_PREPARED, LendingDesk, LentVec, Network, Prepared,
-    PreparedPieces, Repeated, RepeatedPieces, SharedWords,
-};
+pub use transport::{Boundary, Network};
 pub use work::{Computing, Work};
+
+/// Memory that nodes access besides ports, and messages that are prepared once and repeated.
+pub mod memory {
+    pub use crate::transport::{
+        Doorbell, ExposedWords, LONGEST_PREPARED, LendingDesk, LentVec, Prepared, PreparedPieces, Repeated,
+        RepeatedPieces, SharedWords,
+    };
+}
 
 #[cfg(doctest)]
 mod guide {

@@ -135,7 +135,7 @@ impl Pacing {
     ///
     /// ```
     /// use strata_model::ModelSet;
-    /// use strata_runtime::Pacing;
+    /// use strata_runtime::node::Pacing;
     ///
     /// let model = |name: &str, seconds: f64| format!(
     ///     "[[models]]\nname = \"{name}\"\ninputs = []\nterms = [{{ term = \"1\", coefficient = {seconds:e}, \

@@ -7,7 +7,10 @@ use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing, What};
 use strata_develop::trace::{self, Trace};
 use strata_runtime::prelude::*;
-use strata_runtime::{Development, State, ensure};
+use strata_runtime::{
+    develop::{Development, State},
+    ensure,
+};
 
 type Program = fn(&mut Node) -> Result<(), Error>;
 

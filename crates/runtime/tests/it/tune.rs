@@ -3,7 +3,7 @@
 use strata_model::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::tune::copy;
-use strata_runtime::{Pacing, copy::Hint, simulation::SimulatedMachine};
+use strata_runtime::{copy::Hint, node::Pacing, simulation::SimulatedMachine};
 use strata_tune::{Knob, Mode, Options, Phase, Tuner};
 
 fn tune(file: &std::path::Path) -> Options {

@@ -3,7 +3,7 @@
 
 use crate::common::{Algorithm, Case, algorithms, check_case, numbered, shapes};
 use strata_runtime::simulation::{SimulatedMachine, Time};
-use strata_runtime::{Block, Computing, Simulation, prelude::*};
+use strata_runtime::{Block, Computing, prelude::*, simulation::Simulation};
 use strata_sort::profile;
 
 fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {

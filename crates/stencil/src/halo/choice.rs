@@ -83,7 +83,7 @@ impl Taken {
     ) -> Result<Self, HaloError> {
         let Traffic { messages, bytes, rows, longest } = traffic;
         let prepared = |way| matches!(way, Way::Persistent | Way::Typed);
-        let too_long = longest > strata_runtime::LONGEST_PREPARED;
+        let too_long = longest > strata_runtime::memory::LONGEST_PREPARED;
         match given {
             Some(way) if prepared(way) && too_long => return Ok(Self::packed(TOO_LONG)),
             Some(way) => return Ok(Self { way, choice: None, reason: "given by the program" }),

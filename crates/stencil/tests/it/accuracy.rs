@@ -3,7 +3,11 @@
 //! tries more machines and grids.
 
 use std::path::Path;
-use strata_runtime::{Computing, Simulation, prelude::*, simulation::SimulatedMachine};
+use strata_runtime::{
+    Computing,
+    prelude::*,
+    simulation::{SimulatedMachine, Simulation},
+};
 use strata_stencil::{Grid, Layout, Options, Pin, profile};
 
 const NODES: usize = 16;
