@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
-use strata_stencil::{Edge, Grid, Side, Snapshot};
+use strata_stencil::{Edge, Grid, Side, snapshot::Snapshot};
 
 /// Compute the temperature of a heated plate on several nodes, and write it as a PNG.
 ///

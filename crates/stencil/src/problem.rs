@@ -13,7 +13,10 @@ use crate::plain::Plain;
 use crate::points::{Bad, Points};
 use crate::settings::Settings;
 use crate::solver::Solver;
-use crate::{Choice, ExchangeChoice, Layout, Method, Solution, StencilError, Value, Way};
+use crate::{
+    Choice, Method, Solution, StencilError, Value, Way,
+    layout::{ExchangeChoice, Layout},
+};
 
 /// A problem: a grid, or a volume as a grid of lines.
 pub(crate) trait Problem<'a, T: Value> {

@@ -34,7 +34,7 @@ impl From<SnapshotError> for strata_runtime::Error {
 ///
 /// ```
 /// use strata_runtime::prelude::*;
-/// use strata_stencil::{Edge, Grid, Snapshot};
+/// use strata_stencil::{Edge, Grid, snapshot::Snapshot};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let file = folder.path().join("field.npy");

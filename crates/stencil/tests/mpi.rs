@@ -16,7 +16,7 @@ use alike::mpirun;
 use common::{cases, compare};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
-use strata_stencil::{Grid, Layout, Options, Pin, Way, profile};
+use strata_stencil::{Grid, Options, Pin, Way, layout::Layout, profile};
 
 /// The first seed of a job that compares halos only.
 const FROM: &str = "HALOS_FROM";

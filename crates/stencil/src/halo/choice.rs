@@ -8,7 +8,10 @@ use super::HaloExchange;
 use super::region::Region;
 use super::shape::Shape;
 use crate::exchange::{Phases, SENT};
-use crate::{HaloChoice, HaloError, Way};
+use crate::{
+    Way,
+    halo::{HaloChoice, HaloError},
+};
 
 /// A way, and why it is taken.
 pub(super) struct Taken {

@@ -8,7 +8,7 @@ use strata_runtime::{
     prelude::*,
     simulation::{SimulatedMachine, Simulation},
 };
-use strata_stencil::{Grid, Layout, Options, Pin, profile};
+use strata_stencil::{Grid, Options, Pin, layout::Layout, profile};
 
 const NODES: usize = 16;
 

@@ -5,7 +5,7 @@
 use crate::common::halos::check;
 use strata_runtime::{Computing, prelude::*, simulation::SimulatedMachine};
 use strata_stencil::halo::HaloBuilder;
-use strata_stencil::{Grid, Halo, HaloError, Options, Pin, Way};
+use strata_stencil::{Grid, Halo, Options, Pin, Way, halo::HaloError};
 
 const NODES: [usize; 7] = [1, 2, 3, 4, 5, 6, 8];
 

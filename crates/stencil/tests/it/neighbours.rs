@@ -3,7 +3,8 @@
 
 use strata_runtime::{Computing, Error, Machine, Node, simulation::SimulatedMachine};
 use strata_stencil::{
-    Edge, Face, Grid, Layout, Method, Side, Snapshot, Solution, StencilError, Volume, profile,
+    Edge, Grid, Method, Side, Solution, StencilError, Volume, edge::Face, layout::Layout, profile,
+    snapshot::Snapshot,
 };
 
 /// What holds at a face.

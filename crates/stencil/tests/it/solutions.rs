@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use strata_runtime::{prelude::*, simulation::SimulatedMachine};
-use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, Snapshot, StencilError, profile};
+use strata_stencil::{
+    Edge, Grid, Method, Options, Pin, Side, StencilError, layout::Layout, profile, snapshot::Snapshot,
+};
 
 /// The greatest error of a solved square of `n` points a side with u = e^x sin y on [0, 1]², which
 /// is harmonic, with values at the edges, or with slopes at two of them.
