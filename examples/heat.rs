@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
-use strata_stencil::{Edge, Grid, Side, Snapshot};
+use strata_stencil::{Edge, Grid, Side, snapshot::Snapshot};
 
 /// Compute the temperature of a heated plate on several nodes, and write it as a PNG.
 ///
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 }
 
 fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
-    let before = cli.resume.as_ref().map(Snapshot::<f64>::read).transpose().map_err(Error::program)?;
+    let before = cli.resume.as_ref().map(Snapshot::<f64>::read).transpose()?;
     if let Some((file, before)) = cli.resume.as_ref().zip(before.as_ref())
         && before.size() != [cli.width, cli.height]
     {
@@ -84,7 +84,7 @@ fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
         })
         .solve(node)?;
     if let Some(file) = &cli.save {
-        plate.save(node, file).map_err(Error::program)?;
+        plate.save(node, file)?;
     }
     let temperatures = plate.gather(node);
     if let Some(temperatures) = temperatures {

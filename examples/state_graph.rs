@@ -11,7 +11,7 @@ use strata_sort::{Options, Pin, sort_with};
 const KEYS: usize = 1 << 18;
 
 fn main() -> Result<(), Error> {
-    let pin = Pin::parse("sort=radix:11").map_err(Error::program)?;
+    let pin = Pin::parse("sort=radix:11")?;
     let options = Options::default().pin(pin);
     launch(|node| {
         let mut random = 1 + node.rank() as u64;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Error> {
         .take(KEYS)
         .collect();
         node.barrier();
-        sort_with(node, &mut keys, &options).map_err(Error::program)?;
+        sort_with(node, &mut keys, &options)?;
         Ok(())
     })?;
     Ok(())

@@ -17,7 +17,7 @@ use strata_runtime::Computing;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sort::Sort;
-use strata_stencil::{Grid, Layout};
+use strata_stencil::{Grid, layout::Layout};
 
 const NODES: usize = 2;
 

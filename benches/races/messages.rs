@@ -15,8 +15,8 @@ use std::rc::Rc;
 use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::*};
 use serde_json::{Value, json};
 use strata_benches::{NoArguments, Timings, head, machine, row, turns};
+use strata_runtime::message::{Reply, Request};
 use strata_runtime::prelude::*;
-use strata_runtime::{Reply, Request};
 
 const ROUNDS: usize = 200;
 

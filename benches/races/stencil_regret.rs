@@ -17,7 +17,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
-use strata_stencil::{Grid, Layout, Way, profile};
+use strata_stencil::{Grid, Way, layout::Layout, profile};
 
 const ROUNDS: usize = 20;
 

@@ -3,7 +3,10 @@
 use strata_model::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Network, Pacing, Transfer};
+use strata_runtime::{
+    Network,
+    node::{Pacing, Transfer},
+};
 
 /// Data bytes of a packet of the CM-5.
 const PACKET: usize = 16;
@@ -73,7 +76,7 @@ impl Rounds<'_> {
             (0..self.rounds).for_each(|round| coming[(self.target)(rank, round)] += self.bytes);
         }
         let run = Machine::sim(platform, self.nodes)?.seed(seed).disturbed(self.disturbed).run(|node| {
-            node.set_random_seed(strata_runtime::Seed::Number(seed << 32 | node.rank() as u64));
+            node.set_random_seed(strata_runtime::node::Seed::Number(seed << 32 | node.rank() as u64));
             node.install(node.handlers());
             node.open_port(1, Block::<u8>::zeroed(self.bytes));
             node.expect::<u8>(1, coming[node.rank()]);

@@ -9,7 +9,7 @@ use strata_benches::sorts;
 use strata_model::LibraryModels;
 use strata_model::set::ParameterRange;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Machine, Simulation};
+use strata_runtime::{Machine, simulation::Simulation};
 use strata_select::{Source as _, Step};
 use strata_sort::profile;
 

@@ -11,7 +11,10 @@ use std::rc::Rc;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng};
 use strata_runtime::prelude::*;
-use strata_runtime::{Network, Reply, Request};
+use strata_runtime::{
+    Network,
+    message::{Reply, Request},
+};
 
 /// Cycles of a multiplication, an addition and the loop around them, and of a row's division with
 /// the look at its outputs. Chosen: the thesis prints neither.

@@ -4,7 +4,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_benches::accuracy::{Cell as Judged, Summary};
 use strata_model::Resolved;
-use strata_stencil::Layout;
+use strata_stencil::layout::Layout;
 
 use crate::control;
 use crate::target::{Target, Timed};

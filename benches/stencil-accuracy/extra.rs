@@ -5,7 +5,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_benches::{head, row};
 use strata_model::Resolved;
-use strata_stencil::Layout;
+use strata_stencil::layout::Layout;
 
 use crate::target::Target;
 

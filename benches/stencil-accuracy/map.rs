@@ -5,7 +5,7 @@ use std::path::Path;
 use plotters::prelude::*;
 use serde_json::json;
 use strata_model::Resolved;
-use strata_stencil::Layout;
+use strata_stencil::layout::Layout;
 
 use crate::cells::{Cell, LONGEST};
 use crate::target::Target;

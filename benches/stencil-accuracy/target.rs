@@ -7,7 +7,7 @@ use strata_model::{LibraryModels, Resolved};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Computing, Machine, Node};
 use strata_select::Source as _;
-use strata_stencil::{Grid, Layout, profile};
+use strata_stencil::{Grid, layout::Layout, profile};
 
 /// A machine with a number of nodes; models are fitted, and times simulated, when they are asked
 /// for.

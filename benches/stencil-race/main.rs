@@ -16,7 +16,7 @@ use clap::Parser;
 use serde_json::json;
 use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_runtime::prelude::*;
-use strata_stencil::{Grid, Layout, Method, profile};
+use strata_stencil::{Grid, Method, layout::Layout, profile};
 
 const SIDES: [usize; 3] = [512, 2048, 4096];
 

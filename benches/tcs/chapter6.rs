@@ -151,7 +151,7 @@ fn by_messages(
     (width, height): (usize, usize),
     program: impl Fn(&mut Cell<'_>) -> Result<(), Error> + Sync,
 ) -> Result<f64, Error> {
-    let machine = SimulatedMachine::find("iwarp").map_err(Error::program)?;
+    let machine = SimulatedMachine::find("iwarp")?;
     let simulation = Machine::sim(&machine, width * height)?.computing(Computing::Skeleton);
     let ended = simulation.run(|node| {
         run(node, image, |cell| {

@@ -79,7 +79,7 @@ impl Losses {
 }
 
 pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(), Error> {
-    let iwarp = SimulatedMachine::find("iwarp").map_err(Error::program)?;
+    let iwarp = SimulatedMachine::find("iwarp")?;
     let machines: Vec<usize> = if quick { vec![4, 7, 16, 40] } else { (4..=64).collect() };
     let sizes: &[usize] =
         if quick { &[12, 300, 1500] } else { &[6, 12, 24, 48, 100, 200, 400, 700, 1500, 3000] };

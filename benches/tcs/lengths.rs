@@ -5,7 +5,11 @@ use serde_json::{Map, Value};
 use std::cell::Cell as Shared;
 use std::rc::Rc;
 use strata_benches::{Timings, head, row, turns};
-use strata_runtime::{Block, LARGEST_MESSAGE, Request, WithBytes, prelude::*};
+use strata_runtime::{
+    Block,
+    message::{LARGEST_MESSAGE, Request, WithBytes},
+    prelude::*,
+};
 use strata_tcs::{App, Cell, Connection, Image, RunOptions, Target, link, run_with};
 
 strata_tcs::communication! {

@@ -9,7 +9,7 @@ use strata_runtime::{Computing, prelude::*};
 /// Clocks of an all-to-all of `bytes` from each of `cells` cells to each, each cell in a random
 /// order of its own (§6.4.1).
 pub(crate) fn all_to_all(cells: usize, bytes: usize, seed: u64) -> Result<f64, Error> {
-    let iwarp = SimulatedMachine::find("iwarp").map_err(Error::program)?;
+    let iwarp = SimulatedMachine::find("iwarp")?;
     let simulation = Machine::sim(&iwarp, cells)?.seed(seed).computing(Computing::Skeleton);
     let run = simulation.run(|node| {
         node.install(node.handlers());

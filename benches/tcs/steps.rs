@@ -5,7 +5,7 @@ use std::cell::Cell as Shared;
 use std::hint::black_box;
 use std::rc::Rc;
 use strata_benches::{Timings, head, row, turns};
-use strata_runtime::{Request, prelude::*};
+use strata_runtime::{message::Request, prelude::*};
 use strata_tcs::switch::Mode;
 use strata_tcs::{App, Cell, Connection, Image, Options, Target, link_with, run};
 

@@ -6,7 +6,10 @@
 use strata_benches::{head, row};
 use strata_select::{Library, Parameters, Source, Table};
 use strata_sort::Sort;
-use strata_stencil::{Stencil, StencilExchange, StencilWave};
+use strata_stencil::{
+    Stencil,
+    layout::{StencilExchange, StencilWave},
+};
 
 use super::fitting::Clock;
 

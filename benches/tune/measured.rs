@@ -85,7 +85,6 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         for (policy, search) in [
             ("quenching, uniform options", Search::Quench(Generator::Uniform)),
             ("quenching, rated options", Search::Quench(Generator::Rated)),
-            ("bandits", Search::Bandit),
         ] {
             for &evaluations in budgets {
                 let seeds = (0..SEEDS).map(|seed| seed + 1000 * run.seed);

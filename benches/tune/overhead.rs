@@ -49,11 +49,11 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
     let knob = Knob::named("routine", ("0", routine), (1..35).map(|_| ("other", routine)));
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("found.json");
-    let mut found = Tuner::new("overhead", tune(&file, run.seed)).map_err(Error::program)?;
+    let mut found = Tuner::new("overhead", tune(&file, run.seed))?;
     for _ in 0..1000 {
         black_box(found.pick(&knob));
     }
-    found.save(&file).map_err(Error::program)?;
+    found.save(&file)?;
     let fresh = |budget: Option<u32>, span| {
         let options = Options { budget, span, ..tune(&folder.path().join("none.json"), run.seed) };
         Tuner::new("overhead", options).map(Some).map_err(Error::program)
@@ -71,10 +71,8 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         for at in turns(round, names.len()) {
             let tuner = match at {
                 0 => None,
-                1 => Some(Tuner::new("overhead", Options::default()).map_err(Error::program)?),
-                2 => Some(
-                    Tuner::new("overhead", Options::of(Mode::Use(file.clone()))).map_err(Error::program)?,
-                ),
+                1 => Some(Tuner::new("overhead", Options::default())?),
+                2 => Some(Tuner::new("overhead", Options::of(Mode::Use(file.clone())))?),
                 3 => fresh(None, 5000)?,
                 4 => fresh(Some(ITERATIONS), 5000)?,
                 _ => fresh(Some(ITERATIONS), 0)?,

@@ -19,7 +19,6 @@ pub(crate) fn measure(run: Run) -> Value {
         ("quenching, uniform options", Search::Quench(Generator::Uniform)),
         ("quenching, rated options", Search::Quench(Generator::Rated)),
         ("the same, half of the knobs at a time", half),
-        ("bandits", Search::Bandit),
     ] {
         for evaluations in [150, 300, 500, 1500] {
             let seeds = (0..SEEDS).map(|seed| seed + 1000 * run.seed);

@@ -87,12 +87,12 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         // Enough runs for every search to end; each goes on where the last one ended.
         let (mut learning, mut started) = (0, 0.0);
         let report = loop {
-            let mut tuner = Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?;
+            let mut tuner = Tuner::new(name, tune(&file, run.seed))?;
             let start = Instant::now();
             program(&mut memory, &mut tuner, length);
             started += start.elapsed().as_secs_f64();
             learning += 1;
-            let report = tuner.close().map_err(Error::program)?;
+            let report = tuner.close()?;
             let ended = |phase| matches!(phase, Phase::Adopted | Phase::Default);
             if learning >= 200 || report.intervals.iter().all(|each| ended(each.phase)) {
                 break report;
@@ -105,18 +105,18 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
             for at in turns(round, 3) {
                 let none = folder.path().join("none.json");
                 let mut tuner = match at {
-                    0 => Tuner::new(name, Options::default()).map_err(Error::program)?,
-                    1 => Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?,
-                    _ => Tuner::new(name, tune(&none, run.seed)).map_err(Error::program)?,
+                    0 => Tuner::new(name, Options::default())?,
+                    1 => Tuner::new(name, tune(&file, run.seed))?,
+                    _ => Tuner::new(name, tune(&none, run.seed))?,
                 };
                 // Reading what was found has filled the caches with other things.
-                program(&mut memory, &mut Tuner::new(name, Options::default()).map_err(Error::program)?, 10);
+                program(&mut memory, &mut Tuner::new(name, Options::default())?, 10);
                 let start = Instant::now();
                 program(&mut memory, &mut tuner, length);
                 times[at].push(start.elapsed().as_secs_f64());
                 // Later runs go on where the last one ended, and so do their rests.
                 if at == 1 {
-                    tuner.close().map_err(Error::program)?;
+                    tuner.close()?;
                 }
             }
         }

@@ -18,8 +18,8 @@ const OURS_ALONE: [&str; 8] = [
 ];
 
 /// Packs the libraries and programs, in their order, and builds each from its package; then
-/// installs `specc` in an empty home, makes a library and calibrates it, all from a registry that
-/// holds the packages.
+/// builds the program of `crates/strata`, installs `specc` in an empty home, makes a library and
+/// calibrates it, all from a registry that holds the packages.
 ///
 /// # Errors
 /// A command that failed, or a file that cannot be written.
@@ -108,7 +108,18 @@ fn play(target: &Path) -> Result<(), String> {
     let elsewhere = std::env::temp_dir().join(format!("strata-play-{}", std::process::id()));
     fs::create_dir_all(&elsewhere).map_err(|e| failed(&elsewhere, e))?;
     let first = elsewhere.join("first");
-    let played = run(newcomer(&elsewhere).args(["strata", "new", "first"]))
+    let (sorted, readme) = (elsewhere.join("sorted"), Path::new("crates/strata/README.md"));
+    let text = fs::read_to_string(readme).map_err(|e| failed(readme, e))?;
+    let program = text.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    let main = sorted.join("src/main.rs");
+    let played = run(newcomer(&elsewhere).args(["new", "sorted"]))
+        .and_then(|()| fs::write(&main, program.unwrap_or_default()).map_err(|e| failed(&main, e)))
+        .and_then(|()| {
+            let add = ["add", "strata-hpc", "--rename", "strata", "--features", "sort"];
+            run(newcomer(&sorted).args(add))
+        })
+        .and_then(|()| run(newcomer(&sorted).arg("run")))
+        .and_then(|()| run(newcomer(&elsewhere).args(["strata", "new", "first"])))
         .and_then(|()| run(newcomer(&first).args(["strata", "calibrate", "--budget", "5s"])))
         .and_then(|()| run(newcomer(&first).arg("test")));
     fs::remove_dir_all(&elsewhere).map_err(|e| failed(&elsewhere, e))?;

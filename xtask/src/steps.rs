@@ -11,14 +11,16 @@ use crate::{licences, long, mpi, weight};
 /// anew for each set of features and members.
 const PLAIN: &str = "--workspace --features \
     strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
-    strata-stencil/ndarray";
+    strata-stencil/ndarray,strata-hpc/copy,strata-hpc/global,strata-hpc/sim,strata-hpc/sort,\
+    strata-hpc/stencil";
 
 /// The same with the members' MPI parts. After a change of the MPI library `cargo clean -p mpi-sys`:
 /// its build script is not run again by itself.
 const WITH_MPI: &str = "--workspace --features \
     strata-runtime/tune,strata-comet/cli,strata-develop/cli,strata-tcs/cli,strata-benches/tune,\
-    strata-stencil/ndarray,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,\
-    strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi";
+    strata-stencil/ndarray,strata-hpc/copy,strata-hpc/global,strata-hpc/sim,strata-hpc/sort,\
+    strata-hpc/stencil,strata-hpc/mpi,strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,\
+    strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi";
 
 /// Members and features of a build on this machine: with MPI where it can be built.
 pub(crate) fn built() -> &'static str {

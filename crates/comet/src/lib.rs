@@ -18,6 +18,7 @@
 //! # Ok::<(), strata_comet::ResultsError>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub mod compare;

@@ -4,6 +4,7 @@
 //! records its states over time. The run-time writes both. The program `strata-job` (feature `cli`)
 //! shows them, and draws traces by [`drawing`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "cli")]

@@ -9,7 +9,7 @@ use crate::wire::{Header, STORED};
 use bytemuck::Pod;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use strata_runtime::{Request, Requested};
+use strata_runtime::message::{Request, Requested};
 
 /// An atomic change of a word: no other change occurs between its read and its write. Sums wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

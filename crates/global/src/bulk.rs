@@ -9,7 +9,7 @@ use crate::error::GlobalError;
 use crate::segment::{Segment, WORD};
 use std::sync::Arc;
 use strata_runtime::select::Options;
-use strata_runtime::{ExposedWords, Node};
+use strata_runtime::{Node, memory::ExposedWords};
 
 /// Shorter accesses use messages: elements of up to 8 bytes are accessed whole, in one order with
 /// atomic operations.

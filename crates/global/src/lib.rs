@@ -40,6 +40,7 @@
 //! After Luna, "Implementing an Efficient Portable Global Memory Layer on Distributed Memory
 //! Multiprocessors" (UCB/CSD 94/810, 1994), the library under Split-C.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod array;

@@ -12,7 +12,7 @@ use crate::sync::{AtomicU64, Ordering, fence};
 use bytemuck::Pod;
 use std::ops::Range;
 #[cfg(not(all(test, loom)))]
-use strata_runtime::SharedWords;
+use strata_runtime::memory::SharedWords;
 
 /// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();

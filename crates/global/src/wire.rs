@@ -20,7 +20,10 @@ use crate::gather::{WORDS, writes};
 use crate::pointer::OFFSET_BITS;
 use crate::segment::{STORE_COUNTERS, Segment, WORD};
 use std::rc::Rc;
-use strata_runtime::{Handlers, Node, Reply, Request, Requested, WithBytes};
+use strata_runtime::{
+    Node,
+    message::{Handlers, Reply, Request, Requested, WithBytes},
+};
 
 /// The most bytes of data in a message of one packet.
 pub(crate) const SHORT: usize = 7 * WORD;

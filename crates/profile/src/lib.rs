@@ -12,6 +12,7 @@
 //! Node 0 alone decides which point is timed next and broadcasts it: clocks differ between nodes,
 //! and nodes with different decisions would deadlock.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(not(feature = "nodes"))]

@@ -110,10 +110,26 @@ impl From<&str> for Error {
     }
 }
 
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Self::program(error)
-    }
+/// Errors of others that programs pass on by `?`.
+macro_rules! from_errors {
+    ($($(#[$feature:meta])? $error:ty),* $(,)?) => {$(
+        $(#[$feature])?
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::program(error)
+            }
+        }
+    )*};
+}
+
+from_errors! {
+    std::io::Error,
+    strata_copy::StridedError,
+    strata_select::PinError<'_>,
+    #[cfg(feature = "sim")]
+    strata_sim::platform::MachineError,
+    #[cfg(feature = "tune")]
+    strata_tune::TuneError,
 }
 
 #[cfg(test)]

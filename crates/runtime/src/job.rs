@@ -23,17 +23,16 @@ pub(crate) struct Job {
 
 impl Job {
     /// `nodes` nodes of this process, from rank `first` on. It is called before any of them runs.
-    ///
-    /// # Errors
-    /// If a retired variable is set.
     pub(crate) fn new(
         first: usize,
         nodes: usize,
         clock: HostClock,
         development: Development,
         settings: &Settings,
-    ) -> Result<Self, Error> {
-        settings.check_names(first == 0)?;
+    ) -> Self {
+        if first == 0 {
+            settings.report_misspelt();
+        }
         strata_model::find_installed();
         // Errors in pins and models are reported here. The first copy may occur between two
         // rendezvous, and all nodes would wait if standard error is a full pipe.
@@ -45,7 +44,7 @@ impl Job {
         let watchdog = board
             .as_ref()
             .map(|(limit, board)| Watchdog::watch(board, clock, *limit, development.log.as_deref()));
-        Ok(Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog })
+        Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
     }
 
     /// Runs one node's program, and receives until all nodes' programs have ended.

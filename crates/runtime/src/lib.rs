@@ -20,6 +20,7 @@
 //! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995,
 //! and his thesis, ch. 6 and appendix A).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "sim"), allow(dead_code, reason = "what only simulated nodes use"))]
 
 mod block;
@@ -29,8 +30,8 @@ pub mod develop;
 mod error;
 mod job;
 mod machine;
-mod message;
-mod node;
+pub mod message;
+pub mod node;
 mod number;
 pub mod patterns;
 pub mod select;
@@ -43,25 +44,29 @@ pub mod trees;
 pub mod tune;
 mod work;
 
+/// The crate whose communicators [`Machine::on_communicator`] takes.
+#[cfg(feature = "mpi")]
+pub use ::mpi;
 pub use block::Block;
 pub use cycles::CycleTimer;
-pub use develop::{Development, Reporter, State};
 pub use error::Error;
 #[cfg(feature = "mpi")]
-pub use machine::Communicator;
+pub use machine::MpiNodes;
 pub use machine::{Machine, launch};
-pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested, WithBytes};
-pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
+pub use node::Node;
 pub use number::{Number, Op, Operand};
-#[cfg(feature = "sim")]
-pub use simulation::Simulation;
 /// Copies with the fastest routine for their size.
 pub use strata_copy as copy;
-pub use transport::{
-    Boundary, Doorbell, ExposedWords, LONGEST_PREPARED, LendingDesk, LentVec, Network, Prepared,
-    PreparedPieces, Repeated, RepeatedPieces, SharedWords,
-};
+pub use transport::{Boundary, Network};
 pub use work::{Computing, Work};
+
+/// Memory that nodes access besides ports, and messages that are prepared once and repeated.
+pub mod memory {
+    pub use crate::transport::{
+        Doorbell, ExposedWords, LONGEST_PREPARED, LendingDesk, LentVec, Prepared, PreparedPieces, Repeated,
+        RepeatedPieces, SharedWords,
+    };
+}
 
 #[cfg(doctest)]
 mod guide {

@@ -88,9 +88,9 @@ impl Machine {
     #[cfg(feature = "mpi")]
     pub fn on_communicator(
         communicator: &impl ::mpi::raw::AsRaw<Raw = ::mpi::ffi::MPI_Comm>,
-    ) -> Result<Communicator, Error> {
+    ) -> Result<MpiNodes, Error> {
         let start = |reason| Error::Start { transport: "mpi", reason };
-        Ok(Communicator(mpi::Adopted::new(communicator.as_raw()).map_err(start)?))
+        Ok(MpiNodes(mpi::Adopted::new(communicator.as_raw()).map_err(start)?))
     }
 
     /// The machine selected by the command that started this process: MPI under `mpirun` (with the
@@ -115,7 +115,7 @@ impl Machine {
     /// # Errors
     /// [`Error::On`] if `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` if the
     /// feature is disabled and `STRATA_ON` is not set.
-    pub fn from_environment() -> Result<Self, Error> {
+    pub fn from_env() -> Result<Self, Error> {
         let on = std::env::var_os("STRATA_ON");
         // A shell inside a job of Slurm has the job's variables, too, but not those of a library.
         #[cfg(feature = "mpi")]
@@ -206,7 +206,7 @@ impl Machine {
                     Settings::of_this_process(strata_model::Platform::detect("threads", nodes));
                 let development = development(&mut settings)?;
                 let (settings, clock) = (Arc::new(settings), HostClock::start(true));
-                let job = Job::new(0, nodes, clock, development, &settings)?;
+                let job = Job::new(0, nodes, clock, development, &settings);
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
@@ -223,7 +223,7 @@ impl FromStr for Machine {
     type Err = Error;
 
     /// Reads a value of `STRATA_ON`, such as `threads:4`; see
-    /// [`from_environment`](Self::from_environment).
+    /// [`from_env`](Self::from_env).
     fn from_str(value: &str) -> Result<Self, Error> {
         let wrong = |reason: String| Error::On { value: value.to_owned(), reason };
         let (machine, options) =
@@ -259,10 +259,10 @@ impl FromStr for Machine {
 /// Nodes of a program that has initialised MPI itself; see [`Machine::on_communicator`].
 #[cfg(feature = "mpi")]
 #[derive(Debug)]
-pub struct Communicator(mpi::Adopted);
+pub struct MpiNodes(mpi::Adopted);
 
 #[cfg(feature = "mpi")]
-impl Communicator {
+impl MpiNodes {
     /// Runs `program` on this process's node; returns when the programs of all nodes have ended. It
     /// may be called repeatedly.
     ///
@@ -300,7 +300,7 @@ fn run_process<T>(
     let mut settings = settings_of_node_0(&mut *transport, hosts);
     let development = development(&mut settings)?;
     let clock = mpi::simulated_clock().map_or_else(|| HostClock::start(false), HostClock::simulated);
-    let job = Job::new(transport.rank(), 1, clock, development, &settings)?;
+    let job = Job::new(transport.rank(), 1, clock, development, &settings);
     job.run_node(program, transport, Arc::new(settings))
 }
 
@@ -330,7 +330,7 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, hosts: usize) -> Settings {
 }
 
 /// Runs `program` on the machine selected by the command that started this process (see
-/// [`Machine::from_environment`]), and returns the result of node 0.
+/// [`Machine::from_env`]), and returns the result of node 0.
 ///
 /// Under `mpirun` every process calls this and only node 0's receives `Some`, so that its result is
 /// printed once.
@@ -346,9 +346,9 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, hosts: usize) -> Settings {
 /// ```
 ///
 /// # Errors
-/// As [`Machine::from_environment`] and [`Machine::run`].
+/// As [`Machine::from_env`] and [`Machine::run`].
 pub fn launch<T: Send>(program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> Result<Option<T>, Error> {
-    let results = Machine::from_environment()?.run(|node| Ok((node.rank(), program(node)?)))?;
+    let results = Machine::from_env()?.run(|node| Ok((node.rank(), program(node)?)))?;
     Ok(results.into_iter().find_map(|(rank, result)| (rank == 0).then_some(result)))
 }
 

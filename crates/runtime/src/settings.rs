@@ -3,7 +3,6 @@
 //!
 //! Selection must be equal on every node, so it must not depend on a node's own environment.
 
-use crate::error::Error;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use strata_model::platform::Platform;
@@ -27,27 +26,6 @@ const NAMES: [&str; 12] = [
     "TRACE",
     "TUNE",
     "WATCHDOG",
-];
-/// Retired names of earlier versions, each with its replacement. They are errors, not warnings: a
-/// program that ignored one would run with another seed or variant than its user requested.
-const RETIRED: [(&str, &str); 17] = [
-    ("STRATA_BROWSER", "put a folder that has the browser, as `chromium`, into PATH"),
-    ("STRATA_COMPUTE", "write STRATA_ON=sim:cm5:64,computing=skeleton"),
-    ("STRATA_DISTURBED", "write STRATA_ON=sim:cm5:64,disturbed=1"),
-    ("STRATA_EXTRAP_PYTHON", "put the folder of that `python3` first in PATH"),
-    ("STRATA_FUZZ", "run `cargo test -p specc --test fuzz -- --ignored`"),
-    ("STRATA_FUZZ_ONLY", "all formats are tried: run `cargo test -p specc --test fuzz -- --ignored`"),
-    ("STRATA_FUZZ_SEED", "inputs that fail are kept in `target/fuzz`"),
-    ("STRATA_GLOBAL", "write STRATA_PIN=global=messages, or STRATA_PIN=global=shared"),
-    ("STRATA_IMB", "run `cargo bench -p strata-benches --bench imb -- FOLDER`"),
-    ("STRATA_KERNELS", "write STRATA_ON=sim:cm5:64,kernels=FILE"),
-    ("STRATA_NETWORK", "write STRATA_ON=sim:cm5:64,network=1"),
-    ("STRATA_PACING", "write STRATA_MODELS=FILE: models of sending and receiving in it pace patterns"),
-    ("STRATA_PICTURES", "write INSTA_UPDATE=always"),
-    ("STRATA_SEED", "write STRATA_ON=sim:cm5:64,seed=2"),
-    ("STRATA_STEPS", "write STRATA_ON=sim:cm5:64,steps=1000000"),
-    ("STRATA_TEST_NODES", "tests ask the launcher whether its processes yield"),
-    ("STRATA_TEST_SCHEDULES", "the number is fixed"),
 ];
 
 /// Node 0's settings.
@@ -117,19 +95,11 @@ impl Settings {
         self.variables.get(name).map(String::as_str)
     }
 
-    /// Rejects retired names. The process of node 0 also reports on standard error unknown names
-    /// that are similar to known ones.
-    pub(crate) fn check_names(&self, node_0: bool) -> Result<(), Error> {
-        if let Some((name, now, value)) =
-            RETIRED.iter().find_map(|&(name, now)| Some((name, now, self.variable(name)?)))
-        {
-            let reason = format!("nothing reads this variable any more; {now}");
-            return Err(Error::Setting { name, value: value.to_owned(), reason });
-        }
-        for (name, meant) in self.misspelt().filter(|_| node_0) {
+    /// Reports on standard error unknown names that are similar to known ones.
+    pub(crate) fn report_misspelt(&self) {
+        for (name, meant) in self.misspelt() {
             say!("strata: nothing reads the variable {name}; did you mean {meant}?");
         }
-        Ok(())
     }
 
     /// The unknown variables with names similar to a known one, and that name.
@@ -175,29 +145,6 @@ mod tests {
                 ("STRATA_WATCHDOGS", "STRATA_WATCHDOG".to_owned())
             ]
         );
-    }
-
-    #[test]
-    fn a_retired_name_is_refused_with_the_way_to_write_it_now() {
-        let mut own = Settings::of_this_process(strata_model::Platform::detect("threads", 1));
-        own.variables.clear();
-        assert!(own.check_names(true).is_ok());
-        for (name, now) in RETIRED {
-            for value in ["1", ""] {
-                own.variables = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-                let error = own.check_names(true).unwrap_err().to_string();
-                assert_eq!(error, format!("{name}={value}: nothing reads this variable any more; {now}"));
-            }
-            // The suggested replacement is valid.
-            for on in now.split("STRATA_ON=").skip(1).filter(|on| !on.contains("FILE")) {
-                on.parse::<crate::Machine>().unwrap();
-            }
-            for rest in now.split(PREFIX).skip(1) {
-                assert!(NAMES.iter().any(|name| rest.starts_with(&format!("{name}="))), "{now}");
-            }
-            assert!(!NAMES.iter().any(|kept| name.strip_prefix(PREFIX) == Some(*kept)), "{name}");
-        }
-        assert!(RETIRED.is_sorted());
     }
 
     /// All variables named in the documentation are known. The change log is exempt: it has the

@@ -34,7 +34,7 @@ const OPTIONS: [&str; 6] = ["computing", "disturbed", "kernels", "network", "see
 ///
 /// ```
 /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
-/// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+/// let cm5 = SimulatedMachine::find("cm5")?;
 /// let run = Machine::sim(&cm5, 64)?.run(|node| Ok(node.reduce_add(1u32)))?;
 /// assert_eq!(run.results, [64; 64]);
 /// println!("{} on the slowest node", run.time());
@@ -52,7 +52,7 @@ pub struct Simulation {
 /// ```
 /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 ///
-/// let alewife = SimulatedMachine::find("alewife").map_err(Error::program)?;
+/// let alewife = SimulatedMachine::find("alewife")?;
 /// let run = || Machine::sim(&alewife, 16)?.run(|node| Ok(node.reduce_add(node.rank() as u32)));
 /// let (first, second) = (run()?, run()?);
 /// assert_eq!((first.hash, first.times), (second.hash, second.times));
@@ -179,7 +179,7 @@ impl Simulation {
     /// ```
     /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
     ///
-    /// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    /// let cm5 = SimulatedMachine::find("cm5")?;
     /// let run = Machine::sim(&cm5, 1)?.disturbed(true).run(|node| {
     ///     node.compute(33e6, || ());                          // a second
     ///     Ok(node.now())
@@ -301,7 +301,7 @@ impl Simulation {
         // No watchdog: deadlocks are detected without one, and its limit is in seconds of this
         // host.
         development.watchdog = None;
-        let job = Job::new(0, nodes, HostClock::start(true), development, &settings)?;
+        let job = Job::new(0, nodes, HostClock::start(true), development, &settings);
         let found =
             sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
         let sim::Outcome { results, times, network, hash, steps, dilation } = found;

@@ -7,7 +7,7 @@
 /// ```
 /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 ///
-/// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+/// let cm5 = SimulatedMachine::find("cm5")?;
 /// let run = Machine::sim(&cm5, 2)?.run(|node| {
 ///     let counts = node.compute(Work::Kernel("Histogram", &[1000.0, 256.0]), || vec![0u32; 256]);
 ///     node.compute(33.0, || ());                        // cycles
@@ -33,7 +33,7 @@
 /// A simulated machine multiplies their times by the `kernel_factor` of its file. A name may say
 /// whose kernel it is, as in `stencil.Copy`: its model is that of `Copy`, and a machine's file may
 /// give it a time of its own.
-/// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_ON=sim:…,kernels=FILE` selects
+/// [`Simulation::kernels`](crate::simulation::Simulation::kernels) or `STRATA_ON=sim:…,kernels=FILE` selects
 /// another set, of other kernels or another processor.
 ///
 /// A size outside the measured range is not an error: the model is extrapolated. If the prediction

@@ -14,10 +14,10 @@ use mpirun::{CASE, Job};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use strata_runtime::memory::{Repeated, RepeatedPieces, SharedWords};
 use strata_runtime::patterns::Schedule;
 use strata_runtime::prelude::*;
 use strata_runtime::select::Options;
-use strata_runtime::{Repeated, RepeatedPieces, SharedWords};
 
 /// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
 /// it has to fail.

@@ -18,12 +18,12 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! [`sort_by`] sorts by a comparison alone; [`is_sorted`], [`rank_of`], [`select_nth`] and
-//! [`Splitters`] answer questions about distributed elements.
+//! [`sort_by`] sorts by a comparison alone; [`queries`] answer questions about distributed elements.
 //!
 //! On one node all of them are the same local sort, chosen by separate models: [`local::sort`]. A
 //! result that need not be balanced costs less: [`sort_balanced`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod balance;
@@ -44,7 +44,7 @@ mod placed;
 mod pool;
 mod problem;
 pub mod profile;
-mod queries;
+pub mod queries;
 mod quick;
 mod radix;
 mod sample;
@@ -55,7 +55,6 @@ pub use compare::sort_by;
 pub use item::{Item, Key, Pair};
 pub use memory::{SortError, sort_within};
 pub use models::Sort;
-pub use queries::{Splitters, is_sorted, rank_of, select_nth};
 pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 

@@ -11,7 +11,10 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use strata_runtime::{Node, Reply, WithBytes};
+use strata_runtime::{
+    Node,
+    message::{Reply, WithBytes},
+};
 
 /// Bytes of elements in a message: with its first word they fill a packet.
 const BYTES: usize = 56;

@@ -26,6 +26,12 @@ pub enum SortError {
     },
 }
 
+impl From<SortError> for strata_runtime::Error {
+    fn from(error: SortError) -> Self {
+        Self::program(error)
+    }
+}
+
 /// As [`sort_with`](crate::sort_with), by an algorithm whose buffers take at most `bytes` on any
 /// node besides its elements.
 ///

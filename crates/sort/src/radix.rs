@@ -18,7 +18,7 @@ use crate::leading::{self, Digit, Plan, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
-use strata_runtime::{Block, Node, State};
+use strata_runtime::{Block, Node, develop::State};
 
 /// Up to this many nodes, the counts of all nodes are exchanged.
 const FEW_NODES: usize = 16;

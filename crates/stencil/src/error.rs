@@ -3,7 +3,7 @@
 use strata_runtime::select::SelectError;
 use thiserror::Error;
 
-use crate::{Face, Side};
+use crate::{Side, edge::Face};
 
 /// Why a problem was not solved. Every node gets the same error.
 #[derive(Clone, Debug, Error)]

@@ -4,8 +4,11 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::exchange_models::StencilExchange;
+pub use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::halo::HaloExchange;
+
+/// The choice of an exchange, and the reasons for it.
+pub type ExchangeChoice = strata_select::Choice<[strata_select::Row; 5]>;
 
 /// The division of a grid among nodes.
 ///

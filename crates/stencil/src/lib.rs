@@ -36,19 +36,20 @@
 //!
 //! A [`Halo`] is that exchange for arrays of a program's own.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-mod edge;
+pub mod edge;
 mod error;
 mod exchange;
 mod exchange_models;
 mod grid;
 pub mod halo;
-mod layout;
+pub mod layout;
 mod links;
 mod memory;
 mod models;
-mod near;
+pub mod near;
 mod part;
 mod plain;
 mod points;
@@ -56,23 +57,20 @@ mod problem;
 pub mod profile;
 mod requests;
 mod settings;
-mod snapshot;
+pub mod snapshot;
 mod solution;
 mod solver;
 mod sweep;
 mod value;
 mod volume;
 
-pub use edge::{Edge, Face, Side};
+pub use edge::{Edge, Side};
 pub use error::StencilError;
-pub use exchange_models::{StencilExchange, StencilWave};
 pub use grid::Grid;
-pub use halo::{Halo, HaloError, HaloExchange};
-pub use layout::{Layout, Way};
+pub use halo::Halo;
+pub use layout::Way;
 pub use models::Stencil;
-pub use near::{Near, Near3d, Near9};
 pub use settings::{Method, Progress};
-pub use snapshot::{Snapshot, SnapshotError};
 pub use solution::Solution;
 pub use strata_runtime::select::Options;
 pub use strata_select::Pin;
@@ -85,9 +83,3 @@ mod guide {}
 
 /// The choice of a layout, and the reasons for it.
 pub type Choice = strata_select::Choice<[strata_select::Row; 3]>;
-
-/// The choice of an exchange, and the reasons for it.
-pub type ExchangeChoice = strata_select::Choice<[strata_select::Row; 5]>;
-
-/// The choice of the way in which a [`Halo`] is exchanged, and the reasons for it.
-pub type HaloChoice = strata_select::Choice<[strata_select::Row; 4]>;

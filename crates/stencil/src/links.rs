@@ -6,7 +6,7 @@ use strata_runtime::Node;
 
 use crate::exchange::{Arrays, Exchange, Link, Numbers, Phases};
 use crate::points::{Area, Points};
-use crate::{Layout, Side, Value};
+use crate::{Side, Value, layout::Layout};
 
 /// An area, of one colour or of all.
 pub(crate) type Coloured = (Area, Option<usize>);

@@ -13,7 +13,10 @@ use crate::plain::Plain;
 use crate::points::{Bad, Points};
 use crate::settings::Settings;
 use crate::solver::Solver;
-use crate::{Choice, ExchangeChoice, Layout, Method, Solution, StencilError, Value, Way};
+use crate::{
+    Choice, Method, Solution, StencilError, Value, Way,
+    layout::{ExchangeChoice, Layout},
+};
 
 /// A problem: a grid, or a volume as a grid of lines.
 pub(crate) trait Problem<'a, T: Value> {
@@ -341,7 +344,7 @@ mod tests {
             let run = Machine::threads(2).unwrap().run(|node| {
                 let mut options = Options::default();
                 if let Some(pin) = pin {
-                    options = options.pin(Pin::parse(pin).map_err(Error::program)?);
+                    options = options.pin(Pin::parse(pin)?);
                 }
                 let ways = node.selector::<StencilExchange>(&options)?;
                 let layouts = node.selector::<Stencil>(&options.inner())?.models().source;

@@ -9,7 +9,7 @@ use crate::exchange_models::StencilExchange;
 use crate::halo::HaloExchange;
 use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
-use crate::{Grid, Halo, Layout, Solution, StencilError, Value, Volume, Way, requests};
+use crate::{Grid, Halo, Solution, StencilError, Value, Volume, Way, layout::Layout, requests};
 
 /// Solves `grid` with `layout`, regardless of models.
 ///

@@ -2,7 +2,10 @@
 //! and derived datatypes.
 
 use bytemuck::Pod;
-use strata_runtime::{Node, Prepared, PreparedPieces, Repeated, RepeatedPieces};
+use strata_runtime::{
+    Node,
+    memory::{Prepared, PreparedPieces, Repeated, RepeatedPieces},
+};
 
 use crate::Way;
 use crate::exchange::{Arrays, Link, Numbers, Phases, RECEIVED, SENT, moving};

@@ -24,11 +24,17 @@ pub struct SnapshotError {
     pub reason: String,
 }
 
+impl From<SnapshotError> for strata_runtime::Error {
+    fn from(error: SnapshotError) -> Self {
+        Self::program(error)
+    }
+}
+
 /// The values of all points of a grid, from a file.
 ///
 /// ```
 /// use strata_runtime::prelude::*;
-/// use strata_stencil::{Edge, Grid, Snapshot};
+/// use strata_stencil::{Edge, Grid, snapshot::Snapshot};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let file = folder.path().join("field.npy");
@@ -40,7 +46,7 @@ pub struct SnapshotError {
 ///     solution.save(node, &file).map_err(Error::program)
 /// })?;
 /// let rest = Machine::threads(2)?.run(|node| {
-///     let before = Snapshot::read(&file).map_err(Error::program)?;
+///     let before = Snapshot::read(&file)?;
 ///     Ok(grid().initial(move |x, y| before.at(x, y)).iterations(30).solve(node)?.gather(node))
 /// })?;
 /// assert_eq!(rest[0], whole[0]);

@@ -6,7 +6,10 @@ use std::ops::Range;
 use strata_runtime::{Block, Node};
 
 use crate::solver::Outcome;
-use crate::{Choice, ExchangeChoice, Layout, Value};
+use crate::{
+    Choice, Value,
+    layout::{ExchangeChoice, Layout},
+};
 
 /// A solution; each node has its own block of points.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use crate::exchange::Exchange;
 use crate::links::{self, Coloured};
 use crate::points::{Area, Bad, Charge, Points, split};
 use crate::problem::{Parts, Problem};
-use crate::{Layout, Progress, Side, StencilError, Value, memory};
+use crate::{Progress, Side, StencilError, Value, layout::Layout, memory};
 
 /// The most sweeps of a wave of any part.
 pub(crate) const MOST_WAVE: usize = 16;

@@ -19,7 +19,7 @@ use crate::{StencilError, Value};
 ///
 /// ```
 /// use strata_runtime::prelude::*;
-/// use strata_stencil::{Edge, Face, Volume};
+/// use strata_stencil::{Edge, Volume, edge::Face};
 ///
 /// let rooms = Machine::threads(2)?.run(|node| {
 ///     let room = Volume::<f64>::new(20, 12, 8)
@@ -34,8 +34,8 @@ use crate::{StencilError, Value};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// [`Layout::columns`]: crate::Layout::columns
-/// [`Layout::rows`]: crate::Layout::rows
+/// [`Layout::columns`]: crate::layout::Layout::columns
+/// [`Layout::rows`]: crate::layout::Layout::rows
 pub struct Volume<'a, T = f64> {
     size: [usize; 3],
     faces: [Edge<'a, T, [usize; 2]>; 6],

@@ -16,7 +16,7 @@ use alike::mpirun;
 use common::{cases, compare};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
-use strata_stencil::{Grid, Layout, Options, Pin, Way, profile};
+use strata_stencil::{Grid, Options, Pin, Way, layout::Layout, profile};
 
 /// The first seed of a job that compares halos only.
 const FROM: &str = "HALOS_FROM";
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             for case in [[24, 18], [7, 40], [1, 9], [17, 16]].into_iter().flat_map(cases) {
                 compare::<f64>(node, &case)?;
             }
-            let pin = Pin::parse("stencil_exchange=typed").map_err(Error::program)?;
+            let pin = Pin::parse("stencil_exchange=typed")?;
             let grid = Grid::<f64>::new(1000, 1000).iterations(2);
             let layout = grid.solve_with(node, &Options::default().pin(pin))?.layout;
             assert!(layout.nodes() == 1 || layout.way == Way::Typed, "{layout}");

@@ -32,6 +32,7 @@
 //!
 //! After T. E. Warfel, *Tasks and Connection Sets* (CMU-CS-96-155, 1996).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use strata_runtime::{Block, Node, Request};
+use strata_runtime::{Block, Node, message::Request};
 
 use super::memory;
 

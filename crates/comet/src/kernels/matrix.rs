@@ -136,7 +136,7 @@ pub struct Blocks {
     /// (dim + 2)² numbers, row by row, including the guard.
     values: Vec<f64>,
     acks: std::rc::Rc<std::cell::Cell<u64>>,
-    ack: strata_runtime::Request<()>,
+    ack: strata_runtime::message::Request<()>,
     taken: u64,
     operations: usize,
     /// The kind of the last operation.

@@ -21,7 +21,7 @@ use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::{Arc, Once};
 pub use stores::Stores;
-use strata_runtime::{Doorbell, Node};
+use strata_runtime::{Node, memory::Doorbell};
 use strata_select::say;
 
 /// The variant of access to other nodes' heaps.

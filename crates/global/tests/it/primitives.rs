@@ -422,7 +422,7 @@ fn ways_that_do_not_exist_are_refused() {
 #[test]
 #[ignore = "a part of others"]
 fn opened_by_the_environment() {
-    let run = Machine::from_environment().unwrap().run(|node| {
+    let run = Machine::from_env().unwrap().run(|node| {
         let mut space = Space::open(node, HEAP)?;
         let word = space.alloc::<u64>(1)?.at(0);
         if space.rank() == 1 {
@@ -463,7 +463,6 @@ fn checking_and_the_way_are_separate_settings() {
         (&[pin("globl=messages")], "a library that is not there: did you mean `global`?"),
         (&[pin("global=")], "`` is not the name of a candidate"),
         (&[pin("global=shared,global=messages")], "`global` is pinned twice"),
-        (&[("STRATA_GLOBAL", "messages")], "STRATA_GLOBAL=messages: nothing reads this variable any more"),
     ] {
         let (out, err) = opened(settings);
         assert!(out.contains("ended: ") && out.contains(says), "{settings:?}: {out}{err}");

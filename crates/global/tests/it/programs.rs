@@ -12,6 +12,6 @@ fn threads() -> Result<(), Error> {
 
 #[test]
 fn simulated() -> Result<(), Error> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5")?;
     NODES.iter().try_for_each(|nodes| Machine::sim(&cm5, *nodes)?.run(programs::check).map(drop))
 }

@@ -24,7 +24,7 @@ fn on_threads(check: Check, seeds: std::ops::Range<u64>) -> Result<(), Error> {
 
 /// The seed is also that of the network, which delivers packets out of order.
 fn on_simulated_machines(check: Check, seeds: std::ops::Range<u64>) -> Result<(), Error> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5")?;
     for seed in seeds {
         let nodes = NODES[(seed / 5 % 5) as usize];
         let way = How::By([Way::Messages, Way::Gathered][(seed / 25 % 2) as usize]);

@@ -8,7 +8,7 @@ const TIMES: usize = 1000;
 
 /// Microseconds of one access of node 0 to node 1, which receives meanwhile.
 fn micros(access: impl Fn(&mut Space<'_>, Global<u64>) + Sync) -> Result<f64, Error> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5")?;
     let run = Machine::sim(&cm5, 2)?.run(|node| {
         // A message for each access, as there.
         let mut space = Space::open_by(node, 1 << 12, Way::Messages)?;
@@ -54,7 +54,7 @@ fn primitives_take_what_they_took_on_a_cm5() -> Result<(), Error> {
 #[test]
 fn small_writes_are_gathered_where_models_say_so() -> Result<(), Error> {
     for name in ["cm5", "paragon"] {
-        let machine = SimulatedMachine::find(name).map_err(Error::program)?;
+        let machine = SimulatedMachine::find(name)?;
         let ends = |way| -> Result<f64, Error> {
             let run = Machine::sim(&machine, 4)?.run(|node| {
                 let mut space = match way {

@@ -5,13 +5,11 @@ use super::board::{Board, Doing, Position};
 use super::reporter::Notes;
 use super::state::State;
 use crate::block::{Contents, RawBlock};
-use crate::transport::{
-    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
-    Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, SharedWords,
-    Shelf, Simulated,
-};
 #[cfg(feature = "tune")]
-use crate::transport::{Named, Tuned, Way};
+use crate::transport::Tuned;
+use crate::transport::{
+    Action, Awaited, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, Packet, Way,
+};
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_develop::log::What;
@@ -31,13 +29,13 @@ struct Observed {
 
 /// Puts the layer around `inner`.
 pub(crate) fn observe(
-    inner: Box<dyn Endpoint>,
+    mut inner: Box<dyn Endpoint>,
     notes: &Rc<Notes>,
     board: Option<Arc<Board>>,
 ) -> Box<dyn Endpoint> {
-    if let (Some(board), Some(abort_handle)) = (&board, inner.abort_handle()) {
+    if let (Some(board), Some(process)) = (&board, inner.extras().process) {
         // Every node stores one; the first is kept.
-        let _ = board.abort_handle.set(abort_handle);
+        let _ = board.abort_handle.set(process.abort_handle());
     }
     let rank = inner.rank();
     let (notes, position) = (Rc::clone(notes), Position::default());
@@ -152,17 +150,13 @@ impl Drop for Observed {
 }
 
 impl Endpoint for Observed {
-    fn rank(&self) -> usize {
-        self.rank
+    fn place(&self) -> (usize, usize) {
+        self.inner.place()
     }
 
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
-
-    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
         self.enter(&call, false);
-        self.inner.collective(call, collective);
+        self.inner.collective_by(way, call, collective);
         self.leave_collective();
     }
 
@@ -217,10 +211,6 @@ impl Endpoint for Observed {
         self.inner.close(port)
     }
 
-    fn put_limit(&self) -> usize {
-        self.inner.put_limit()
-    }
-
     fn try_put(
         &mut self,
         call: &Call,
@@ -240,9 +230,17 @@ impl Endpoint for Observed {
         room
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) {
         self.puts(call, to, contents.len());
-        self.inner.put(call, to, port, offset, contents);
+        self.inner.put_by(way, call, to, port, offset, contents);
         self.no_longer_pausing();
     }
 
@@ -287,81 +285,8 @@ impl Endpoint for Observed {
         self.inner.fail(failure);
     }
 
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        self.inner.abort_handle()
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        self.inner.doorbell()
-    }
-
-    fn shelf(&self) -> Option<&Shelf> {
-        self.inner.shelf()
-    }
-
-    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
-        self.inner.shared_words(words)
-    }
-
-    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
-        self.inner.exposed_words(words)
-    }
-
-    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        self.inner.prepared(sends, receives)
-    }
-
-    fn prepared_pieces(
-        &mut self,
-        sends: &[RepeatedPieces],
-        receives: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        self.inner.prepared_pieces(sends, receives)
-    }
-
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        self.inner.simulated()
-    }
-
-    fn library_above(&self) -> Option<usize> {
-        self.inner.library_above()
-    }
-
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.enter(&call, false);
-        self.inner.by_library(call, operation, values);
-        self.leave_collective();
-    }
-
-    fn riding(&mut self) -> Option<&mut Riding> {
-        self.inner.riding()
-    }
-
-    #[cfg(feature = "tune")]
-    fn ways(&self, action: Action) -> Vec<Named> {
-        self.inner.ways(action)
-    }
-
-    #[cfg(feature = "tune")]
-    fn put_by(
-        &mut self,
-        way: Way,
-        call: &Call,
-        to: usize,
-        port: usize,
-        offset: usize,
-        contents: Contents<'_>,
-    ) {
-        self.puts(call, to, contents.len());
-        self.inner.put_by(way, call, to, port, offset, contents);
-        self.no_longer_pausing();
-    }
-
-    #[cfg(feature = "tune")]
-    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
-        self.enter(&call, false);
-        self.inner.collective_by(way, call, collective);
-        self.leave_collective();
+    fn extras(&mut self) -> Extras<'_> {
+        self.inner.extras()
     }
 
     #[cfg(feature = "tune")]

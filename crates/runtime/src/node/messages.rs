@@ -408,7 +408,7 @@ impl Node {
             return 0;
         }
         self.packet_arrived(network, &packet);
-        if packet.part() == Part::More && self.transport.simulated().is_none() {
+        if packet.part() == Part::More && !self.is_simulated() {
             // The work of a waiting node between two packets takes longer than a packet.
             while packet.part() == Part::More && self.transport.try_receive(network, &mut packet) {
                 self.packet_arrived(network, &packet);

@@ -69,6 +69,8 @@ pub struct Node {
     transport: Box<dyn Endpoint>,
     rank: usize,
     size: usize,
+    /// The most bytes of one put that may find no room.
+    put_limit: usize,
     settings: Arc<Settings>,
     clock: Clock,
     skeleton: bool,
@@ -90,17 +92,20 @@ pub struct Node {
 
 impl Node {
     pub(crate) fn new(mut transport: Box<dyn Endpoint>, settings: Arc<Settings>, notes: Rc<Notes>) -> Self {
-        let (rank, size) = (transport.rank(), transport.size());
-        let computing = transport.simulated().map(|simulated| simulated.computing());
+        let (rank, size) = transport.place();
+        let extras = transport.extras();
+        let (put_limit, above) = (extras.put_limit, extras.library.map(|library| library.above));
+        let computing = extras.simulated.map(|simulated| simulated.computing());
         let learns = settings.is_on("STRATA_LEARN");
         let calibrates = settings.is_on("STRATA_CALIBRATE");
         // Calls are timed by the host's clock, which is not that of a simulated job.
         let ways_learn = learns && !notes.clock.is_simulated();
-        let ways = Ways::new(transport.library_above().filter(|_| size > 1), ways_learn);
+        let ways = Ways::new(above.filter(|_| size > 1), ways_learn);
         Self {
             transport,
             rank,
             size,
+            put_limit,
             settings,
             learns,
             calibrates,

@@ -42,7 +42,7 @@ impl Node {
         };
         let sends: Vec<Repeated> = sends.iter().map(in_bytes).collect();
         let receives: Vec<Repeated> = receives.iter().map(in_bytes).collect();
-        self.transport.prepared(&sends, &receives).map(Prepared::new)
+        Some(Prepared::new(self.transport.extras().messages?.prepared(&sends, &receives)))
     }
 
     /// Starts all messages: the outgoing memory is sent, and incoming memory written.
@@ -100,7 +100,7 @@ impl Node {
         assert_disjoint(sends, receives);
         let sends: Vec<RepeatedPieces> = sends.iter().map(in_bytes).collect();
         let receives: Vec<RepeatedPieces> = receives.iter().map(in_bytes).collect();
-        let messages = self.transport.prepared_pieces(&sends, &receives)?;
+        let messages = self.transport.extras().messages?.prepared_pieces(&sends, &receives);
         Some(PreparedPieces::new(messages, least))
     }
 

@@ -33,7 +33,7 @@ impl Node {
     /// Restarts this node's stream; returns the seed, which reproduces it.
     ///
     /// ```
-    /// use strata_runtime::{Seed, prelude::*};
+    /// use strata_runtime::{prelude::*, node::Seed};
     ///
     /// let drawn = Machine::threads(2)?.run(|node| {
     ///     node.set_random_seed(Seed::Number(7));

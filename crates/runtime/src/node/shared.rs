@@ -31,17 +31,17 @@ impl Node {
     pub fn share<T: Any + Send + Sync>(&mut self, value: Arc<T>) -> Option<Vec<Arc<T>>> {
         let call = Call::plain(Action::Share, Location::caller());
         let (rank, size) = (self.rank(), self.size());
-        let shelf = self.transport.shelf()?;
+        let shelf = self.transport.extras().process?.shelf();
         // No code panics while it holds the lock.
         shelf.lock().unwrap_or_else(PoisonError::into_inner)[rank] = Some(value);
         self.barrier();
-        let all: Option<Vec<Arc<T>>> = self.transport.shelf().and_then(|shelf| {
-            let values = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Option<Vec<Arc<T>>> = self.transport.extras().process.and_then(|process| {
+            let values = process.shelf().lock().unwrap_or_else(PoisonError::into_inner);
             values.iter().map(|value| Arc::downcast(Arc::clone(value.as_ref()?)).ok()).collect()
         });
         self.barrier();
-        if let Some(shelf) = self.transport.shelf() {
-            shelf.lock().unwrap_or_else(PoisonError::into_inner)[rank] = None;
+        if let Some(process) = self.transport.extras().process {
+            process.shelf().lock().unwrap_or_else(PoisonError::into_inner)[rank] = None;
         }
         match all {
             Some(all) if all.len() == size => Some(all),
@@ -62,7 +62,7 @@ impl Node {
         if !self.may_go_on() {
             return None;
         }
-        let all = self.transport.shared_words(words);
+        let all = self.transport.extras().words.and_then(|all| all.shared_words(words));
         self.barrier();
         all
     }
@@ -80,7 +80,7 @@ impl Node {
         if !self.may_go_on() {
             return None;
         }
-        let exposed = self.transport.exposed_words(words);
+        let exposed = self.transport.extras().words.and_then(|all| all.exposed_words(words));
         self.barrier();
         exposed
     }
@@ -110,8 +110,8 @@ impl Node {
     /// # Participation
     /// Local.
     #[must_use]
-    pub fn doorbell(&self) -> Option<Doorbell> {
-        self.transport.doorbell()
+    pub fn doorbell(&mut self) -> Option<Doorbell> {
+        self.transport.extras().process?.doorbell()
     }
 
     /// [Polls](Self::poll); later messages ring `doorbell`, which must be this node's, again.

@@ -314,7 +314,7 @@ impl Node {
                 std::hint::spin_loop();
             } else if !self.inbox.is_in_use() || (0..packets).all(|_| self.poll_once() == 0) {
                 self.pause(call, Awaited::Operation);
-            } else if self.transport.simulated().is_none() {
+            } else if !self.is_simulated() {
                 packets = PACKETS;
             }
         }

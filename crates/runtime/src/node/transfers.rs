@@ -135,7 +135,7 @@ impl Pacing {
     ///
     /// ```
     /// use strata_model::ModelSet;
-    /// use strata_runtime::Pacing;
+    /// use strata_runtime::node::Pacing;
     ///
     /// let model = |name: &str, seconds: f64| format!(
     ///     "[[models]]\nname = \"{name}\"\ninputs = []\nterms = [{{ term = \"1\", coefficient = {seconds:e}, \
@@ -209,7 +209,7 @@ impl Node {
     /// Local.
     #[must_use]
     pub fn packet_bytes(&self) -> usize {
-        self.transport.put_limit().clamp(1, 4096)
+        self.put_limit.clamp(1, 4096)
     }
 
     /// Sets the pacing of [`put`](Self::put) and of transfers; `None`, the initial state, means no
@@ -462,7 +462,7 @@ impl Node {
         all: Contents<'_>,
         sent: &mut usize,
     ) -> bool {
-        let limit = self.transport.put_limit().max(1);
+        let limit = self.put_limit.max(1);
         let end = all.len().min(*sent + limit);
         let piece = all.part(*sent, end);
         let offset = offset + *sent;

@@ -16,7 +16,7 @@
 
 use super::Node;
 use crate::select::{ALL, Options, Places, SelectError, Selector};
-use crate::transport::{Call, Collective, Operation, Scan};
+use crate::transport::{Call, Collective, Operation, Scan, Way};
 use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
@@ -134,11 +134,8 @@ impl Node {
 
     #[inline]
     fn in_this_way(&mut self, library: bool, call: Call, operation: Operation, values: &mut [u8]) {
-        if library {
-            self.transport.by_library(call, operation, values);
-        } else {
-            self.transport.collective(call, Collective::InPlace(operation, values));
-        }
+        let way = if library { Way::Library } else { Way::Usual };
+        self.transport.collective_by(way, call, Collective::InPlace(operation, values));
     }
 
     /// A call that is timed, tries another way, or has words of other calls travel with it.
@@ -157,12 +154,13 @@ impl Node {
         let (rank, place) = (self.rank(), place_of(which, class));
         let (candidate, timed) = learning.begin(place, usize::from(library));
         let travels = timed.is_some() || learning.travels();
-        if let Some(riding) = self.transport.riding().filter(|_| travels) {
-            riding.word = Some(learning.word(rank));
+        if let Some(below) = self.transport.extras().library.filter(|_| travels) {
+            below.riding.word = Some(learning.word(rank));
         }
         self.in_this_way(candidate == 1, call, operation, values);
         let ended = Instant::now();
-        if let Some(riding) = self.transport.riding().filter(|_| travels) {
+        if let Some(below) = self.transport.extras().library.filter(|_| travels) {
+            let riding = below.riding;
             let seconds = riding.met.map_or(0.0, |met| ended.saturating_duration_since(met).as_secs_f64());
             learning.heard(rank, riding.words.drain(..), &|| ended.elapsed().as_secs_f64());
             if let Some(calls) = timed {

@@ -28,7 +28,7 @@
 //! use strata_select::Pin;
 //!
 //! let taken = Machine::threads(2)?.run(|node| {
-//!     let pin = Pin::parse("all_to_all=free").map_err(Error::program)?;
+//!     let pin = Pin::parse("all_to_all=free")?;
 //!     let options = Options::default().pin(pin);           // without it the models choose
 //!     let chosen = node.choose::<Schedule>(1024.0, &options)?;
 //!     Ok(chosen.candidate)                                 // the same on all nodes

@@ -42,7 +42,6 @@ pub(crate) mod sim;
 #[cfg(test)]
 mod suite;
 pub(crate) mod threads;
-#[cfg(feature = "tune")]
 mod way;
 
 pub(crate) use call::{Action, Call};
@@ -57,18 +56,18 @@ pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
 pub(crate) use riding::Riding;
 pub use threads::{Doorbell, LendingDesk, LentVec, SharedWords};
 #[cfg(feature = "tune")]
-pub(crate) use way::{Named, Way};
+pub(crate) use way::Named;
+pub(crate) use way::Way;
 
 /// One node's end of a transport.
 pub(crate) trait Endpoint {
-    /// This node's number.
-    fn rank(&self) -> usize;
-    /// The number of nodes.
-    fn size(&self) -> usize;
+    /// This node's number, and the number of nodes.
+    fn place(&self) -> (usize, usize);
 
     /// Runs a whole collective: returns when this node has its result. No other collective may be
-    /// in flight on this node.
-    fn collective(&mut self, call: Call, collective: Collective<'_>);
+    /// in flight on this node. All nodes do it in the same way, which must be [`Way::Usual`] or one
+    /// that [`Extras`] offers.
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>);
     /// Starts a split-phase collective on `values`, which belong to the endpoint until
     /// [`Endpoint::finish`]. No other collective may be in flight. It never waits. A whole and a
     /// split-phase collective do not match each other.
@@ -92,16 +91,24 @@ pub(crate) trait Endpoint {
     /// Closes a port of this node and returns its memory, after any put in progress. `None` if the
     /// port was not open.
     fn close(&mut self, port: usize) -> Option<RawBlock>;
-    /// The most bytes that [`Endpoint::try_put`] accepts.
-    fn put_limit(&self) -> usize;
-    /// Writes `contents` at `offset` into a port of node `to`, now or later; false if there is no
-    /// room now. The bytes may be reused at once. A port that is not open, or too short, ends the
-    /// job, with both nodes named. Phantoms exist on simulated machines only.
+    /// Writes `contents`, of at most [`Extras::put_limit`] bytes, at `offset` into a port of node
+    /// `to`, now or later; false if there is no room now. The bytes may be reused at once. A port
+    /// that is not open, or too short, ends the job, with both nodes named. Phantoms exist on
+    /// simulated machines only.
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>)
     -> bool;
     /// As [`Endpoint::try_put`] for any length; returns when the bytes may be reused. While waiting
-    /// it serves other nodes' puts, but receives no packets.
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>);
+    /// it serves other nodes' puts, but receives no packets. The way is [`Way::Usual`] or one that
+    /// [`Extras`] offers.
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    );
     /// Reports bytes that have arrived in open ports of this node since the last call, port by
     /// port, each byte once. The bytes are already in place. If this node must receive them from
     /// `networks` itself, it takes one packet from each; otherwise `networks` is ignored.
@@ -125,70 +132,74 @@ pub(crate) trait Endpoint {
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
 
-    // Optional operations. They have no defaults: a layer around an endpoint that did not forward
-    // one would silently lose it.
-
-    /// The abort handle, if the transport has one: a thread that is not a node can end the job with
-    /// it, and waiting nodes unwind.
-    fn abort_handle(&self) -> Option<AbortHandle>;
-    /// The doorbell of this node, which is rung when it may have something to receive, if the
-    /// transport has one.
-    fn doorbell(&self) -> Option<Doorbell>;
-    /// The place at which nodes of one process exchange values, if all nodes are of one process.
-    fn shelf(&self) -> Option<&Shelf>;
-    /// Zero words for each node, by rank, that nodes of several processes access directly, if all
-    /// nodes can. Collective, with equal `words`.
-    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>>;
-    /// Zero words of this node that others access by one-sided transfers, if all nodes have such
-    /// memory. Frees the words of earlier calls that no node holds any more. Collective, with equal
-    /// `words`.
-    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords>;
-    /// Repeated messages, with lengths in bytes, if the transport prepares them.
-    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>>;
-    /// As [`Endpoint::prepared`], from and to pieces of a program's memory, in bytes; received
-    /// pieces must overlap no others.
-    fn prepared_pieces(
-        &mut self,
-        sends: &[RepeatedPieces],
-        receives: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>>;
-    /// The simulated machine to which this node belongs, if any.
-    fn simulated(&mut self) -> Option<&mut dyn Simulated>;
-
-    /// If there is a library below with collectives of its own, [`Endpoint::by_library`]: the most
-    /// bytes of values that travel with the nodes' calls when these are compared, and so cost
-    /// nothing here.
-    fn library_above(&self) -> Option<usize>;
-    /// As [`Endpoint::collective`] in place, by that library: a broadcast, or a reduction or forward
-    /// scan in one segment of integers, of at least a byte. The result is the same to the last bit,
-    /// and calls that differ are detected as well. The operation must be done so on all nodes.
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]);
-    /// If there is such a library, what travels with the calls of the next collective.
-    fn riding(&mut self) -> Option<&mut Riding>;
-
-    // For tuning. All is separate from the usual operations, which stay what they are.
-
-    /// Other ways to do the operation of `action`: the same ones for all nodes.
-    #[cfg(feature = "tune")]
-    fn ways(&self, action: Action) -> Vec<Named>;
-    /// As [`Endpoint::put`], in one of this transport's [`ways`](Endpoint::ways).
-    #[cfg(feature = "tune")]
-    fn put_by(
-        &mut self,
-        way: Way,
-        call: &Call,
-        to: usize,
-        port: usize,
-        offset: usize,
-        contents: Contents<'_>,
-    );
-    /// As [`Endpoint::collective`], in one of this transport's [`ways`](Endpoint::ways), which must
-    /// be equal on all nodes.
-    #[cfg(feature = "tune")]
-    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>);
+    /// What this transport has besides. A layer around an endpoint passes it on.
+    fn extras(&mut self) -> Extras<'_>;
     /// The layer that tunes this node's calls, if they are tuned.
     #[cfg(feature = "tune")]
     fn tuned(&mut self) -> Option<&mut dyn Tuned>;
+}
+
+/// What not every transport has. There is no default, so that each states what it lacks.
+pub(crate) struct Extras<'a> {
+    /// The most bytes that [`Endpoint::try_put`] accepts: constant.
+    pub(crate) put_limit: usize,
+    /// If all nodes are threads of one process: what they share.
+    pub(crate) process: Option<&'a dyn Process>,
+    /// Words of other processes' nodes.
+    pub(crate) words: Option<&'static dyn Words>,
+    /// Messages that are prepared once and repeated.
+    pub(crate) messages: Option<&'static dyn Preparing>,
+    /// The library below, if it has collectives of its own.
+    pub(crate) library: Option<Library<'a>>,
+    /// The simulated machine to which this node belongs.
+    pub(crate) simulated: Option<&'a mut dyn Simulated>,
+    /// Other ways to do the operation of an action: the same ones for all nodes.
+    #[cfg(feature = "tune")]
+    pub(crate) ways: fn(Action) -> Vec<Named>,
+}
+
+/// What nodes of one process share.
+pub(crate) trait Process {
+    /// The abort handle: a thread that is not a node can end the job with it, and waiting nodes
+    /// unwind.
+    fn abort_handle(&self) -> AbortHandle;
+    /// The doorbell of this node, which is rung when it may have something to receive, if there is
+    /// one.
+    fn doorbell(&self) -> Option<Doorbell>;
+    /// The place at which nodes exchange values.
+    fn shelf(&self) -> &Shelf;
+}
+
+/// Words that nodes of several processes access.
+pub(crate) trait Words {
+    /// Zero words for each node, by rank, that the nodes access directly, if all can; otherwise
+    /// `None`, on every node. Collective, with equal `words`.
+    fn shared_words(&self, words: usize) -> Option<Vec<SharedWords>>;
+    /// Zero words of this node that others access by one-sided transfers, if all nodes have such
+    /// memory; otherwise `None`, on every node. Frees the words of earlier calls that no node holds
+    /// any more. Collective, with equal `words`.
+    fn exposed_words(&'static self, words: usize) -> Option<ExposedWords>;
+}
+
+/// Messages that are prepared once and repeated.
+pub(crate) trait Preparing {
+    /// With lengths in bytes.
+    fn prepared(&'static self, sends: &[Repeated], receives: &[Repeated]) -> Box<dyn Repeating>;
+    /// From and to pieces of a program's memory, in bytes; received pieces must overlap no others.
+    fn prepared_pieces(
+        &'static self,
+        sends: &[RepeatedPieces],
+        receives: &[RepeatedPieces],
+    ) -> Box<dyn RepeatingPieces>;
+}
+
+/// A library with collectives of its own, for [`Way::Library`].
+pub(crate) struct Library<'a> {
+    /// The most bytes of values that travel with the nodes' calls when these are compared, and so
+    /// cost nothing here.
+    pub(crate) above: usize,
+    /// What travels with the calls of the next collective.
+    pub(crate) riding: &'a mut Riding,
 }
 
 /// The additional interface of the layer that tunes a node's calls.
@@ -205,6 +216,33 @@ pub(crate) trait Tuned {
 }
 
 impl dyn Endpoint + '_ {
+    /// This node's number.
+    pub(crate) fn rank(&self) -> usize {
+        self.place().0
+    }
+
+    /// The number of nodes.
+    pub(crate) fn size(&self) -> usize {
+        self.place().1
+    }
+
+    /// The simulated machine to which this node belongs.
+    pub(crate) fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        self.extras().simulated
+    }
+
+    /// A whole collective in the usual way.
+    #[inline]
+    pub(crate) fn collective(&mut self, call: Call, collective: Collective<'_>) {
+        self.collective_by(Way::Usual, call, collective);
+    }
+
+    /// A put in the usual way.
+    #[inline]
+    pub(crate) fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+        self.put_by(Way::Usual, call, to, port, offset, contents);
+    }
+
     /// A whole barrier.
     pub(crate) fn barrier(&mut self, call: Call) {
         self.collective(call, Collective::InPlace(Operation::Barrier, &mut []));

@@ -1,13 +1,21 @@
-//! Other ways in which transports do an operation, among which a tuner chooses.
+//! Ways in which transports do an operation, among which models or a tuner choose.
 
-use crate::copy::{Hint, Routine, candidates, copy_hinted};
+#[cfg(feature = "tune")]
+use super::Action;
+#[cfg(feature = "tune")]
+use crate::copy::candidates;
+use crate::copy::{Hint, Routine, copy_hinted};
 
 /// How a transport does a put or a whole collective. The result is the same to the last bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(not(feature = "tune"), allow(dead_code, reason = "most are a tuner's"))]
 pub(crate) enum Way {
-    /// As if there were no tuner.
-    #[default]
+    /// As if there were no other.
     Usual,
+    /// In place by the collectives of the [library](super::Library) below: a broadcast, or a
+    /// reduction or forward scan in one segment of integers, of at least a byte. Calls that differ
+    /// are detected as well.
+    Library,
     /// Long copies by this routine; usually models choose it.
     Copying(&'static Routine),
     /// A put in pieces of this many bytes, one after the other.
@@ -24,10 +32,18 @@ pub(crate) enum Way {
 }
 
 /// A way and its name.
+#[cfg(feature = "tune")]
 pub(crate) type Named = (&'static str, Way);
 
 impl Way {
+    /// None, of any action.
+    #[cfg(feature = "tune")]
+    pub(crate) fn none(_: Action) -> Vec<Named> {
+        Vec::new()
+    }
+
     /// The routines worth trying on this processor, except the one that is the default everywhere.
+    #[cfg(feature = "tune")]
     pub(crate) fn copying() -> Vec<Named> {
         candidates().into_iter().map(|routine| (routine.name(), Self::Copying(routine))).collect()
     }

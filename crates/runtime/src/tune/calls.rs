@@ -13,9 +13,8 @@ use crate::number::{NumberType, Op};
 use crate::patterns::Schedule;
 use crate::settings::Settings;
 use crate::transport::{
-    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Named,
-    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding,
-    SharedWords, Shelf, Simulated, Tuned, Way,
+    Action, Awaited, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, Packet,
+    Tuned, Way,
 };
 use std::panic::Location;
 use std::path::{Path, PathBuf};
@@ -37,7 +36,7 @@ pub(crate) fn wanted(settings: &Settings) -> Result<Option<Options>, Error> {
     if let Some(options) = &settings.tuning {
         return Ok(Some(options.clone()));
     }
-    let mode = Mode::parse(settings.variable(VARIABLE).unwrap_or_default()).map_err(Error::program)?;
+    let mode = Mode::parse(settings.variable(VARIABLE).unwrap_or_default())?;
     Ok((mode != Mode::Off).then(|| Options::of(mode)))
 }
 
@@ -146,7 +145,7 @@ pub(crate) fn tuned(
     let with = |mode| Options { mode, ..options.clone() };
     let its = |inner: &dyn Endpoint| format!("puts-{}", inner.rank());
     let own_options = with(beside(&options.mode, &its(&*inner), true));
-    let mut mine = Tuner::new(&own, own_options.clone()).map_err(Error::program)?;
+    let mut mine = Tuner::new(&own, own_options.clone())?;
     mine.notes().iter().for_each(|note| say!("strata: {note}"));
     let team_options = with(beside(&options.mode, "calls", inner.rank() == 0));
     let stored = super::stored(&team, &team_options, inner.rank(), inner.size())?;
@@ -166,12 +165,10 @@ pub(crate) fn tuned(
     }
     let file = match own_options.mode {
         Mode::Use(_) => None,
-        mode => Tuner::file_of(&own, &mode, 1).map_err(Error::program)?,
+        mode => Tuner::file_of(&own, &mode, 1)?,
     };
-    let ways = |action: &Action| {
-        let others: Vec<Named> = inner.ways(*action);
-        Knob::named(action.name(), ("usual", Way::Usual), others)
-    };
+    let others = inner.extras().ways;
+    let ways = |action: &Action| Knob::named(action.name(), ("usual", Way::Usual), others(*action));
     let ways = Action::ALL.iter().map(ways).collect();
     let mark = |action: &Action| Knob::named(action.name(), ("mark", ()), []);
     let marks = Action::ALL.iter().map(mark).collect();
@@ -315,21 +312,15 @@ impl Tuned for Calls {
 }
 
 impl Endpoint for Calls {
-    fn rank(&self) -> usize {
-        self.inner.rank()
+    fn place(&self) -> (usize, usize) {
+        self.inner.place()
     }
 
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
-
-    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+    /// The tuner alone chooses the ways of calls.
+    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
         self.mark(&call);
         let (way, agrees) = self.way(&call, &collective);
-        match way {
-            Way::Usual => self.inner.collective(call, collective),
-            way => self.inner.collective_by(way, call, collective),
-        }
+        self.inner.collective_by(way, call, collective);
         if agrees {
             self.agree_now_and_then();
         }
@@ -364,10 +355,6 @@ impl Endpoint for Calls {
         self.inner.close(port)
     }
 
-    fn put_limit(&self) -> usize {
-        self.inner.put_limit()
-    }
-
     fn try_put(
         &mut self,
         call: &Call,
@@ -379,7 +366,7 @@ impl Endpoint for Calls {
         self.inner.try_put(call, to, port, offset, contents)
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
         let (now, knob) = (self.now(), &self.ways[Action::Put as usize]);
         if contents.len() < LEAST || self.inside || knob.len() == 1 || self.own.passes() {
             return self.inner.put(call, to, port, offset, contents);
@@ -387,7 +374,6 @@ impl Endpoint for Calls {
         self.used[0] = true;
         let option = self.own.option_at(call.place, knob, SizeClass::of(contents.len()), now);
         match *knob.value(option) {
-            Way::Usual => self.inner.put(call, to, port, offset, contents),
             Way::Pieces(each) => {
                 for sent in (0..contents.len()).step_by(each.max(1)) {
                     let piece = contents.part(sent, contents.len().min(sent + each));
@@ -426,73 +412,8 @@ impl Endpoint for Calls {
         self.inner.fail(failure);
     }
 
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        self.inner.abort_handle()
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        self.inner.doorbell()
-    }
-
-    fn shelf(&self) -> Option<&Shelf> {
-        self.inner.shelf()
-    }
-
-    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
-        self.inner.shared_words(words)
-    }
-
-    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
-        self.inner.exposed_words(words)
-    }
-
-    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        self.inner.prepared(sends, receives)
-    }
-
-    fn prepared_pieces(
-        &mut self,
-        sends: &[RepeatedPieces],
-        receives: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        self.inner.prepared_pieces(sends, receives)
-    }
-
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        self.inner.simulated()
-    }
-
-    /// The tuner alone chooses the ways of calls.
-    fn library_above(&self) -> Option<usize> {
-        None
-    }
-
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.collective(call, Collective::InPlace(operation, values));
-    }
-
-    fn riding(&mut self) -> Option<&mut Riding> {
-        None
-    }
-
-    fn ways(&self, action: Action) -> Vec<Named> {
-        self.inner.ways(action)
-    }
-
-    fn put_by(
-        &mut self,
-        way: Way,
-        call: &Call,
-        to: usize,
-        port: usize,
-        offset: usize,
-        contents: Contents<'_>,
-    ) {
-        self.inner.put_by(way, call, to, port, offset, contents);
-    }
-
-    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
-        self.inner.collective_by(way, call, collective);
+    fn extras(&mut self) -> Extras<'_> {
+        Extras { library: None, ..self.inner.extras() }
     }
 
     fn tuned(&mut self) -> Option<&mut dyn Tuned> {
@@ -548,7 +469,7 @@ mod tests {
             let run = threads::run(nodes, |mut endpoint| {
                 for action in [Action::Reduce, Action::Broadcast, Action::AllGather, Action::Put] {
                     let usual = result(&mut *endpoint, Way::Usual, action);
-                    let ways = endpoint.ways(action);
+                    let ways = (endpoint.extras().ways)(action);
                     assert!(!ways.is_empty(), "{action:?}");
                     for (name, way) in ways {
                         assert_eq!(result(&mut *endpoint, way, action), usual, "{action:?}: {name}, {nodes}");

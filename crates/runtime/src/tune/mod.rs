@@ -68,7 +68,7 @@ impl Node {
     /// # Participation
     /// Collective.
     pub fn tuner(&mut self, program: &str) -> Result<NodeTuner, Error> {
-        let mode = Mode::parse(self.setting(VARIABLE).unwrap_or_default()).map_err(Error::program)?;
+        let mode = Mode::parse(self.setting(VARIABLE).unwrap_or_default())?;
         self.tuner_with(program, Options::of(mode))
     }
 
@@ -91,7 +91,7 @@ impl Node {
         }
         let text = String::from_utf8_lossy(&bytes);
         let text = (length > 0).then_some(&*text);
-        let mut tuner = Tuner::for_team(program, options, self.size(), text).map_err(Error::program)?;
+        let mut tuner = Tuner::for_team(program, options, self.size(), text)?;
         if self.is_simulated() {
             tuner.set_tick(1e-9);
         }
@@ -111,11 +111,11 @@ fn stored(program: &str, options: &Options, rank: usize, size: usize) -> Result<
     if rank != 0 {
         return Ok(Stored { text: String::new(), file: None });
     }
-    let (text, notes) = Tuner::stored(program, options, size).map_err(Error::program)?;
+    let (text, notes) = Tuner::stored(program, options, size)?;
     notes.iter().for_each(|note| say!("strata: {note}"));
     let file = match options.mode {
         Mode::Use(_) => None,
-        _ => Tuner::file_of(program, &options.mode, size).map_err(Error::program)?,
+        _ => Tuner::file_of(program, &options.mode, size)?,
     };
     Ok(Stored { text: text.unwrap_or_default(), file })
 }
@@ -174,7 +174,7 @@ impl NodeTuner {
     /// Local.
     pub fn close(self, node: &Node) -> Result<Report, Error> {
         if let (0, Some(file)) = (node.rank(), &self.file) {
-            self.tuner.save(file).map_err(Error::program)?;
+            self.tuner.save(file)?;
         }
         Ok(self.tuner.report())
     }
@@ -196,44 +196,9 @@ fn routine_knob() -> &'static Knob<Option<&'static Routine>> {
     })
 }
 
-/// The routine of a copy: the choice at its call site, which is kept until the copy is done.
-///
-/// [`choose_copy`] makes it when a request is made, and it is used when the request's data are
-/// copied: in whatever order that happens, each request has its own (the lesson of Borg 2006,
-/// §6.4.2).
-#[derive(Clone, Copy, Debug)]
-pub struct CopyChoice(Option<&'static Routine>);
-
-impl CopyChoice {
-    /// Copies all of `from` to `to`.
-    ///
-    /// # Panics
-    /// If the lengths differ, as with `copy_from_slice`.
-    #[track_caller]
-    #[inline]
-    pub fn copy(self, hint: Hint, to: &mut [u8], from: &[u8]) {
-        match self.0 {
-            Some(routine) => routine.copy(to, from),
-            None => copy_hinted(hint, to, from),
-        }
-    }
-}
-
-/// Chooses the routine for copying `bytes` bytes, by the place of the call and the class of the
-/// size. Short copies are not tuned.
-#[track_caller]
-#[inline]
-pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
-    if bytes < SHORT || tuner.passes() {
-        return CopyChoice(None);
-    }
-    let knob = routine_knob();
-    CopyChoice(*knob.value(tuner.option_at(Location::caller(), knob, SizeClass::of(bytes), None)))
-}
-
-/// Copies all of `from` to `to` with the fastest routine for this call site and class of sizes. The
-/// time until the next call site counts, so that a routine pays for the state in which it leaves
-/// the cache.
+/// Copies all of `from` to `to` with the fastest routine for this call site and class of sizes;
+/// short copies are not tuned. The time until the next call site counts, so that a routine pays for
+/// the state in which it leaves the cache.
 ///
 /// ```
 /// use strata_runtime::copy::Hint;
@@ -252,5 +217,14 @@ pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
 #[track_caller]
 #[inline]
 pub fn copy(tuner: &mut Tuner, hint: Hint, to: &mut [u8], from: &[u8]) {
-    choose_copy(tuner, from.len()).copy(hint, to, from);
+    let routine = if from.len() < SHORT || tuner.passes() {
+        None
+    } else {
+        let (knob, class) = (routine_knob(), SizeClass::of(from.len()));
+        *knob.value(tuner.option_at(Location::caller(), knob, class, None))
+    };
+    match routine {
+        Some(routine) => routine.copy(to, from),
+        None => copy_hinted(hint, to, from),
+    }
 }

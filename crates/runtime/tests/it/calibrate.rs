@@ -110,7 +110,7 @@ fn chosen(node: &mut Node) -> Result<Seen, Error> {
 #[test]
 #[ignore = "a part of others"]
 fn program() {
-    match Machine::from_environment().unwrap().run(chosen) {
+    match Machine::from_env().unwrap().run(chosen) {
         Ok(all) => {
             assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
             let (taken, timed, fitted, _) = all[0];

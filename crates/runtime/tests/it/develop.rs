@@ -7,7 +7,10 @@ use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing, What};
 use strata_develop::trace::{self, Trace};
 use strata_runtime::prelude::*;
-use strata_runtime::{Development, State, ensure};
+use strata_runtime::{
+    develop::{Development, State},
+    ensure,
+};
 
 type Program = fn(&mut Node) -> Result<(), Error>;
 
@@ -259,7 +262,7 @@ fn is_child() -> bool {
 #[test]
 fn logs_of_a_job_that_was_killed_tell_who_was_missing() {
     if is_child() {
-        let run = Machine::from_environment().unwrap().run(|node| {
+        let run = Machine::from_env().unwrap().run(|node| {
             node.reduce_add(1u64);
             if node.rank() == 2 {
                 node.log("about to be lost");
@@ -303,7 +306,7 @@ fn logs_of_a_job_that_was_killed_tell_who_was_missing() {
 #[test]
 fn a_node_that_never_waits_does_not_keep_the_process_from_ending() {
     if is_child() {
-        let run = Machine::from_environment().unwrap().run(|node| {
+        let run = Machine::from_env().unwrap().run(|node| {
             if node.rank() == 3 {
                 std::thread::sleep(Duration::from_secs(60));
             }
@@ -329,7 +332,7 @@ fn printed_lines_stay_whole_and_none_is_lost_in_silence() {
     if is_child() {
         // The line that the test program has begun.
         println!();
-        let run = Machine::from_environment().unwrap().run(|node| {
+        let run = Machine::from_env().unwrap().run(|node| {
             for i in 0..MESSAGES {
                 node.print(format_args!("[node {} says {i:04}]", node.rank()));
                 if i % 100 == 7 && node.rank() != 3 {
@@ -367,7 +370,7 @@ fn printed_lines_stay_whole_and_none_is_lost_in_silence() {
 #[test]
 fn a_setting_that_is_no_time_is_explained() {
     if is_child() {
-        let error = Machine::from_environment().unwrap().run(|_| Ok(())).unwrap_err();
+        let error = Machine::from_env().unwrap().run(|_| Ok(())).unwrap_err();
         println!("{error}");
         return;
     }

@@ -8,7 +8,7 @@ use crate::simulated::{PLATFORMS, changed, failure, sim};
 use strata_model::ModelSet;
 use strata_model::Seconds;
 use strata_model::set::{Input, Model, Term};
-use strata_runtime::{Computing, Network, Pacing, prelude::*};
+use strata_runtime::{Computing, Network, node::Pacing, prelude::*};
 
 #[test]
 fn work_takes_simulated_time() {

@@ -468,7 +468,7 @@ fn long_puts_arrive_whole() {
 fn traces_and_logs_show_simulated_time() {
     let folder = tempfile::tempdir().unwrap();
     let development =
-        strata_runtime::Development::default().trace(folder.path()).log(folder.path().join("log"));
+        strata_runtime::develop::Development::default().trace(folder.path()).log(folder.path().join("log"));
     let run = sim("cm5", 3).run_with(&development, |node| {
         node.compute(33e3, || ());
         node.barrier();

@@ -221,7 +221,7 @@ fn misused_messages_and_ports_name_node_and_place() {
         node.open_port(3, Block::<u64>::zeroed(10));
         node.barrier();
     }
-    fn request(node: &mut Node) -> strata_runtime::Request<u8> {
+    fn request(node: &mut Node) -> strata_runtime::message::Request<u8> {
         let mut handlers = node.handlers();
         let request = handlers.request(|_, _: u8| {});
         node.install(handlers);
@@ -693,7 +693,7 @@ fn elements_of_other_sizes_are_named_and_not_accessed() {
 
 #[test]
 fn lengths_that_no_memory_holds_are_refused() {
-    use strata_runtime::SharedWords;
+    use strata_runtime::memory::SharedWords;
     fn text(panics: impl FnOnce() + std::panic::UnwindSafe) -> String {
         *std::panic::catch_unwind(panics).unwrap_err().downcast::<String>().unwrap()
     }

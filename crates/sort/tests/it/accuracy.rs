@@ -3,7 +3,10 @@
 //! sizes and sets of keys.
 
 use std::path::Path;
-use strata_runtime::{Simulation, prelude::*, simulation::SimulatedMachine};
+use strata_runtime::{
+    prelude::*,
+    simulation::{SimulatedMachine, Simulation},
+};
 use strata_select::Library;
 use strata_sort::{Options, Sort, profile, sort_with};
 

@@ -23,7 +23,7 @@ fn program() {
         }
         Ok(taken)
     };
-    let all = Machine::from_environment().unwrap().run(sorts).unwrap();
+    let all = Machine::from_env().unwrap().run(sorts).unwrap();
     assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
     println!("\nsorted, ranked={}", all[0][0].1);
 }

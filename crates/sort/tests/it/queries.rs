@@ -4,7 +4,10 @@ use crate::common::{Random, numbered, shapes};
 use proptest::prelude::*;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_sort::{Item, Pair, Splitters, is_sorted, rank_of, select_nth};
+use strata_sort::{
+    Item, Pair,
+    queries::{Splitters, is_sorted, rank_of, select_nth},
+};
 
 /// Asks everything about `parts` and compares.
 fn ask(node: &mut Node, name: &str, parts: &[Vec<Pair<u64, u32>>]) -> Result<(), Error> {

@@ -156,7 +156,7 @@ fn too_little_memory_is_an_error_everywhere_and_nothing_is_changed() {
             assert_eq!(items, given);
             let SortError::Memory { need, limit } = error else { panic!("{error}") };
             assert!(limit == 1000 && need >= 8 * 5000, "{need}");
-            sort_within(node, &mut items, &Options::default(), need).map_err(Error::program)?;
+            sort_within(node, &mut items, &Options::default(), need)?;
             assert!(items.is_sorted());
             Ok((need, limit))
         });

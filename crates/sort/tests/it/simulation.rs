@@ -3,11 +3,11 @@
 
 use crate::common::{Algorithm, Case, algorithms, check_case, numbered, shapes};
 use strata_runtime::simulation::{SimulatedMachine, Time};
-use strata_runtime::{Block, Computing, Simulation, prelude::*};
+use strata_runtime::{Block, Computing, prelude::*, simulation::Simulation};
 use strata_sort::profile;
 
 fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {
-    Machine::sim(&SimulatedMachine::find(platform).map_err(Error::program)?, nodes)
+    Machine::sim(&SimulatedMachine::find(platform)?, nodes)
 }
 
 /// Minutes: the simulated CM-5 sends packets of five words.

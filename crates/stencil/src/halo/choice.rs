@@ -8,7 +8,10 @@ use super::HaloExchange;
 use super::region::Region;
 use super::shape::Shape;
 use crate::exchange::{Phases, SENT};
-use crate::{HaloChoice, HaloError, Way};
+use crate::{
+    Way,
+    halo::{HaloChoice, HaloError},
+};
 
 /// A way, and why it is taken.
 pub(super) struct Taken {
@@ -83,7 +86,7 @@ impl Taken {
     ) -> Result<Self, HaloError> {
         let Traffic { messages, bytes, rows, longest } = traffic;
         let prepared = |way| matches!(way, Way::Persistent | Way::Typed);
-        let too_long = longest > strata_runtime::LONGEST_PREPARED;
+        let too_long = longest > strata_runtime::memory::LONGEST_PREPARED;
         match given {
             Some(way) if prepared(way) && too_long => return Ok(Self::packed(TOO_LONG)),
             Some(way) => return Ok(Self { way, choice: None, reason: "given by the program" }),

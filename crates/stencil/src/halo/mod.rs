@@ -89,8 +89,11 @@ pub use self::error::HaloError;
 pub use self::models::HaloExchange;
 use self::region::{Fields, Region};
 use self::shape::Shape;
+use crate::Way;
 use crate::exchange::{Exchange, RECEIVED, SENT};
-use crate::{HaloChoice, Way};
+
+/// The choice of the way in which a [`Halo`] is exchanged, and the reasons for it.
+pub type HaloChoice = strata_select::Choice<[strata_select::Row; 4]>;
 
 /// Prepared exchanges of the halo around one or several arrays; see the [module](self).
 ///

@@ -3,8 +3,12 @@
 //! tries more machines and grids.
 
 use std::path::Path;
-use strata_runtime::{Computing, Simulation, prelude::*, simulation::SimulatedMachine};
-use strata_stencil::{Grid, Layout, Options, Pin, profile};
+use strata_runtime::{
+    Computing,
+    prelude::*,
+    simulation::{SimulatedMachine, Simulation},
+};
+use strata_stencil::{Grid, Options, Pin, layout::Layout, profile};
 
 const NODES: usize = 16;
 
@@ -71,7 +75,7 @@ fn the_layout_that_is_chosen_is_hardly_slower_than_the_fastest() {
 fn points_at_edges_are_updated_alike_on_any_node() {
     let values = |extra: [usize; 2]| {
         let run = machine().computing(Computing::Kernels).run(|node| {
-            let options = Options::default().pin(Pin::parse("stencil=columns:4:1").map_err(Error::program)?);
+            let options = Options::default().pin(Pin::parse("stencil=columns:4:1")?);
             let grid = Grid::<f64>::new(30, 30).initial(|x, y| (x * 7 + y * 3) as f64).iterations(3);
             let solution = grid.extra(extra[0], extra[1]).solve_with(node, &options)?;
             assert_eq!(solution.layout.extra, extra, "what is set is taken");

@@ -16,7 +16,7 @@ fn program() {
         drop(halo);
         Ok(solution.iterations)
     };
-    let all = Machine::from_environment().unwrap().run(solves).unwrap();
+    let all = Machine::from_env().unwrap().run(solves).unwrap();
     assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
     println!("\nsolved in {}", all[0]);
 }

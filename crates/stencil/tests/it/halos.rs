@@ -5,7 +5,7 @@
 use crate::common::halos::check;
 use strata_runtime::{Computing, prelude::*, simulation::SimulatedMachine};
 use strata_stencil::halo::HaloBuilder;
-use strata_stencil::{Grid, Halo, HaloError, Options, Pin, Way};
+use strata_stencil::{Grid, Halo, Options, Pin, Way, halo::HaloError};
 
 const NODES: [usize; 7] = [1, 2, 3, 4, 5, 6, 8];
 
@@ -22,7 +22,7 @@ fn on_threads(seeds: impl Iterator<Item = u64>) -> Result<(), Error> {
 
 /// The seed is also that of the network, which delivers packets out of order.
 fn on_simulated_machines(seeds: impl Iterator<Item = u64>) -> Result<(), Error> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5")?;
     for seed in seeds {
         Machine::sim(&cm5, nodes_of(seed))?.seed(seed).run(|node| check(node, seed))?;
     }
@@ -200,7 +200,7 @@ fn several_halos_are_in_flight_at_once_and_their_ports_come_back() -> Result<(),
 
 #[test]
 fn a_skeleton_takes_the_time_of_the_whole() -> Result<(), Error> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5")?;
     for way in [Way::Packed, Way::Stored, Way::Transferred] {
         let times = [Computing::Kernels, Computing::Skeleton].map(|computing| {
             let run = Machine::sim(&cm5, 4)?.computing(computing).run(|node| {
@@ -247,7 +247,7 @@ fn a_halo_reports_its_messages_and_its_way() -> Result<(), Error> {
 
 #[test]
 fn long_rows_are_exchanged_from_where_they_lie() -> Result<(), Error> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5")?;
     for nodes in [1, 2, 3, 5] {
         Machine::threads(nodes)?.run(crate::common::halos::long_rows)?;
         Machine::sim(&cm5, nodes)?.run(crate::common::halos::long_rows)?;
@@ -259,7 +259,7 @@ fn long_rows_are_exchanged_from_where_they_lie() -> Result<(), Error> {
 fn a_halo_takes_a_pinned_way_and_says_why_it_takes_another() -> Result<(), Error> {
     let of = |nodes: usize, pin: &'static str| {
         let told = Machine::threads(nodes)?.run(|node| {
-            let options = Options::default().pin(Pin::parse(pin).map_err(Error::program)?);
+            let options = Options::default().pin(Pin::parse(pin)?);
             let mut cells = vec![node.rank() as u32; 6];
             let mut halo = Halo::around([4]).width(1).periodic([true]).options(options).prepare(node)?;
             halo.exchange(node, [&mut cells])?;

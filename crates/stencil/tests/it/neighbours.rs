@@ -3,7 +3,8 @@
 
 use strata_runtime::{Computing, Error, Machine, Node, simulation::SimulatedMachine};
 use strata_stencil::{
-    Edge, Face, Grid, Layout, Method, Side, Snapshot, Solution, StencilError, Volume, profile,
+    Edge, Grid, Method, Side, Solution, StencilError, Volume, edge::Face, layout::Layout, profile,
+    snapshot::Snapshot,
 };
 
 /// What holds at a face.
@@ -486,7 +487,7 @@ fn volumes_are_saved_and_gone_on_from() {
         })
         .unwrap();
     let rest = run(4).run(|node| {
-        let before = Snapshot::<f64>::read(&file).map_err(Error::program)?;
+        let before = Snapshot::<f64>::read(&file)?;
         assert_eq!((before.size(), before.depth()), ([7, 6], 5));
         let room = room().initial(move |x, y, z| before.at_plane(x, y, z)).iterations(5);
         Ok(profile::solve_volume(&room, node, Layout::new(2, 2, 1))?.gather(node))

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use strata_runtime::{prelude::*, simulation::SimulatedMachine};
-use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, Snapshot, StencilError, profile};
+use strata_stencil::{
+    Edge, Grid, Method, Options, Pin, Side, StencilError, layout::Layout, profile, snapshot::Snapshot,
+};
 
 /// The greatest error of a solved square of `n` points a side with u = e^x sin y on [0, 1]², which
 /// is harmonic, with values at the edges, or with slopes at two of them.
@@ -153,7 +155,7 @@ fn a_checkpoint_that_was_cut_short_or_is_of_another_grid_is_refused() {
     let file = folder.path().join("field.npy");
     let run = |nodes, size, resume: bool| {
         Machine::threads(nodes).unwrap().run(|node| {
-            let before = resume.then(|| Snapshot::<f64>::read(&file)).transpose().map_err(Error::program)?;
+            let before = resume.then(|| Snapshot::<f64>::read(&file)).transpose()?;
             let grid = Grid::new(size, 40).boundaries(Edge::value(1.0)).iterations(4);
             let grid = grid.initial(|x, y| before.as_ref().map_or(0.0, |before| before.at(x, y)));
             grid.solve(node)?.save(node, &file).map_err(Error::program)
@@ -283,7 +285,7 @@ fn a_threshold_that_is_not_reached_is_said_and_the_field_is_there() {
 fn pins_decide_or_are_refused() {
     let solve = |text: &'static str, width: usize| {
         Machine::threads(4).unwrap().run(move |node| {
-            let options = Options::default().pin(Pin::parse(text).map_err(Error::program)?);
+            let options = Options::default().pin(Pin::parse(text)?);
             let grid = Grid::<f64>::new(width, 20).iterations(3);
             let solution = grid.solve_with(node, &options)?;
             let choice = solution.choice.as_ref().ok_or("a choice")?;
@@ -305,7 +307,7 @@ fn pins_decide_or_are_refused() {
     assert!(refused("stencil=columns:3:1", 20).contains("columns"));
     assert!(refused("stencil=squares", 20).contains("squares"));
     let run = Machine::threads(2).unwrap().run(|node| {
-        let pin = Pin::parse("stencil_exchange=typed").map_err(Error::program)?;
+        let pin = Pin::parse("stencil_exchange=typed")?;
         let grid = Grid::<f64>::new(1000, 1000).iterations(1);
         Ok(grid.solve_with(node, &Options::default().pin(pin)).unwrap_err().to_string())
     });

@@ -12,8 +12,8 @@ use crate::link::Image;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 #[cfg(not(all(test, loom)))]
-use strata_runtime::SharedWords;
-use strata_runtime::{LendingDesk, Node};
+use strata_runtime::memory::SharedWords;
+use strata_runtime::{Node, memory::LendingDesk};
 
 /// Words from one place to the next: two cache lines, because some processors fetch lines in pairs.
 pub(super) const APART: usize = 16;

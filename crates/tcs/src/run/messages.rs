@@ -14,7 +14,10 @@ use super::watch::{Awaits, Watch};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_runtime::{Node, Request, WithBytes};
+use strata_runtime::{
+    Node,
+    message::{Request, WithBytes},
+};
 
 /// The most bytes of data in a piece.
 const LARGE: usize = 254 * 8;

@@ -216,7 +216,7 @@ pub fn simulate<T: Send>(
     // own times are not used.
     let host = match image.target.host() {
         Some(host) => host,
-        None => SimulatedMachine::find("ethernet-25g").map_err(Error::program)?,
+        None => SimulatedMachine::find("ethernet-25g")?,
     };
     let root = &image.instances[0];
     let nodes = root.cells.iter().max().map_or(1, |cell| cell + 1);

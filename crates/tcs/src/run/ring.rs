@@ -20,8 +20,8 @@ use super::memory::{APART, Memory};
 use super::sink::Sink;
 use super::sync::{AtomicU64, Ordering, UNDER_LOOM};
 use std::sync::Arc;
-use strata_runtime::LendingDesk;
 use strata_runtime::copy::{Hint, copy_hinted};
+use strata_runtime::memory::LendingDesk;
 
 /// Words of a line.
 const WORDS: usize = 8;

@@ -11,7 +11,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use strata_runtime::LentVec;
+use strata_runtime::memory::LentVec;
 
 /// A DMA transfer of the phase in which it was started: see [`Net::spool`](super::Net::spool).
 #[derive(Debug)]

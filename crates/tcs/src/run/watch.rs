@@ -16,7 +16,10 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use strata_runtime::{Node, Request, WithBytes};
+use strata_runtime::{
+    Node,
+    message::{Request, WithBytes},
+};
 
 /// The wait after which a cell sends its first probe; each further one comes after twice the time.
 const PATIENCE: Duration = Duration::from_millis(10);

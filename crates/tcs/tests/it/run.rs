@@ -3,7 +3,7 @@
 use crate::common::{Tree, shifts};
 use std::time::Duration;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Development, Machine, prelude::*};
+use strata_runtime::{Machine, develop::Development, prelude::*};
 use strata_tcs::barrier::{Algorithm, Signal, Way};
 use strata_tcs::switch::Mode;
 use strata_tcs::{

@@ -1,11 +1,9 @@
 //! Policies: the choice of the configuration to try next.
 
-mod bandit;
 mod exhaustive;
 mod fixed;
 mod quench;
 
-pub use bandit::Bandit;
 pub use exhaustive::Exhaustive;
 pub use fixed::Fixed;
 pub use quench::{Generator, Quench};
@@ -103,8 +101,6 @@ pub enum Search {
     Predicted,
     /// Simulated quenching.
     Quench(Generator),
-    /// One bandit a knob.
-    Bandit,
     /// All configurations in turn; the slower ones drop out.
     Exhaustive,
     /// The program's own policy, made from the space and the budget in evaluations.
@@ -122,7 +118,6 @@ impl Search {
             Self::Auto => Box::new(Quench::new(space, budget, Generator::Rated)),
             Self::Predicted => Box::new(Fixed::new(space.predicted())),
             Self::Quench(generator) => Box::new(Quench::new(space, budget, generator)),
-            Self::Bandit => Box::new(Bandit::new(space, budget)),
             Self::Exhaustive => Box::new(Exhaustive::new(space, budget)),
             Self::Own(make) => make(space, budget),
         }

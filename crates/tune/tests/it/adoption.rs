@@ -14,14 +14,8 @@ fn run(options: Options, costs: &[f64], iterations: u32) -> (Report, u64) {
     (program.tuner.report(), program.now)
 }
 
-fn searches() -> [Search; 5] {
-    [
-        Search::Auto,
-        Search::Quench(Generator::Rated),
-        Search::Quench(Generator::Uniform),
-        Search::Bandit,
-        Search::Exhaustive,
-    ]
+fn searches() -> [Search; 4] {
+    [Search::Auto, Search::Quench(Generator::Rated), Search::Quench(Generator::Uniform), Search::Exhaustive]
 }
 
 #[test]

@@ -29,14 +29,13 @@ mod tests;
 use crate::block::{Contents, RawBlock};
 use crate::error::Error;
 use crate::number;
+#[cfg(feature = "tune")]
+use crate::transport::Tuned;
 use crate::transport::header::Header;
 use crate::transport::{
-    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, LOOKS,
-    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, Scan,
-    SharedWords, Shelf, Simulated, panic_text,
+    Action, Awaited, Call, Collective, Endpoint, Extras, Failure, LOOKS, Library, Network, Networks,
+    Operation, Packet, Scan, Way, panic_text,
 };
-#[cfg(feature = "tune")]
-use crate::transport::{Named, Tuned, Way};
 use collectives::{Collectives, Form, SHORT};
 use connections::{Backoff, Connections};
 use ffi::World;
@@ -293,22 +292,60 @@ impl Mpi {
         }
         Ok(())
     }
+
+    /// The library's collectives tell nothing about calls that differ, so the nodes exchange their
+    /// calls first, but for a single number without `STRATA_CHECK`, as usual.
+    fn by_library(&mut self, call: &Call, operation: Operation, values: &mut [u8]) {
+        self.meet(call, &[]);
+        if let Operation::Broadcast(root) = operation {
+            return self.world.library_broadcast(call, root, values);
+        }
+        let words = values.len().div_ceil(8);
+        if self.mine.len() < words {
+            self.mine.resize(words, 0);
+        }
+        let mine = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.mine)[..values.len()];
+        mine.copy_from_slice(values);
+        match operation {
+            Operation::Reduce(kind, op) => {
+                order_as_signed(kind, op, mine);
+                self.world.library_reduce(call, (kind, op), mine, values);
+                order_as_signed(kind, op, values);
+            }
+            Operation::Scan(Scan { kind, op, .. }) => {
+                order_as_signed(kind, op, mine);
+                self.world.library_scan(call, (kind, op), mine, values);
+                order_as_signed(kind, op, values);
+                if self.world.rank() == 0 {
+                    number::fill_identity(kind, op, values);
+                }
+            }
+            // All nodes have met.
+            Operation::Barrier | Operation::Broadcast(_) => {}
+        }
+    }
 }
 
 impl Endpoint for Mpi {
-    fn rank(&self) -> usize {
-        self.world.rank()
+    fn place(&self) -> (usize, usize) {
+        (self.world.rank(), self.world.size())
     }
 
-    fn size(&self) -> usize {
-        self.world.size()
-    }
-
-    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
         match collective {
-            Collective::InPlace(operation, values) => self.combine(&call, operation, values),
-            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, false),
-            Collective::Exchange(blocks) => self.exchange(call, blocks, false),
+            Collective::InPlace(operation, values) if way == Way::Library => {
+                self.by_library(&call, operation, values);
+            }
+            Collective::InPlace(operation, values) => {
+                self.whole.whole = match way {
+                    Way::Whole => Some(true),
+                    Way::Shares => Some(false),
+                    _ => None,
+                };
+                self.combine(&call, operation, values);
+            }
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, way == Way::InTurn),
+            Collective::Exchange(blocks) => self.exchange(call, blocks, way == Way::InTurn),
         }
     }
 
@@ -355,10 +392,6 @@ impl Endpoint for Mpi {
         self.outside.borrow_mut().connections.close(port)
     }
 
-    fn put_limit(&self) -> usize {
-        Connections::put_limit()
-    }
-
     fn try_put(
         &mut self,
         call: &Call,
@@ -370,7 +403,7 @@ impl Endpoint for Mpi {
         self.outside.borrow_mut().connections.try_put(call, to, port, offset, contents.bytes)
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
         self.outside.borrow_mut().connections.put(call, to, port, offset, contents.bytes);
     }
 
@@ -445,127 +478,36 @@ impl Endpoint for Mpi {
         self.backoff.wait_after(looks);
     }
 
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        None
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        None
-    }
-
-    fn shelf(&self) -> Option<&Shelf> {
-        None
-    }
-
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        None
-    }
-
-    fn library_above(&self) -> Option<usize> {
-        Some(SHORT)
-    }
-
-    /// The library's collectives tell nothing about calls that differ, so the nodes exchange their
-    /// calls first, but for a single number without `STRATA_CHECK`, as usual.
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.meet(&call, &[]);
-        if let Operation::Broadcast(root) = operation {
-            return self.world.library_broadcast(&call, root, values);
-        }
-        let words = values.len().div_ceil(8);
-        if self.mine.len() < words {
-            self.mine.resize(words, 0);
-        }
-        let mine = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.mine)[..values.len()];
-        mine.copy_from_slice(values);
-        match operation {
-            Operation::Reduce(kind, op) => {
-                order_as_signed(kind, op, mine);
-                self.world.library_reduce(&call, (kind, op), mine, values);
-                order_as_signed(kind, op, values);
-            }
-            Operation::Scan(Scan { kind, op, .. }) => {
-                order_as_signed(kind, op, mine);
-                self.world.library_scan(&call, (kind, op), mine, values);
-                order_as_signed(kind, op, values);
-                if self.world.rank() == 0 {
-                    number::fill_identity(kind, op, values);
+    fn extras(&mut self) -> Extras<'_> {
+        Extras {
+            put_limit: Connections::put_limit(),
+            process: None,
+            words: Some(self.world),
+            messages: Some(self.world),
+            library: Some(Library { above: SHORT, riding: &mut self.whole.riding }),
+            simulated: None,
+            #[cfg(feature = "tune")]
+            ways: |action| match action {
+                // As long as a put without a message of its own for the data.
+                Action::Put => vec![("pieces of 3968 bytes", Way::Pieces(Connections::put_limit()))],
+                Action::Reduce
+                | Action::Scan
+                | Action::BackwardScan
+                | Action::SegmentedScan
+                | Action::SegmentedBackwardScan => {
+                    vec![("whole vectors", Way::Whole), ("shares", Way::Shares)]
                 }
-            }
-            // All nodes have met.
-            Operation::Barrier | Operation::Broadcast(_) => {}
-        }
-    }
-
-    fn riding(&mut self) -> Option<&mut Riding> {
-        Some(&mut self.whole.riding)
-    }
-
-    #[cfg(feature = "tune")]
-    fn ways(&self, action: Action) -> Vec<Named> {
-        match action {
-            // As long as a put without a message of its own for the data.
-            Action::Put => vec![("pieces of 3968 bytes", Way::Pieces(self.put_limit()))],
-            Action::Reduce
-            | Action::Scan
-            | Action::BackwardScan
-            | Action::SegmentedScan
-            | Action::SegmentedBackwardScan => {
-                vec![("whole vectors", Way::Whole), ("shares", Way::Shares)]
-            }
-            Action::Broadcast => vec![("whole vectors", Way::Whole)],
-            Action::AllGather => vec![("messages", Way::InTurn)],
-            Action::AllToAllV => vec![("one node at a time", Way::InTurn)],
-            _ => Vec::new(),
-        }
-    }
-
-    #[cfg(feature = "tune")]
-    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
-        self.put(call, to, port, offset, contents);
-    }
-
-    #[cfg(feature = "tune")]
-    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
-        let in_turn = way == Way::InTurn;
-        match collective {
-            Collective::AllGather { mine, all } => self.all_gather(call, mine, all, in_turn),
-            Collective::Exchange(blocks) => self.exchange(call, blocks, in_turn),
-            in_place @ Collective::InPlace(..) => {
-                self.whole.whole = match way {
-                    Way::Whole => Some(true),
-                    Way::Shares => Some(false),
-                    _ => None,
-                };
-                self.collective(call, in_place);
-                self.whole.whole = None;
-            }
+                Action::Broadcast => vec![("whole vectors", Way::Whole)],
+                Action::AllGather => vec![("messages", Way::InTurn)],
+                Action::AllToAllV => vec![("one node at a time", Way::InTurn)],
+                _ => Vec::new(),
+            },
         }
     }
 
     #[cfg(feature = "tune")]
     fn tuned(&mut self) -> Option<&mut dyn Tuned> {
         None
-    }
-
-    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
-        self.world.shared_words(words)
-    }
-
-    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
-        self.world.exposed_words(words)
-    }
-
-    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        Some(self.world.prepared(sends, receives))
-    }
-
-    fn prepared_pieces(
-        &mut self,
-        sends: &[RepeatedPieces],
-        receives: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        Some(self.world.prepared_pieces(sends, receives))
     }
 
     fn leave(&mut self) {

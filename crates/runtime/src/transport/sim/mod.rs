@@ -31,14 +31,13 @@ pub(crate) use setup::Setup;
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
+#[cfg(feature = "tune")]
+use crate::transport::Tuned;
 use crate::transport::contributions::CollectiveKind;
 use crate::transport::{
-    AbortHandle, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network, Networks,
-    Operation, PACKET, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, SharedWords,
-    Shelf, Simulated, Value,
+    Awaited, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, PACKET, Packet,
+    Simulated, Value, Way,
 };
-#[cfg(feature = "tune")]
-use crate::transport::{Action, Named, Tuned, Way};
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
 use payload::{COLLECTIVES, Payload, SHORT, all_data, data, messages};
@@ -213,15 +212,11 @@ impl Sim {
 }
 
 impl Endpoint for Sim {
-    fn rank(&self) -> usize {
-        self.rank
+    fn place(&self) -> (usize, usize) {
+        (self.rank, self.world.size())
     }
 
-    fn size(&self) -> usize {
-        self.world.size()
-    }
-
-    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
         match collective {
             Collective::InPlace(operation, values) => {
                 self.arrive(call, CollectiveKind::Operation(operation), RawBlock::copy_of(values));
@@ -313,14 +308,6 @@ impl Endpoint for Sim {
         memory
     }
 
-    fn put_limit(&self) -> usize {
-        match &self.world.platform.dma {
-            // The whole block at once.
-            Some(_) => ALL_AT_ONCE,
-            None => self.world.platform.interface.packet,
-        }
-    }
-
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) -> bool {
         let port = port as u32;
         if self.by_dma(all.len()) {
@@ -362,7 +349,7 @@ impl Endpoint for Sim {
         true
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
         let interface = &self.world.platform.interface;
         let each = interface.packet;
         if all.len() > each {
@@ -458,67 +445,19 @@ impl Endpoint for Sim {
         self.world.fail(failure)
     }
 
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        None
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        None
-    }
-
-    fn shelf(&self) -> Option<&Shelf> {
-        None
-    }
-
-    fn shared_words(&mut self, _: usize) -> Option<Vec<SharedWords>> {
-        None
-    }
-
-    fn exposed_words(&mut self, _: usize) -> Option<ExposedWords> {
-        None
-    }
-
-    fn prepared(&mut self, _: &[Repeated], _: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        None
-    }
-
-    fn prepared_pieces(
-        &mut self,
-        _: &[RepeatedPieces],
-        _: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        None
-    }
-
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        Some(self)
-    }
-
-    fn library_above(&self) -> Option<usize> {
-        None
-    }
-
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.collective(call, Collective::InPlace(operation, values));
-    }
-
-    fn riding(&mut self) -> Option<&mut Riding> {
-        None
-    }
-
-    #[cfg(feature = "tune")]
-    fn ways(&self, _: Action) -> Vec<Named> {
-        Vec::new()
-    }
-
-    #[cfg(feature = "tune")]
-    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
-        self.put(call, to, port, offset, all);
-    }
-
-    #[cfg(feature = "tune")]
-    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
-        self.collective(call, collective);
+    fn extras(&mut self) -> Extras<'_> {
+        let platform = &self.world.platform;
+        Extras {
+            // A DMA unit takes the whole block at once.
+            put_limit: if platform.dma.is_some() { ALL_AT_ONCE } else { platform.interface.packet },
+            process: None,
+            words: None,
+            messages: None,
+            library: None,
+            simulated: Some(self),
+            #[cfg(feature = "tune")]
+            ways: Way::none,
+        }
     }
 
     #[cfg(feature = "tune")]

@@ -3,7 +3,7 @@
 use super::{Case, bad, call, complete, good};
 use crate::block::RawBlock;
 use crate::number::{self, NumberType, Op};
-use crate::transport::{Action, Boundary, Call, Collective, Endpoint, Operation, Scan};
+use crate::transport::{Action, Boundary, Call, Collective, Endpoint, Operation, Scan, Way};
 use bytemuck::cast_slice;
 use std::panic::Location;
 
@@ -137,11 +137,9 @@ fn perform(
         assert_eq!(block.words.as_ptr(), address, "the memory given is not the memory got back");
         return block;
     }
-    if by == By::Library && is_offered(operation) && !block.as_bytes().is_empty() {
-        node.by_library(call, operation, block.as_bytes_mut());
-    } else {
-        node.collective(call, Collective::InPlace(operation, block.as_bytes_mut()));
-    }
+    let library = by == By::Library && is_offered(operation) && !block.as_bytes().is_empty();
+    let way = if library { Way::Library } else { Way::Usual };
+    node.collective_by(way, call, Collective::InPlace(operation, block.as_bytes_mut()));
     block
 }
 

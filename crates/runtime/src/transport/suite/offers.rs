@@ -12,16 +12,21 @@ fn offers(node: &mut dyn Endpoint) -> Vec<&'static str> {
     let end = |node| [Repeated { node, number: 0, len: 8 }];
     // Each node sends its first words to the next one, and receives the others from the previous.
     let pieces = |node, at| [RepeatedPieces { node, number: 0, pieces: vec![at..at + 8, at + 16..at + 24] }];
+    let extras = node.extras();
+    let (process, words, messages) = (extras.process, extras.words, extras.messages);
     let all = [
-        ("abort_handle", node.abort_handle().is_some()),
-        ("doorbell", node.doorbell().is_some()),
-        ("shelf", node.shelf().is_some()),
-        ("simulated", node.simulated().is_some()),
-        ("shared_words", node.shared_words(8).is_some_and(|all| all.len() == size)),
-        ("exposed_words", node.exposed_words(8).is_some()),
-        ("library", node.library_above().is_some()),
-        ("prepared", node.prepared(&end(next), &end(previous)).is_some()),
-        ("prepared_pieces", node.prepared_pieces(&pieces(next, 0), &pieces(previous, 8)).is_some()),
+        ("abort_handle", process.is_some()),
+        ("doorbell", process.is_some_and(|process| process.doorbell().is_some())),
+        ("shelf", process.is_some()),
+        ("simulated", extras.simulated.is_some()),
+        ("shared_words", words.and_then(|all| all.shared_words(8)).is_some_and(|all| all.len() == size)),
+        ("exposed_words", words.is_some_and(|all| all.exposed_words(8).is_some())),
+        ("library", extras.library.is_some()),
+        ("prepared", messages.map(|all| all.prepared(&end(next), &end(previous))).is_some()),
+        (
+            "prepared_pieces",
+            messages.map(|all| all.prepared_pieces(&pieces(next, 0), &pieces(previous, 8))).is_some(),
+        ),
     ];
     all.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect()
 }

@@ -13,16 +13,15 @@
 //! transport, so that senders stall if a program does not receive.
 
 use crate::block::{Contents, RawBlock};
+#[cfg(feature = "tune")]
+use crate::transport::Tuned;
 use crate::transport::contributions::{CollectiveKind, Contributions};
 use crate::transport::header::{HEADER, Header};
 use crate::transport::ports::Ports;
 use crate::transport::{
-    AbortHandle, Awaited, Boundary, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
-    Networks, Operation, PACKET, Packet, Part, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding,
-    SharedWords, Shelf, Simulated,
+    Awaited, Boundary, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, PACKET,
+    Packet, Part, Way,
 };
-#[cfg(feature = "tune")]
-use crate::transport::{Action, Named, Tuned, Way};
 use bytemuck::Zeroable;
 use std::collections::VecDeque;
 
@@ -286,15 +285,11 @@ impl<T: Transport> OverPackets<T> {
 }
 
 impl<T: Transport> Endpoint for OverPackets<T> {
-    fn rank(&self) -> usize {
-        self.rank
+    fn place(&self) -> (usize, usize) {
+        (self.rank, self.size)
     }
 
-    fn size(&self) -> usize {
-        self.size
-    }
-
-    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
         match collective {
             Collective::InPlace(operation, values) => {
                 self.enter(call, CollectiveKind::Operation(operation), RawBlock::copy_of(values));
@@ -364,10 +359,6 @@ impl<T: Transport> Endpoint for OverPackets<T> {
         self.ports.close(port)
     }
 
-    fn put_limit(&self) -> usize {
-        PACKET
-    }
-
     fn try_put(&mut self, _: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) -> bool {
         let bytes = contents.bytes;
         if to == self.rank {
@@ -381,7 +372,7 @@ impl<T: Transport> Endpoint for OverPackets<T> {
         bytes.is_empty() || self.transport.try_send(Network::Reply, to, &packet)
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
         for sent in (0..contents.len()).step_by(PACKET) {
             let part = contents.part(sent, sent + PACKET);
             while !self.try_put(call, to, port, offset.saturating_add(sent), part) {
@@ -434,67 +425,17 @@ impl<T: Transport> Endpoint for OverPackets<T> {
         self.transport.fail(failure)
     }
 
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        None
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        None
-    }
-
-    fn shelf(&self) -> Option<&Shelf> {
-        None
-    }
-
-    fn shared_words(&mut self, _: usize) -> Option<Vec<SharedWords>> {
-        None
-    }
-
-    fn exposed_words(&mut self, _: usize) -> Option<ExposedWords> {
-        None
-    }
-
-    fn prepared(&mut self, _: &[Repeated], _: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        None
-    }
-
-    fn prepared_pieces(
-        &mut self,
-        _: &[RepeatedPieces],
-        _: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        None
-    }
-
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        None
-    }
-
-    fn library_above(&self) -> Option<usize> {
-        None
-    }
-
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.collective(call, Collective::InPlace(operation, values));
-    }
-
-    fn riding(&mut self) -> Option<&mut Riding> {
-        None
-    }
-
-    #[cfg(feature = "tune")]
-    fn ways(&self, _: Action) -> Vec<Named> {
-        Vec::new()
-    }
-
-    #[cfg(feature = "tune")]
-    fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
-        self.put(call, to, port, offset, contents);
-    }
-
-    #[cfg(feature = "tune")]
-    fn collective_by(&mut self, _: Way, call: Call, collective: Collective<'_>) {
-        self.collective(call, collective);
+    fn extras(&mut self) -> Extras<'_> {
+        Extras {
+            put_limit: PACKET,
+            process: None,
+            words: None,
+            messages: None,
+            library: None,
+            simulated: None,
+            #[cfg(feature = "tune")]
+            ways: Way::none,
+        }
     }
 
     #[cfg(feature = "tune")]

@@ -56,7 +56,7 @@ fn ring(node: &mut dyn Endpoint, length: usize, piece: usize) {
     let data: Vec<u8> = (0..length).map(|at| byte(rank, at)).collect();
     let put = call(Action::Put);
     for (index, bytes) in data.chunks(piece).enumerate() {
-        if bytes.len() <= node.put_limit() && index % 2 == 0 {
+        if bytes.len() <= node.extras().put_limit && index % 2 == 0 {
             while !node.try_put(&put, to, 5, index * piece, bytes.into()) {
                 node.pause(&put, Networks::Both, Awaited::PutRoom(to));
             }

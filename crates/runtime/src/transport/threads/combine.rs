@@ -103,7 +103,6 @@ impl Threads {
     }
 
     /// Combines all lent memory into `result`, while no node writes to what it has lent.
-    #[cfg(feature = "tune")]
     pub(super) fn reduce_all(&self, kind: NumberType, op: Op, result: &mut [u8]) {
         for (at, length) in slices(0..result.len()) {
             let so_far = &mut result[at..at + length];

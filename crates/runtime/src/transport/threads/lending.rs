@@ -36,7 +36,7 @@ const SPINS: u32 = 100;
 /// place.
 ///
 /// ```
-/// use strata_runtime::LendingDesk;
+/// use strata_runtime::memory::LendingDesk;
 ///
 /// let desk = LendingDesk::default();
 /// let mut mine = [0; 3];

@@ -52,11 +52,11 @@ use crate::block::{Contents, RawBlock};
 use crate::copy::Hint;
 use crate::number::{NumberType, Op};
 use crate::transport::{
-    AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, ExposedWords, Failure, Network, Networks,
-    Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Riding, Scan, Shelf, Simulated,
+    AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, Extras, Failure, Network, Networks,
+    Operation, Packet, Process, Scan, Shelf, Way,
 };
 #[cfg(feature = "tune")]
-use crate::transport::{Action, Named, Tuned, Way};
+use crate::transport::{Action, Named, Tuned};
 use job::{Job, Peers, RING, Unwinds};
 use pending::PendingCollective;
 use ports::Refusal;
@@ -103,7 +103,6 @@ pub(crate) struct Threads {
     /// The waits of all nodes when this one last looked, in a long wait for memory.
     waits: Option<Vec<u64>>,
     /// How long vectors are combined and copied.
-    #[cfg(feature = "tune")]
     way: Way,
 }
 
@@ -118,7 +117,6 @@ impl Threads {
             taken: 0,
             bit: true,
             waits: None,
-            #[cfg(feature = "tune")]
             way: Way::Usual,
         }
     }
@@ -204,7 +202,6 @@ impl Threads {
             self.reduce_short(kind, op, values);
             return;
         }
-        #[cfg(feature = "tune")]
         if self.way == Way::Whole {
             return self.reduce_whole(call, kind, op, values);
         }
@@ -214,7 +211,6 @@ impl Threads {
     }
 
     /// A reduction of a long vector in which this node combines all vectors for itself.
-    #[cfg(feature = "tune")]
     #[cold]
     #[inline(never)]
     fn reduce_whole(&mut self, call: Call, kind: NumberType, op: Op, values: &mut [u8]) {
@@ -230,10 +226,7 @@ impl Threads {
 
     /// Copies memory that another node has written.
     fn copy_received(&self, to: &mut [u8], from: &[u8]) {
-        #[cfg(feature = "tune")]
         self.way.copy(Hint::RECEIVE, to, from);
-        #[cfg(not(feature = "tune"))]
-        crate::copy::copy_hinted(Hint::RECEIVE, to, from);
     }
 
     fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
@@ -326,15 +319,12 @@ impl Drop for Threads {
 }
 
 impl Endpoint for Threads {
-    fn rank(&self) -> usize {
-        self.rank
+    fn place(&self) -> (usize, usize) {
+        (self.rank, self.job.size())
     }
 
-    fn size(&self) -> usize {
-        self.job.size()
-    }
-
-    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
+        self.way = way;
         match collective {
             Collective::InPlace(operation, values) => self.in_place(call, operation, values),
             Collective::AllGather { mine, all } => self.all_gather(call, mine, all),
@@ -391,10 +381,6 @@ impl Endpoint for Threads {
         self.job.ports(self.rank).close(port)
     }
 
-    fn put_limit(&self) -> usize {
-        PUT
-    }
-
     fn try_put(
         &mut self,
         call: &Call,
@@ -403,18 +389,23 @@ impl Endpoint for Threads {
         offset: usize,
         contents: Contents<'_>,
     ) -> bool {
-        self.put(call, to, port, offset, contents);
+        self.put_by(Way::Usual, call, to, port, offset, contents);
         true
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+    fn put_by(
+        &mut self,
+        way: Way,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) {
         let bytes = contents.bytes;
         self.job.unwind_if_failed();
         let told = || self.job.tell(self.rank, to);
-        #[cfg(feature = "tune")]
-        let copy = |to: &mut [u8], from: &[u8]| self.way.copy(Hint::SEND, to, from);
-        #[cfg(not(feature = "tune"))]
-        let copy = |to: &mut [u8], from: &[u8]| crate::copy::copy_hinted(Hint::SEND, to, from);
+        let copy = |to: &mut [u8], from: &[u8]| way.copy(Hint::SEND, to, from);
         if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told, copy) {
             let end = format!("{} bytes at offset {offset}", bytes.len());
             self.refused(call, to, port, end, &refusal);
@@ -511,93 +502,41 @@ impl Endpoint for Threads {
         self.job.fail(failure);
     }
 
-    fn shelf(&self) -> Option<&Shelf> {
-        Some(self.job.shelf())
+    fn extras(&mut self) -> Extras<'_> {
+        Extras {
+            put_limit: PUT,
+            process: Some(self),
+            words: None,
+            messages: None,
+            library: None,
+            simulated: None,
+            #[cfg(feature = "tune")]
+            ways: |action| match action {
+                Action::Put => Way::copying().into_iter().chain(PIECES).collect(),
+                Action::Broadcast | Action::AllGather => Way::copying(),
+                Action::Reduce => vec![("whole vectors", Way::Whole)],
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    #[cfg(feature = "tune")]
+    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
+        None
+    }
+}
+
+impl Process for Threads {
+    fn abort_handle(&self) -> AbortHandle {
+        let job = Arc::clone(&self.job);
+        Box::new(move |failure| job.record(failure))
     }
 
     fn doorbell(&self) -> Option<Doorbell> {
         self.job.doorbell(self.rank)
     }
 
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        let job = Arc::clone(&self.job);
-        Some(Box::new(move |failure| job.record(failure)))
-    }
-
-    fn shared_words(&mut self, _: usize) -> Option<Vec<SharedWords>> {
-        None
-    }
-
-    fn exposed_words(&mut self, _: usize) -> Option<ExposedWords> {
-        None
-    }
-
-    fn prepared(&mut self, _: &[Repeated], _: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        None
-    }
-
-    fn prepared_pieces(
-        &mut self,
-        _: &[RepeatedPieces],
-        _: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        None
-    }
-
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        None
-    }
-
-    fn library_above(&self) -> Option<usize> {
-        None
-    }
-
-    fn by_library(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        self.collective(call, Collective::InPlace(operation, values));
-    }
-
-    fn riding(&mut self) -> Option<&mut Riding> {
-        None
-    }
-
-    #[cfg(feature = "tune")]
-    fn ways(&self, action: Action) -> Vec<Named> {
-        match action {
-            Action::Put => {
-                let mut all = Way::copying();
-                all.extend(PIECES);
-                all
-            }
-            Action::Broadcast | Action::AllGather => Way::copying(),
-            Action::Reduce => vec![("whole vectors", Way::Whole)],
-            _ => Vec::new(),
-        }
-    }
-
-    #[cfg(feature = "tune")]
-    fn put_by(
-        &mut self,
-        way: Way,
-        call: &Call,
-        to: usize,
-        port: usize,
-        offset: usize,
-        contents: Contents<'_>,
-    ) {
-        self.way = way;
-        self.put(call, to, port, offset, contents);
-        self.way = Way::Usual;
-    }
-
-    #[cfg(feature = "tune")]
-    fn collective_by(&mut self, way: Way, call: Call, collective: Collective<'_>) {
-        self.way = way;
-        self.collective(call, collective);
-        self.way = Way::Usual;
-    }
-
-    #[cfg(feature = "tune")]
-    fn tuned(&mut self) -> Option<&mut dyn Tuned> {
-        None
+    fn shelf(&self) -> &Shelf {
+        self.job.shelf()
     }
 }

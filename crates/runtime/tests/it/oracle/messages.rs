@@ -5,7 +5,7 @@ use super::mix;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use strata_runtime::prelude::*;
-use strata_runtime::{Network, Request};
+use strata_runtime::{Network, message::Request};
 
 /// Arguments of more than one packet.
 type Long = [u64; 21];

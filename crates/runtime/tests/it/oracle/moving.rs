@@ -3,9 +3,9 @@
 use super::{mix, same};
 use std::cell::Cell;
 use std::rc::Rc;
+use strata_runtime::node::{Pacing, Transfer};
 use strata_runtime::patterns::{Schedule, all_to_all, cyclic_shift, hypercube, unknown_targets};
 use strata_runtime::prelude::*;
-use strata_runtime::{Pacing, Transfer};
 
 pub(crate) fn patterns(node: &mut Node, seed: u64, length: usize) {
     let (rank, size) = (node.rank(), node.size());
@@ -147,7 +147,7 @@ fn either(node: &mut Node, seed: u64, length: usize) {
     });
     let many = handlers.reply({
         let long = Rc::clone(&long);
-        move |context: &strata_runtime::Replied, values: [u64; 30]| {
+        move |context: &strata_runtime::message::Replied, values: [u64; 30]| {
             assert!(values.iter().all(|value| *value == context.from() as u64));
             long.set(long.get() + 1);
         }
@@ -181,7 +181,7 @@ fn either(node: &mut Node, seed: u64, length: usize) {
     let overtook = Rc::new(Cell::new(0));
     let overtake = handlers.reply_with_bytes({
         let overtook = Rc::clone(&overtook);
-        move |context: &strata_runtime::Replied, number: u64, there: &[u8]| {
+        move |context: &strata_runtime::message::Replied, number: u64, there: &[u8]| {
             assert_eq!(there, bytes(context.from(), number));
             overtook.set(overtook.get() + 1);
         }

@@ -5,7 +5,7 @@
 pub(crate) mod halos;
 
 use strata_runtime::{Error, Node};
-use strata_stencil::{Edge, Grid, Layout, Method, Side, StencilError, Value, Way, profile};
+use strata_stencil::{Edge, Grid, Method, Side, StencilError, Value, Way, layout::Layout, profile};
 
 /// What holds at a side.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 
 use super::requests::Lent;
 use super::{World, bytes, count, error_of, peer};
-use crate::transport::{Repeated, RepeatedPieces, Repeating, RepeatingPieces};
+use crate::transport::{Preparing, Repeated, RepeatedPieces, Repeating, RepeatingPieces};
 use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
@@ -281,18 +281,14 @@ impl RepeatingPieces for Typed {
     }
 }
 
-impl World {
+impl Preparing for World {
     /// Messages by persistent requests.
-    pub(in super::super) fn prepared(
-        &'static self,
-        sends: &[Repeated],
-        receives: &[Repeated],
-    ) -> Box<dyn Repeating> {
+    fn prepared(&'static self, sends: &[Repeated], receives: &[Repeated]) -> Box<dyn Repeating> {
         Box::new(Persistent::new(self, sends, receives))
     }
 
     /// Messages by derived datatypes.
-    pub(in super::super) fn prepared_pieces(
+    fn prepared_pieces(
         &'static self,
         sends: &[RepeatedPieces],
         receives: &[RepeatedPieces],

@@ -10,17 +10,16 @@
 
 use super::{LINE, PIECE, WORLD, World, bytes, count, error_of, host, peer, simulated_clock};
 use crate::block::byte_length;
-use crate::transport::{Action, Call, ExposedWords, OneSided, SharedWords};
+use crate::transport::{Action, Call, ExposedWords, OneSided, SharedWords, Words};
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 
-impl World {
-    /// `words` zero words for each node, by rank, if all nodes run on one host that has such
-    /// memory; otherwise `None`, on every node. Collective.
-    pub(in super::super) fn shared_words(&self, words: usize) -> Option<Vec<SharedWords>> {
+impl Words for World {
+    /// For nodes of one host that has such memory.
+    fn shared_words(&self, words: usize) -> Option<Vec<SharedWords>> {
         // Simulated nodes could share memory, but in no time.
         let apart = simulated_clock().map_or(Ok(()), |_| Err("the nodes are simulated".to_owned()));
         let own = apart.and_then(|()| self.is_one_host()).and_then(|()| host::Memory::create(words));
@@ -37,11 +36,9 @@ impl World {
         self.if_all_have(opened)
     }
 
-    /// `words` zero words of this node that all nodes access by one-sided transfers, if the library
-    /// has them; otherwise `None`, on every node. First frees the windows whose words no node holds
-    /// any more. The others stay until the process exits, so words are not available on a
-    /// communicator of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.2.
-    pub(in super::super) fn exposed_words(&'static self, words: usize) -> Option<ExposedWords> {
+    /// Windows of words that are held stay until the process exits, so there are none on a
+    /// communicator of a program that finalises MPI itself (MPI 3.1, §11.2.2).
+    fn exposed_words(&'static self, words: usize) -> Option<ExposedWords> {
         if !matches!(WORLD.get(), Some(Ok(world)) if std::ptr::eq(world, self)) {
             return None;
         }
@@ -50,7 +47,9 @@ impl World {
         let (own, transfers) = self.if_all_have(exposed)?;
         Some(ExposedWords::new(own, self.size, Box::new(transfers)))
     }
+}
 
+impl World {
     /// The value, if it was made on all nodes. Collective.
     fn if_all_have<T>(&self, made: Result<T, String>) -> Option<T> {
         let failed = self.gather(&u64::from(made.is_err()));

@@ -386,7 +386,7 @@ fn lent_memory_outlives_a_failure_from_outside() {
             if node.rank() == 1 {
                 std::thread::sleep(Duration::from_millis(20));
                 let message = "waited for too long".to_owned();
-                node.abort_handle().unwrap()(Failure { rank: 0, message });
+                node.extras().process.unwrap().abort_handle()(Failure { rank: 0, message });
                 std::thread::sleep(Duration::from_millis(50));
                 if unwound.load(Ordering::SeqCst) > 0 {
                     return;

@@ -58,7 +58,7 @@ fn bytes_of_several_senders_arrive_in_place_and_are_reported_once() {
                             while at < each {
                                 let end = each.min(at + 1 + random.below(each));
                                 let offset = rank * each + at;
-                                if end - at <= node.put_limit() && random.below(2) == 0 {
+                                if end - at <= node.extras().put_limit && random.below(2) == 0 {
                                     assert!(node.try_put(
                                         &put_call(to),
                                         to,

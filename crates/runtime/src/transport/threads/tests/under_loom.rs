@@ -13,7 +13,7 @@ use super::{call, pause};
 use crate::block::RawBlock;
 use crate::number::{NumberType, Op};
 use crate::transport::{
-    Action, Awaited, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Part, Stop,
+    Action, Awaited, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Part, Stop, Way,
 };
 use bytemuck::Zeroable;
 use loom::thread;
@@ -83,9 +83,9 @@ fn event(seen: Option<&Seen>) {
 
 /// Gathers `words` words of each node, all with this value, and uses the node's own again.
 fn gather(node: &mut Threads, value: u64, words: usize) -> (Vec<u64>, Vec<u64>) {
-    let (mut mine, mut all) = (vec![value; words], vec![0; node.size() * words]);
+    let (mut mine, mut all) = (vec![value; words], vec![0; node.job.size() * words]);
     let (from, to) = (bytemuck::cast_slice(&mine), bytemuck::cast_slice_mut(&mut all));
-    node.collective(call(Action::AllGather), Collective::AllGather { mine: from, all: to });
+    node.collective_by(Way::Usual, call(Action::AllGather), Collective::AllGather { mine: from, all: to });
     mine.fill(USED_AGAIN);
     (mine, all)
 }
@@ -95,7 +95,7 @@ fn gathers(size: usize, preemptions: Option<usize>, eager: bool, words: &'static
         let mut kept = Vec::new();
         for (i, words) in words.iter().enumerate() {
             let value = |rank: usize| (10 * i + rank) as u64;
-            let (mine, all) = gather(node, value(node.rank()), *words);
+            let (mine, all) = gather(node, value(node.rank), *words);
             event(seen);
             assert_eq!(all, (0..size).flat_map(|rank| vec![value(rank); *words]).collect::<Vec<_>>());
             kept.push(mine);
@@ -144,7 +144,7 @@ fn split(
     alike(2, preemptions, eager, MET, move |node, seen| {
         let mut kept = Vec::new();
         for (i, (operation, words)) in operations.iter().enumerate() {
-            let value = (10 * i + node.rank() + 1) as u64;
+            let value = (10 * i + node.rank + 1) as u64;
             let values = RawBlock::copy_of(bytemuck::cast_slice(&vec![value; *words]));
             node.start(call(Action::Reduce), *operation, values);
             while !node.test() {
@@ -400,7 +400,7 @@ fn loom_a_packet_is_polled_or_rings() {
         (None, true, "packets missed by a poll while their sender lives"),
         requests,
         |node, seen| {
-            let bell = node.doorbell().unwrap();
+            let bell = node.extras().process.unwrap().doorbell().unwrap();
             bell.silence();
             if node.try_receive(Network::Request, &mut Packet::zeroed()) {
                 return;
@@ -439,6 +439,6 @@ fn loom_a_put_wakes_its_receiver() {
             assert_eq!(arrived, 2);
             assert_eq!(node.close(1).unwrap().as_bytes(), [7, 8]);
         },
-        |node| node.put(&call(Action::Put), 0, 1, 0, [7u8, 8].as_slice().into()),
+        |node| node.put_by(Way::Usual, &call(Action::Put), 0, 1, 0, [7u8, 8].as_slice().into()),
     );
 }
