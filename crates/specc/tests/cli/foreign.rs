@@ -157,6 +157,30 @@ fn input_that_is_not_what_it_seems_is_named_with_its_place() {
 }
 
 #[test]
+fn models_import_by_the_dependency_that_the_package_has() {
+    for (dependencies, import) in [
+        ("strata = { package = \"strata-hpc\", version = \"0.1\" }", "use strata::select::{Explained,"),
+        ("strata-hpc = \"0.1\"", "use strata::select::{Explained,"),
+        ("all-of = { package = \"strata-hpc\", version = \"0.1\" }", "use all_of::select::{Explained,"),
+        ("strata-hpc = \"0.1\"\nstrata-select = \"0.1\"", "use strata_select::{Explained,"),
+        ("strata-select = \"0.1\"", "use strata_select::{Explained,"),
+        ("# without strata-hpc", "use strata_select::{Explained,"),
+    ] {
+        let folder = project();
+        let at = folder.path();
+        let manifest = "[package]\nname = \"own\"\nversion = \"0.1.0\"\n[workspace]\n[dependencies]\n";
+        fs::write(at.join("Cargo.toml"), format!("{manifest}{dependencies}\n")).expect("written");
+        fs::create_dir(at.join("src")).expect("made");
+        fs::write(at.join("src/lib.rs"), "").expect("written");
+        expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
+        let models = fs::read_to_string(at.join("out/models.rs")).expect("read");
+        let imports = models.lines().filter(|line| line.starts_with("use ")).count();
+        let same = import.split('{').next().map_or(0, |start| models.matches(start).count());
+        assert!(models.contains(import) && imports == same, "{dependencies}: {models}");
+    }
+}
+
+#[test]
 fn models_are_exported_to_other_languages() {
     let folder = project();
     let at = folder.path();
