@@ -33,17 +33,55 @@ struct Side {
     _tree: Option<Worktree>,
 }
 
-/// A checkout of a revision outside the repository's working folder, removed on drop.
-struct Worktree {
+/// A checkout of a revision outside the repository's working folder, removed on drop unless it is
+/// kept.
+pub(super) struct Worktree {
     repository: PathBuf,
     folder: PathBuf,
+    kept: bool,
 }
 
 impl Drop for Worktree {
     fn drop(&mut self) {
         // If this fails, the folder is removed before the next checkout.
-        let _removed = git(&self.repository, &["worktree", "remove", "--force"], &[&self.folder]);
+        if !self.kept {
+            let _removed = git(&self.repository, &["worktree", "remove", "--force"], &[&self.folder]);
+        }
     }
+}
+
+impl Worktree {
+    /// Checks out a revision of the repository around `own` in `folder`; returns what lies there in
+    /// the place of `own`. In a checkout that is kept, what was built stays.
+    fn new(own: &Path, named: &str, folder: PathBuf, kept: bool) -> Result<(PathBuf, Self), Failure> {
+        let repository = PathBuf::from(git(own, &["rev-parse", "--show-toplevel"], &[])?);
+        let commit =
+            git(own, &["rev-parse", "--verify", "--quiet"], &[Path::new(&format!("{named}^{{commit}}"))])
+                .map_err(|_| {
+                    Failure::Usage(format!(
+                        "`{named}` is neither a folder nor a revision of {}",
+                        repository.display()
+                    ))
+                })?;
+        let commit = Path::new(&commit);
+        let within = own.strip_prefix(&repository).unwrap_or(Path::new(""));
+        let package = folder.join(within);
+        let is_there = kept && folder.join(".git").is_file();
+        if !is_there || git(&folder, &["checkout", "--quiet", "--force", "--detach"], &[commit]).is_err() {
+            // A killed run may have left one.
+            let _removed = git(&repository, &["worktree", "remove", "--force"], &[&folder]);
+            git(&repository, &["worktree", "add", "--quiet", "--force", "--detach"], &[&folder, commit])?;
+        }
+        Ok((package, Self { repository, folder, kept }))
+    }
+}
+
+/// The folder `own` at a revision, in a checkout of its repository that is kept, and a lock on it.
+pub(super) fn kept(own: &Path, named: &str) -> Result<(PathBuf, Lock), Failure> {
+    let folder = git(own, &["rev-parse", "--path-format=absolute", "--git-common-dir"], &[])?;
+    let folder = Path::new(&folder).join("strata-race");
+    let lock = Lock::take(&folder)?;
+    Ok((Worktree::new(own, named, folder.join("tree"), true)?.0, lock))
 }
 
 /// Measures the package in `own` at `before` and `after`, each a folder with the package or a
@@ -93,29 +131,10 @@ impl Side {
             let name = if named == "." { "the package here" } else { named };
             return Ok(Self { name: name.to_owned(), package, output: output.to_owned(), _tree: None });
         }
-        let repository = PathBuf::from(git(own, &["rev-parse", "--show-toplevel"], &[])?);
-        let commit =
-            git(own, &["rev-parse", "--verify", "--quiet"], &[Path::new(&format!("{named}^{{commit}}"))])
-                .map_err(|_| {
-                    Failure::Usage(format!(
-                        "`{named}` is neither a folder nor a revision of {}",
-                        repository.display()
-                    ))
-                })?;
-        let within = own.strip_prefix(&repository).unwrap_or(Path::new("")).to_owned();
         fs::create_dir_all(output).map_err(|error| Failure::file(output, error))?;
         let output = output.canonicalize().map_err(|error| Failure::file(output, error))?;
-        let folder = output.join("tree");
-        // A killed run may have left one.
-        let _removed = git(&repository, &["worktree", "remove", "--force"], &[&folder]);
-        git(
-            &repository,
-            &["worktree", "add", "--quiet", "--force", "--detach"],
-            &[&folder, Path::new(&commit)],
-        )?;
-        let package = folder.join(within);
-        let tree = Some(Worktree { repository, folder });
-        Ok(Self { name: named.to_owned(), package, output, _tree: tree })
+        let (package, tree) = Worktree::new(own, named, output.join("tree"), false)?;
+        Ok(Self { name: named.to_owned(), package, output, _tree: Some(tree) })
     }
 
     fn spec(&self) -> Result<CheckedSpec, Failure> {

@@ -25,7 +25,7 @@ pub use ratios::By;
 pub(crate) use ratios::median;
 
 /// The probability that noise alone makes a change of any model.
-const LEVEL: f64 = 0.05;
+pub(crate) const LEVEL: f64 = 0.05;
 
 /// The most models that the message names if no model is shared.
 const NAMED: usize = 4;

@@ -27,6 +27,8 @@ pub enum By {
     Models,
     /// Both were measured, repeatedly at few points.
     Repeats,
+    /// Both were measured in each of several rounds.
+    Rounds,
 }
 
 /// The ratios of one model.
