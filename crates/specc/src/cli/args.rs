@@ -505,7 +505,7 @@ pub(super) struct Race {
     /// folder. Each runs once before, to build.
     #[arg(long, value_name = "BASE")]
     pub(super) git: Option<String>,
-    /// The number of rounds.
+    /// The number of rounds; half of them where then nothing can be slower by more than `--fail-above`.
     #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(super) rounds: u32,
     /// Begin no round that would end after this time.

@@ -18,8 +18,8 @@ use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 
 /// The number of measurements of each side in turns, so that a slow period of the machine affects
-/// both sides.
-const TURNS: u32 = 3;
+/// both sides, and their scatter shows what differs between two runs.
+const TURNS: u32 = 5;
 
 /// One side: a folder with the package at a revision.
 struct Side {
@@ -157,10 +157,11 @@ impl Side {
 
     /// Joins the samples of all turns, and fits models to them.
     fn run(&self, spec: &CheckedSpec, target: &Target) -> Result<Run, Failure> {
-        let mut samples = Samples::default();
+        let (mut samples, mut turns) = (Samples::default(), Vec::new());
         for turn in 1..=TURNS {
             let path = self.turn(turn).join("samples.txt");
             let read = exchange::samples(&path, &Reading::default(), &mut Sha256::default())?;
+            turns.push(read.samples.clone());
             match turn {
                 1 => samples = read.samples,
                 _ => samples.join(read.samples).map_err(Failure::Fault)?,
@@ -172,7 +173,7 @@ impl Side {
             fitting::fit(&samples, sha256_hex(text.as_bytes()), Some(spec), &Overrides::default()).set;
         set.code_sha256 = emit::code_hash(spec, &target.features.features)?;
         let evidence = Evidence { samples: Some(samples.clone()), decisions: None };
-        Ok(Run { name: self.name.clone(), samples: Some(samples), set: Some(set), evidence })
+        Ok(Run { name: self.name.clone(), samples: Some(samples), turns, set: Some(set), evidence })
     }
 }
 

@@ -47,6 +47,8 @@ const SLOWER: [&str; 4] = ["sh bench.sh a 0 10", "sh bench.sh bb 11 10", "--from
 fn what_is_the_same_passes_and_what_is_worth_the_race_stands_first() {
     let folder = folder();
     let (status, out, err) = race(folder.path(), &[&SAME[..], &["--fail-above", "3%"]].concat());
+    assert!(status == Some(0) && out.contains("from A to B, in 6 rounds"), "ends early: {out}{err}");
+    let (status, out, err) = race(folder.path(), &SAME);
     assert_eq!(status, Some(0), "{out}{err}");
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("A against a copy of it: ") && lines[0].ends_with("in 2 rounds"), "{out}");
