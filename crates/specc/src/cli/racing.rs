@@ -59,6 +59,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
             .map_err(|why| format!("{} (`{command}`) {why}", if side == 0 { "A" } else { "B" }))
     };
     if base.is_some() {
+        tell!("running A and B once, to build them");
         for who in [Who::A, Who::B] {
             run(who, 0, None).map_err(Failure::Fault)?;
         }
@@ -268,7 +269,9 @@ impl Copied {
     fn of(command: &str, folder: &Path) -> Option<Self> {
         let (program, rest) = command.split_at(command.find(char::is_whitespace).unwrap_or(command.len()));
         let file = folder.join(program);
-        let name = file.file_name().filter(|_| program.contains('/') && file.is_file())?;
+        let name = file
+            .file_name()
+            .filter(|_| program.contains('/') && !program.contains('\'') && file.is_file())?;
         let copies = std::env::temp_dir().join(format!("specc-race-{}", std::process::id()));
         let copy = copies.join(name);
         let made = Self { command: format!("'{}'{rest}", copy.display()), folder: copies };
