@@ -43,6 +43,7 @@ use experiment::Experiment;
 use place::Problems;
 
 pub use json_lines::{ExportError, json_lines};
+pub use results::without_numbers;
 pub use selection::{HoldOut, Selection, TimeColumn};
 
 /// Formats of samples.
@@ -192,7 +193,8 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+        let is_it = |format: &Self| format.name().strip_suffix("-benchmark").unwrap_or(format.name()) == text;
+        Self::ALL.into_iter().find(|format| format.name() == text || is_it(format)).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|format| format.name()).collect();
             let meant = did_you_mean(text, names.iter().copied());
             format!("`{text}` is no format{meant}; there are {}", names.join(", "))

@@ -4,8 +4,8 @@
 //! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
 //! [`competition`], [`crossings`], [`map`] and [`curves`] compute the fastest candidates from the
 //! models; [`crossovers`] and [`thresholds`] turn them into constants for programs. [`decisions`]
-//! measures what the choices lose, [`compare`] compares two runs, [`guidelines`] the calls of one,
-//! [`advise`] names the most useful further samples, and [`refine`] samples adaptively. [`cli`] is
+//! measures what the choices lose, [`compare`] compares two runs, [`race`] two programs in turns,
+//! [`guidelines`] the calls of one, [`advise`] names the most useful further samples, and [`refine`] samples adaptively. [`cli`] is
 //! the command line over all of them.
 
 #![forbid(unsafe_code)]
@@ -35,6 +35,7 @@ pub mod map;
 mod otherwise;
 mod parameters;
 pub mod points;
+pub mod race;
 pub mod refine;
 pub mod rules;
 pub mod thresholds;

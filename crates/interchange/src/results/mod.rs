@@ -27,6 +27,7 @@ use crate::place::{Lines, Problems, offset};
 use crate::{Format, Selection};
 
 pub(crate) use criterion::folder as criterion_folder;
+pub use names::without_numbers;
 
 /// Recognises a format by its first words, in the first kilobytes of a file.
 pub(crate) fn detect(text: &str) -> Option<Format> {
@@ -199,7 +200,7 @@ impl<'t> Results<'t> {
         }
         let mut alike: BTreeMap<String, usize> = BTreeMap::new();
         for path in (0..self.experiment.paths.count()).map(|path| self.experiment.paths.text(path)) {
-            if let Some(rest) = names::without_numbers(path) {
+            if let Some((rest, _)) = names::without_numbers(path) {
                 *alike.entry(rest).or_default() += 1;
             }
         }

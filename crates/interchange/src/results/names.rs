@@ -154,12 +154,14 @@ impl Results<'_> {
     }
 }
 
-/// A name with its numbers left out, if it has any.
-pub(super) fn without_numbers(name: &str) -> Option<String> {
+/// A name with its numbers left out, and the numbers, if it has any.
+#[must_use]
+pub fn without_numbers(name: &str) -> Option<(String, Vec<f64>)> {
     let numbers = numbers(name);
     let starts = std::iter::once(0).chain(numbers.iter().map(|number| number.end));
     let ends = numbers.iter().map(|number| number.start).chain([name.len()]);
-    (!numbers.is_empty()).then(|| starts.zip(ends).map(|(start, end)| &name[start..end]).collect())
+    let rest = starts.zip(ends).map(|(start, end)| &name[start..end]).collect();
+    (!numbers.is_empty()).then(|| (rest, numbers.iter().map(|number| number.value).collect()))
 }
 
 /// What separates numbers from each other and from names.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -224,6 +225,15 @@ pub(super) enum Command {
         #[command(flatten)]
         how: CompareHow,
     },
+    /// Race two programs that exist, in turns, and say which of their benchmarks changed.
+    ///
+    /// Both commands run in rounds, beside each other in random order. A benchmark's change is the
+    /// ratio of its times B/A; its interval (95 %) comes from the scatter over rounds. Of all changes
+    /// that are told at most 5 % are noise on average, and where nothing changed one race in twenty
+    /// tells any (Benjamini and Hochberg). Exit status: 0 done, and nothing above `--fail-above`; 1 a
+    /// command failed too often; 2 wrong usage; 3 slower than `--fail-above` allows; 4 that could not
+    /// be decided; 130 interrupted.
+    Race(Race),
     /// Look at simulated machines, built in or described by files; run a program there.
     Platform {
         #[command(subcommand)]
@@ -462,6 +472,78 @@ pub(super) struct CompareHow {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// What `race` takes.
+#[derive(Debug, Args)]
+pub(super) struct Race {
+    /// The command before, for the shell.
+    pub(super) a: String,
+    /// The command after; with `--git` that before where it is left out.
+    #[arg(required_unless_present = "git")]
+    pub(super) b: Option<String>,
+    /// Where times come from: `wall`, the time of the whole command, or the format of the benchmarks'
+    /// results, `google-benchmark`, `go`, `criterion` or any other that `fit` reads. `wall` where it
+    /// is left out, and with `--results` what these are recognised as.
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) from: Option<Source>,
+    /// The file to which a command writes its results, or criterion's folder; said twice, that of A
+    /// and that of B. Where it is left out the results are read from standard output. What lies there
+    /// is removed before each run.
+    #[arg(long, value_name = "FILE")]
+    pub(super) results: Vec<PathBuf>,
+    /// Names for the numbers in the names of benchmarks, or the columns of CSV that are inputs.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(super) inputs: Option<Vec<String>>,
+    /// The column of CSV that holds the times, with its unit: `elapsed:ms`.
+    #[arg(long, value_name = "COLUMN:UNIT")]
+    pub(super) time: Option<TimeColumn>,
+    /// The columns of CSV that name the benchmark of a row.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(super) model_column: Vec<String>,
+    /// Run A at this revision of git, in a checkout that is kept in `.git/strata-race`, and B in this
+    /// folder. Each runs once before, to build.
+    #[arg(long, value_name = "BASE")]
+    pub(super) git: Option<String>,
+    /// The number of rounds; half of them where then nothing can be slower by more than `--fail-above`.
+    #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
+    pub(super) rounds: u32,
+    /// Begin no round that would end after this time.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells.
+    #[arg(long)]
+    pub(super) noop: bool,
+    /// Fail if a benchmark got slower by more than this with confidence: the lower end of its interval
+    /// lies above it.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(super) fail_above: Option<f64>,
+    /// What the random order and environments follow from; drawn, and said, where it is left out.
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "markdown")]
+    pub(super) json: bool,
+    /// Print Markdown, for a pull request.
+    #[arg(long)]
+    pub(super) markdown: bool,
+}
+
+/// Where the times of a command come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The clock.
+    Wall,
+    /// The results in a format.
+    Results(Format),
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "wall" { Ok(Self::Wall) } else { text.parse().map(Self::Results) }
+    }
 }
 
 /// The specs to read.

@@ -34,8 +34,10 @@ pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Fa
         models,
         libraries: compare::libraries(before, after).map_err(Failure::Usage)?,
         code: Code::of(before, after),
+        common: None,
         warnings,
     };
+    let compared = Compared { common: compared.shared(), ..compared };
     let too_slow = how.fail_above.map_or(Vec::new(), |share| compared.slower(share));
     if how.json {
         let mut value = compared.json();
@@ -170,7 +172,8 @@ fn spec(run: &Run) -> Option<&SpecId> {
 }
 
 /// Whether the measured sources are the same in both runs.
-enum Code {
+#[derive(Clone)]
+pub(super) enum Code {
     Same(String),
     Differs([String; 2]),
     Unknown,
@@ -209,16 +212,19 @@ impl Code {
 }
 
 /// The results of the comparison.
-struct Compared {
-    models: Models,
-    libraries: Vec<LibraryChange>,
-    code: Code,
-    warnings: Vec<String>,
+#[derive(Clone)]
+pub(super) struct Compared {
+    pub(super) models: Models,
+    pub(super) libraries: Vec<LibraryChange>,
+    pub(super) code: Code,
+    /// The change that all models share.
+    pub(super) common: Option<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Compared {
     /// A text for each model that is slower by more than `share`.
-    fn slower(&self, share: f64) -> Vec<String> {
+    pub(super) fn slower(&self, share: f64) -> Vec<String> {
         let all = self.models.changes.iter().flat_map(|model| {
             model.changes().filter(|(_, change)| change.exceeds(share)).map(|(part, change)| {
                 let part = part.map_or(String::new(), |part| format!(" {}", where_text(part)));
@@ -228,34 +234,11 @@ impl Compared {
         all.collect()
     }
 
-    fn screen(&self, runs: [&Run; 2], width: usize) -> String {
-        let mut lines: Vec<(String, usize)> = Vec::new();
-        let mut line =
-            |indent: usize, text: &str| lines.push((format!("{}{text}", " ".repeat(indent)), indent));
-        line(0, &format!("{} compared with {}", runs[1].name, runs[0].name));
-        if let Some(code) = self.code.text() {
-            line(0, &code);
-        }
-        let names =
-            self.models.changes.iter().map(|one| one.model.chars().count()).max().unwrap_or(0).min(24);
-        for one in &self.models.changes {
-            let ModelChange { model, by, whole, parts } = one;
-            line(2, &format!("{model:names$}  {}, {}", change_text(whole), by_text(*by, whole.points)));
-            for part in parts.iter().flatten() {
-                line(names + 4, &format!("{} {}", change_text(&part.change), where_text(part)));
-            }
-        }
-        for left_out in &self.models.left_out {
-            line(2, &format!("not compared: {left_out}"));
-        }
-        if let Some(common) = self.common() {
-            line(
-                2,
-                &format!(
-                    "all alike, {common}: the machine may be, or how it was built, rather than one change of the code"
-                ),
-            );
-        }
+    pub(super) fn screen(&self, runs: [&Run; 2], width: usize) -> String {
+        let mut lines = vec![(0, format!("{} compared with {}", runs[1].name, runs[0].name))];
+        lines.extend(self.code.text().map(|code| (0, code)));
+        lines.extend(self.model_lines());
+        let mut line = |indent: usize, text: &str| lines.push((indent, text.to_owned()));
         for library in &self.libraries {
             let nodes = count(library.nodes, "node", "nodes");
             line(0, &format!("{} by {} on {nodes}", library.library, library.by));
@@ -268,12 +251,45 @@ impl Compared {
             let without = if runs[0].set.is_none() { runs[0] } else { runs[1] };
             line(0, &format!("choices are not compared: there are no models of {}", without.name));
         }
-        let fold = |(text, indent): &(String, usize)| wrapped(text, width, &" ".repeat(indent + 4));
-        lines.iter().map(fold).collect::<Vec<_>>().join("\n")
+        folded(&lines, width)
+    }
+
+    /// The text lines about models, each with its indentation.
+    pub(super) fn model_lines(&self) -> Vec<(usize, String)> {
+        let mut lines = Vec::new();
+        let mut line = |indent: usize, text: String| lines.push((indent, text));
+        let names =
+            self.models.changes.iter().map(|one| one.model.chars().count()).max().unwrap_or(0).min(24);
+        for one in &self.models.changes {
+            let ModelChange { model, by, whole, parts } = one;
+            let text = |part: &Part| format!("{} {}", change_text(&part.change), where_text(part));
+            let mut texts: Vec<String> = parts.iter().flatten().map(text).collect();
+            match by {
+                By::Rounds if !texts.is_empty() => {}
+                By::Rounds => texts.push(change_text(whole)),
+                by => texts.insert(0, format!("{}, {}", change_text(whole), by_text(*by, whole.points))),
+            }
+            for (place, text) in texts.into_iter().enumerate() {
+                match place {
+                    0 => line(2, format!("{model:names$}  {text}")),
+                    _ => line(names + 4, text),
+                }
+            }
+        }
+        self.models.left_out.iter().for_each(|left_out| line(2, format!("not compared: {left_out}")));
+        if let Some(common) = &self.common {
+            line(
+                2,
+                format!(
+                    "all alike, {common}: the machine may be, or how it was built, rather than one change of the code"
+                ),
+            );
+        }
+        lines
     }
 
     /// The common change of all models, if they changed alike.
-    fn common(&self) -> Option<String> {
+    fn shared(&self) -> Option<String> {
         let all: Vec<&Change> = self.models.changes.iter().map(|one| &one.whole).collect();
         let first = all.first().map(|change| change.verdict)?;
         let changed = matches!(first, Verdict::Slower | Verdict::Faster);
@@ -287,7 +303,7 @@ impl Compared {
         (changed && all.len() >= 3 && all.iter().all(holds)).then(|| amount(middle))
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let models = self.models.changes.iter().map(|one| {
             let parts = one.parts.iter().flatten().map(|part| {
                 let mut value = change_json(&part.change);
@@ -305,6 +321,7 @@ impl Compared {
                 By::Predictions => "predictions",
                 By::Models => "models",
                 By::Repeats => "repeats",
+                By::Rounds => "rounds",
             });
             value["parts"] = json!(parts);
             value
@@ -319,8 +336,16 @@ impl Compared {
     }
 }
 
+/// Lines with their indentation, wrapped.
+pub(super) fn folded(lines: &[(usize, String)], width: usize) -> String {
+    let fold = |(indent, text): &(usize, String)| {
+        wrapped(&format!("{}{text}", " ".repeat(*indent)), width, &" ".repeat(indent + 4))
+    };
+    lines.iter().map(fold).collect::<Vec<_>>().join("\n")
+}
+
 /// The change as text: `3.1 % slower`.
-fn amount(ratio: f64) -> String {
+pub(super) fn amount(ratio: f64) -> String {
     match ratio {
         ratio if ratio > MANY => format!("{} times as long", rounded(ratio, 2)),
         ratio if ratio >= 1.0 => format!("{} slower", share(ratio - 1.0)),
@@ -329,7 +354,7 @@ fn amount(ratio: f64) -> String {
 }
 
 /// The change with its interval: `3.1 % slower (2.2 % to 4 %)`.
-fn change_text(change: &Change) -> String {
+pub(super) fn change_text(change: &Change) -> String {
     let Change { ratio, interval, verdict, .. } = change;
     let Some((low, high)) = *interval else { return format!("{}, too few points to tell", amount(*ratio)) };
     let ends = (low, high);
@@ -359,12 +384,12 @@ fn by_text(by: By, points: usize) -> String {
         By::Samples => format!("at {points} of both"),
         By::Predictions => format!("at {points}, one of the times predicted"),
         By::Models => format!("at {points}, both times predicted"),
-        By::Repeats => format!("by repeats at {points}"),
+        By::Repeats | By::Rounds => format!("by repeats at {points}"),
     }
 }
 
 /// The range of a part: `where n >= 4,096`.
-fn where_text(part: &Part) -> String {
+pub(super) fn where_text(part: &Part) -> String {
     let (sign, value) = match (part.from, part.to) {
         (Some(from), _) => (">=", from),
         (None, to) => ("<=", to.unwrap_or_default()),
@@ -414,7 +439,7 @@ fn library_lines(library: &LibraryChange, one: &LineChange) -> Vec<(usize, Strin
     lines
 }
 
-fn change_json(change: &Change) -> Value {
+pub(super) fn change_json(change: &Change) -> Value {
     json!({
         "ratio": change.ratio,
         "interval": change.interval.map(|(low, high)| [low, high]),

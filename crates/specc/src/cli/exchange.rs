@@ -18,21 +18,29 @@ use crate::thresholds;
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
-    let Reading { metric, time, hold_out, model_column, inputs, differences, set, .. } = reading.clone();
-    let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
-    let mut measures = time.into_iter();
-    let (time, also) = (measures.next(), measures.collect());
-    let selection =
-        Selection { metric, time, also, hold_out, model_columns: model_column, inputs, differences, set };
     if path.is_dir() {
-        let imported = strata_interchange::read_criterion(path, &selection).map_err(Failure::Fault)?;
+        let imported =
+            strata_interchange::read_criterion(path, &selection(reading)).map_err(Failure::Fault)?;
         digest.add(imported.samples.to_text().as_bytes());
         return Ok(imported);
     }
     let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
     digest.add(&bytes);
-    strata_interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
+    samples_in(&bytes, &path.display().to_string(), reading)
+}
+
+/// Reads samples in any of the formats from the bytes of a file of this name.
+pub(super) fn samples_in(bytes: &[u8], name: &str, reading: &Reading) -> Result<Imported, Failure> {
+    strata_interchange::read(bytes, name, reading.format, &selection(reading))
         .map_err(|e| Failure::Fault(e.to_string()))
+}
+
+fn selection(reading: &Reading) -> Selection {
+    let Reading { metric, time, hold_out, model_column, inputs, differences, set, .. } = reading.clone();
+    let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
+    let mut measures = time.into_iter();
+    let (time, also) = (measures.next(), measures.collect());
+    Selection { metric, time, also, hold_out, model_columns: model_column, inputs, differences, set }
 }
 
 /// A function that writes a model set in a language.

@@ -10,12 +10,12 @@ use super::args::Cli;
 /// All commands by purpose, in the order of the list.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
-    ("Ask models", &["show", "map", "crossovers", "compare", "choose", "predict", "impact"]),
+    ("Ask models", &["show", "map", "crossovers", "compare", "race", "choose", "predict", "impact"]),
     ("Exchange", &["export", "platform"]),
 ];
 
 /// Example calls of each command, one a line.
-const EXAMPLES: [(&str, &str); 20] = [
+const EXAMPLES: [(&str, &str); 21] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
@@ -56,6 +56,12 @@ specc crossovers here/models.toml sort --by keys --at width=32",
         "compare",
         "specc compare old/ new/
 specc compare old/samples.txt new/samples.txt --fail-above 3%",
+    ),
+    (
+        "race",
+        "specc race ./old ./new --from google --results out.json --fail-above 3%
+specc race 'cargo bench' --git HEAD~1 --results target/criterion
+specc race ./gzip.sh ./zstd.sh --rounds 21 --noop",
     ),
     (
         "choose",
@@ -156,7 +162,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 18);
+        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 19);
     }
 
     #[test]

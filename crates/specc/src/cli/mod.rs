@@ -20,6 +20,7 @@ mod next;
 mod package;
 mod page;
 mod platforms;
+mod racing;
 mod refining;
 mod revisions;
 mod rules;
@@ -78,6 +79,7 @@ pub fn run() -> ExitCode {
         Command::Map { models, map } => mapping::map(&models, &map),
         Command::Crossovers { models, crossovers } => crossovers::crossovers(&models, &crossovers),
         Command::Compare { before, after, how } => comparing::compare(&before, &after, &how),
+        Command::Race(race) => racing::race(&race),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Run(asked) => running::run(asked),

@@ -18,8 +18,8 @@ use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 
 /// The number of measurements of each side in turns, so that a slow period of the machine affects
-/// both sides.
-const TURNS: u32 = 3;
+/// both sides, and their scatter shows what differs between two runs.
+const TURNS: u32 = 5;
 
 /// One side: a folder with the package at a revision.
 struct Side {
@@ -33,17 +33,55 @@ struct Side {
     _tree: Option<Worktree>,
 }
 
-/// A checkout of a revision outside the repository's working folder, removed on drop.
-struct Worktree {
+/// A checkout of a revision outside the repository's working folder, removed on drop unless it is
+/// kept.
+pub(super) struct Worktree {
     repository: PathBuf,
     folder: PathBuf,
+    kept: bool,
 }
 
 impl Drop for Worktree {
     fn drop(&mut self) {
         // If this fails, the folder is removed before the next checkout.
-        let _removed = git(&self.repository, &["worktree", "remove", "--force"], &[&self.folder]);
+        if !self.kept {
+            let _removed = git(&self.repository, &["worktree", "remove", "--force"], &[&self.folder]);
+        }
     }
+}
+
+impl Worktree {
+    /// Checks out a revision of the repository around `own` in `folder`; returns what lies there in
+    /// the place of `own`. In a checkout that is kept, what was built stays.
+    fn new(own: &Path, named: &str, folder: PathBuf, kept: bool) -> Result<(PathBuf, Self), Failure> {
+        let repository = PathBuf::from(git(own, &["rev-parse", "--show-toplevel"], &[])?);
+        let commit =
+            git(own, &["rev-parse", "--verify", "--quiet"], &[Path::new(&format!("{named}^{{commit}}"))])
+                .map_err(|_| {
+                    Failure::Usage(format!(
+                        "`{named}` is neither a folder nor a revision of {}",
+                        repository.display()
+                    ))
+                })?;
+        let commit = Path::new(&commit);
+        let within = own.strip_prefix(&repository).unwrap_or(Path::new(""));
+        let package = folder.join(within);
+        let is_there = kept && folder.join(".git").is_file();
+        if !is_there || git(&folder, &["checkout", "--quiet", "--force", "--detach"], &[commit]).is_err() {
+            // A killed run may have left one.
+            let _removed = git(&repository, &["worktree", "remove", "--force"], &[&folder]);
+            git(&repository, &["worktree", "add", "--quiet", "--force", "--detach"], &[&folder, commit])?;
+        }
+        Ok((package, Self { repository, folder, kept }))
+    }
+}
+
+/// The folder `own` at a revision, in a checkout of its repository that is kept, and a lock on it.
+pub(super) fn kept(own: &Path, named: &str) -> Result<(PathBuf, Lock), Failure> {
+    let folder = git(own, &["rev-parse", "--path-format=absolute", "--git-common-dir"], &[])?;
+    let folder = Path::new(&folder).join("strata-race");
+    let lock = Lock::take(&folder)?;
+    Ok((Worktree::new(own, named, folder.join("tree"), true)?.0, lock))
 }
 
 /// Measures the package in `own` at `before` and `after`, each a folder with the package or a
@@ -93,29 +131,10 @@ impl Side {
             let name = if named == "." { "the package here" } else { named };
             return Ok(Self { name: name.to_owned(), package, output: output.to_owned(), _tree: None });
         }
-        let repository = PathBuf::from(git(own, &["rev-parse", "--show-toplevel"], &[])?);
-        let commit =
-            git(own, &["rev-parse", "--verify", "--quiet"], &[Path::new(&format!("{named}^{{commit}}"))])
-                .map_err(|_| {
-                    Failure::Usage(format!(
-                        "`{named}` is neither a folder nor a revision of {}",
-                        repository.display()
-                    ))
-                })?;
-        let within = own.strip_prefix(&repository).unwrap_or(Path::new("")).to_owned();
         fs::create_dir_all(output).map_err(|error| Failure::file(output, error))?;
         let output = output.canonicalize().map_err(|error| Failure::file(output, error))?;
-        let folder = output.join("tree");
-        // A killed run may have left one.
-        let _removed = git(&repository, &["worktree", "remove", "--force"], &[&folder]);
-        git(
-            &repository,
-            &["worktree", "add", "--quiet", "--force", "--detach"],
-            &[&folder, Path::new(&commit)],
-        )?;
-        let package = folder.join(within);
-        let tree = Some(Worktree { repository, folder });
-        Ok(Self { name: named.to_owned(), package, output, _tree: tree })
+        let (package, tree) = Worktree::new(own, named, output.join("tree"), false)?;
+        Ok(Self { name: named.to_owned(), package, output, _tree: Some(tree) })
     }
 
     fn spec(&self) -> Result<CheckedSpec, Failure> {
@@ -138,10 +157,11 @@ impl Side {
 
     /// Joins the samples of all turns, and fits models to them.
     fn run(&self, spec: &CheckedSpec, target: &Target) -> Result<Run, Failure> {
-        let mut samples = Samples::default();
+        let (mut samples, mut turns) = (Samples::default(), Vec::new());
         for turn in 1..=TURNS {
             let path = self.turn(turn).join("samples.txt");
             let read = exchange::samples(&path, &Reading::default(), &mut Sha256::default())?;
+            turns.push(read.samples.clone());
             match turn {
                 1 => samples = read.samples,
                 _ => samples.join(read.samples).map_err(Failure::Fault)?,
@@ -153,7 +173,7 @@ impl Side {
             fitting::fit(&samples, sha256_hex(text.as_bytes()), Some(spec), &Overrides::default()).set;
         set.code_sha256 = emit::code_hash(spec, &target.features.features)?;
         let evidence = Evidence { samples: Some(samples.clone()), decisions: None };
-        Ok(Run { name: self.name.clone(), samples: Some(samples), set: Some(set), evidence })
+        Ok(Run { name: self.name.clone(), samples: Some(samples), turns, set: Some(set), evidence })
     }
 }
 

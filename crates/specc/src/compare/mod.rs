@@ -17,7 +17,7 @@ use strata_model::{ModelSet, Samples, did_you_mean, number_text};
 
 use crate::crossovers::Evidence;
 
-use change::{Cut, Point};
+use change::{Cut, Point, off_by_turns};
 
 pub use change::{Change, Verdict};
 pub use choices::{LibraryChange, LineChange, Moved, libraries};
@@ -25,7 +25,7 @@ pub use ratios::By;
 pub(crate) use ratios::median;
 
 /// The probability that noise alone makes a change of any model.
-const LEVEL: f64 = 0.05;
+pub(crate) const LEVEL: f64 = 0.05;
 
 /// The most models that the message names if no model is shared.
 const NAMED: usize = 4;
@@ -37,6 +37,8 @@ pub struct Run {
     pub name: String,
     /// The samples.
     pub samples: Option<Samples>,
+    /// The samples of each turn, where the runs were measured in turns.
+    pub turns: Vec<Samples>,
     /// The models.
     pub set: Option<ModelSet>,
     /// The source of the intervals of crossovers.
@@ -165,23 +167,26 @@ fn changes_of(name: &str, ratios: &ratios::Ratios, level: f64) -> Vec<ModelChang
         };
         return points.iter().zip(repeats).map(one).collect();
     }
-    let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
+    let change = |points: &[Point]| {
+        let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
+        Change::of(&logs, off.hypot(off_by_turns(points)), level)
+    };
     // With predicted times, an error of a model would look like a change of a part.
     let cut = if *by == By::Samples { Cut::find(points, level) } else { None };
     let parts = cut.map(|cut| {
         let part = |below: bool| {
-            let here = points.iter().filter(|point| cut.is_below(point) == below);
-            let logs: Vec<f64> = here.map(|point| point.log).collect();
+            let here: Vec<Point> =
+                points.iter().filter(|point| cut.is_below(point) == below).cloned().collect();
             Part {
                 input: names.get(cut.input).cloned().unwrap_or_default(),
                 to: below.then_some(cut.to),
                 from: (!below).then_some(cut.from),
-                change: Change::of(&logs, *off, level),
+                change: change(&here),
             }
         };
         [part(true), part(false)]
     });
     let is_told = |part: &Part| matches!(part.change.verdict, Verdict::Slower | Verdict::Faster);
     let parts = parts.filter(|parts| parts.iter().any(is_told));
-    vec![ModelChange { model: name.to_owned(), by: *by, whole: Change::of(&logs, *off, level), parts }]
+    vec![ModelChange { model: name.to_owned(), by: *by, whole: change(points), parts }]
 }

@@ -27,6 +27,8 @@ pub enum By {
     Models,
     /// Both were measured, repeatedly at few points.
     Repeats,
+    /// Both were measured in each of several rounds.
+    Rounds,
 }
 
 /// The ratios of one model.
@@ -81,10 +83,33 @@ pub(super) fn of(name: &str, [before, after]: [&Run; 2]) -> Result<Option<Ratios
     let order = old.names.clone();
     let names = order.iter().map(ToString::to_string).chain(["P".to_owned()]).collect();
     let (was, is) = (old.measured(&order), new.measured(&order));
-    let ratio = |at: &[f64], after: f64, before: f64| Point { at: at.to_vec(), log: (after / before).ln() };
+    let ratio = |at: &[f64], after: f64, before: f64| Point {
+        at: at.to_vec(),
+        log: (after / before).ln(),
+        turns: Vec::new(),
+    };
+    let turns: Vec<_> = before.turns.iter().zip(&after.turns).collect();
+    let turns: Vec<_> = turns
+        .iter()
+        .map(|(was, is)| {
+            [was, is].map(|turn| turn.model(name).map(|one| measured(one, &order)).unwrap_or_default())
+        })
+        .collect();
+    let by_turn = |at: &[f64]| {
+        let log = |[was, is]: &[Times; 2]| {
+            let [was, is] =
+                [was, is].map(|times| times.get(&bits(at)).map(|(_, times)| median(times.clone())));
+            Some((is? / was?).ln())
+        };
+        turns.iter().map(log).collect()
+    };
     let both = || is.values().filter_map(|(at, after)| Some((at, &was.get(&bits(at))?.1, after)));
-    let points: Vec<Point> =
-        both().map(|(at, before, after)| ratio(at, median(after.clone()), median(before.clone()))).collect();
+    let points: Vec<Point> = both()
+        .map(|(at, before, after)| Point {
+            turns: by_turn(at),
+            ..ratio(at, median(after.clone()), median(before.clone()))
+        })
+        .collect();
     let ratios = |by, points, off, repeats| Ok(Some(Ratios { by, names, points, off, repeats }));
     if points.len() >= LEAST {
         return ratios(By::Samples, points, 0.0, None);
@@ -148,6 +173,24 @@ impl Repeats {
     }
 }
 
+/// Measured times by point: the inputs in an order, then the number of nodes.
+type Times = BTreeMap<Vec<u64>, (Vec<f64>, Vec<f64>)>;
+
+fn measured(samples: &ModelSamples, order: &[&str]) -> Times {
+    let place = |name: &&str| samples.columns.iter().position(|column| column.text == **name);
+    let Some(places) = order.iter().map(place).collect::<Option<Vec<usize>>>() else {
+        return BTreeMap::new();
+    };
+    let mut all = Times::new();
+    for row in samples.rows.iter().filter(|row| row.seconds.is_finite() && row.seconds > 0.0) {
+        let values = places.iter().map(|place| row.values.get(*place).copied());
+        let Some(mut at) = values.collect::<Option<Vec<f64>>>() else { continue };
+        at.push(row.notes.nodes as f64);
+        all.entry(bits(&at)).or_insert_with(|| (at, Vec::new())).1.push(row.seconds);
+    }
+    all
+}
+
 /// A point as the key of a map.
 fn bits(at: &[f64]) -> Vec<u64> {
     at.iter().map(|value| value.to_bits()).collect()
@@ -178,22 +221,8 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The measured times by point: the inputs in this order, then the number of
-    /// nodes.
-    fn measured(&self, order: &[&str]) -> BTreeMap<Vec<u64>, (Vec<f64>, Vec<f64>)> {
-        let Some(samples) = self.samples else { return BTreeMap::new() };
-        let place = |name: &&str| samples.columns.iter().position(|column| column.text == **name);
-        let Some(places) = order.iter().map(place).collect::<Option<Vec<usize>>>() else {
-            return BTreeMap::new();
-        };
-        let mut all: BTreeMap<Vec<u64>, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-        for row in samples.rows.iter().filter(|row| row.seconds.is_finite() && row.seconds > 0.0) {
-            let values = places.iter().map(|place| row.values.get(*place).copied());
-            let Some(mut at) = values.collect::<Option<Vec<f64>>>() else { continue };
-            at.push(row.notes.nodes as f64);
-            all.entry(bits(&at)).or_insert_with(|| (at, Vec::new())).1.push(row.seconds);
-        }
-        all
+    fn measured(&self, order: &[&str]) -> Times {
+        self.samples.map(|samples| measured(samples, order)).unwrap_or_default()
     }
 
     /// The predicted time at a point.

@@ -34,6 +34,8 @@ pub(super) struct End {
     pub(super) status: ExitStatus,
     /// We were asked to stop while it ran.
     pub(super) interrupted: bool,
+    /// How long it ran.
+    pub(super) time: Duration,
 }
 
 /// The processes that end when `specc` is interrupted or killed.
@@ -57,6 +59,7 @@ pub(super) fn run(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, guard.as_ref().map_or(0, Guard::group));
     let before = interrupt.count();
+    let start = Instant::now();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     // Held until the child has ended: `wait` would close it before.
     let mut input = child.stdin.take();
@@ -102,8 +105,9 @@ pub(super) fn run(
         }
     }
     let status = child.wait()?;
+    let time = start.elapsed();
     drop(input);
-    Ok(End { status, interrupted: interrupt.count() > before })
+    Ok(End { status, interrupted: interrupt.count() > before, time })
 }
 
 /// Signals a process, or the group of the negative number.

@@ -15,6 +15,7 @@ mod launcher;
 mod own;
 mod progress;
 mod run;
+mod shell;
 pub mod smpi;
 
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub use interrupt::Interrupt;
 pub use launcher::Launcher;
 pub use own::OwnProgram;
 pub use run::profile;
+pub(crate) use shell::shell;
 
 /// The most nodes a run may have; the runtime's own limit may be lower.
 pub const MAX_NODES: usize = 4096;

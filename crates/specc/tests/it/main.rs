@@ -14,6 +14,8 @@ mod impact;
 mod lang;
 mod nodes;
 mod platform;
+#[cfg(unix)]
+mod race;
 mod refine;
 mod robust;
 mod rules;

@@ -10,6 +10,7 @@ mod install;
 mod launcher;
 mod own_library;
 mod profile;
+mod race;
 mod smpi;
 mod unread;
 mod verify;

@@ -1,0 +1,445 @@
+//! `specc race`: two programs in turns.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use strata_interchange::without_numbers;
+use strata_model::{Samples, Sha256, count, number_text, percent, rounded};
+use strata_screen::{Failure, print, tell, width};
+
+use super::args::{Race, Reading, Source};
+use super::comparing::{Code, Compared, change_json, change_text, folded, where_text};
+use super::{exchange, revisions};
+use crate::bootstrap::mean;
+use crate::compare::{Models, median};
+use crate::drive::{Interrupt, shell};
+use crate::race::{Judged, LEAST, Time, Times, Who, judge, schedule};
+
+/// The exit status where a benchmark is slower than `--fail-above` allows.
+const SLOWER: u8 = 3;
+/// The exit status where that could not be decided.
+const UNDECIDED: u8 = 4;
+const INTERRUPTED: u8 = 130;
+
+/// The rounds with a copy of A that are made in any case.
+const COPIES: usize = 2;
+
+/// The last lines of a command that failed that are shown.
+const SHOWN: usize = 5;
+
+/// The times of a round, of A, of B and of the copy.
+type Round = [Option<Times>; 3];
+
+/// `specc race`.
+pub(super) fn race(args: &Race) -> Result<(), Failure> {
+    if args.results.len() > 2 {
+        return Err(Failure::Usage("--results: one of both, or that of A and that of B".into()));
+    }
+    if args.from == Some(Source::Wall) && !args.results.is_empty() {
+        return Err(Failure::Usage("--results: `--from wall` reads none".into()));
+    }
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32);
+    let here = std::env::current_dir().map_err(|error| Failure::file(Path::new("."), error))?;
+    let base = args.git.as_ref().map(|base| revisions::kept(&here, base)).transpose()?;
+    let before = base.as_ref().map_or(&here, |(folder, _)| folder).clone();
+    let mut copy = Copied::of(&args.a, &before);
+    let commands = [(&*args.a, &before), (args.b.as_deref().unwrap_or(&args.a), &here)];
+    let interrupt = Interrupt::listen();
+    let run = |who: Who, padding: usize, copy: Option<&Copied>| {
+        let side = usize::from(who == Who::B);
+        let (command, folder) = commands[side];
+        let command = copy.filter(|_| who == Who::Copy).map_or(command, |copy| &copy.command);
+        let results = args.results.get(side).or(args.results.first()).map(|results| folder.join(results));
+        once(args, command, folder, results.as_deref(), padding, interrupt)
+            .map_err(|why| format!("{} (`{command}`) {why}", if side == 0 { "A" } else { "B" }))
+    };
+    if base.is_some() {
+        tell!("running A and B once, to build them");
+        for who in [Who::A, Who::B] {
+            run(who, 0, None).map_err(Failure::Fault)?;
+        }
+    }
+    let rounds = args.rounds as usize;
+    let (mut done, mut failed): (Vec<Round>, Vec<String>) = (Vec::new(), Vec::new());
+    let (start, mut longest) = (Instant::now(), Duration::ZERO);
+    let plan = schedule(rounds, if args.noop { rounds } else { COPIES }, seed);
+    'rounds: for (number, slots) in (1..).zip(&plan) {
+        let begun = start.elapsed();
+        if interrupt.count() > 0 || args.budget.is_some_and(|budget| begun + longest > budget) {
+            break;
+        }
+        tell!("round {number} of {rounds}");
+        let mut round = Round::default();
+        for slot in slots {
+            let mut ran = run(slot.who, slot.padding, copy.as_ref());
+            if ran.is_err() && slot.who == Who::Copy && copy.take().is_some() {
+                // A program may need what lies beside it.
+                ran = run(slot.who, slot.padding, None);
+            }
+            match ran {
+                Ok(Some(times)) => round[slot.who as usize] = Some(times),
+                Ok(None) => break 'rounds,
+                Err(why) => {
+                    tell!("warning: round {number} does not count: {why}");
+                    failed.push(format!("round {number}: {why}"));
+                    if rounds < failed.len() + LEAST {
+                        let few = rounds - failed.len();
+                        let why = format!("{few} of {rounds} rounds are left, and {LEAST} are the fewest");
+                        return Err(Failure::Fault(format!("{why}: {}", failed[failed.len() - 1])));
+                    }
+                    continue 'rounds;
+                }
+            }
+        }
+        done.push(round);
+        // A look ends it only where nothing is told, so that it adds no false alarm.
+        if number == rounds.div_ceil(2).max(LEAST)
+            && let Some(share) = args.fail_above
+            && let early = Shown::of(&done, Vec::new(), seed)
+            && done.len() >= LEAST
+            && early.slower(share).is_empty()
+            && early.undecided(share).is_none()
+        {
+            break;
+        }
+        longest = longest.max(start.elapsed() - begun);
+    }
+    let shown = Shown::of(&done, failed, seed);
+    let stopped = interrupt.count() > 0;
+    let few =
+        |why: &str| format!("{why} after {}; {LEAST} are the fewest", count(done.len(), "round", "rounds"));
+    if done.len() < LEAST {
+        return Err(match stopped {
+            true => Failure::Stage(INTERRUPTED, few("interrupted")),
+            false => Failure::Stage(UNDECIDED, few("the budget was spent")),
+        });
+    }
+    let outcome = args.fail_above.map(|share| (share, shown.slower(share)));
+    if args.json {
+        print(shown.json(outcome.as_ref().map(|(_, slower)| !slower.is_empty())))?;
+    } else if args.markdown {
+        print(shown.markdown())?;
+    } else {
+        print(shown.screen(width()))?;
+    }
+    match outcome {
+        _ if stopped => {
+            Err(Failure::Stage(INTERRUPTED, format!("interrupted: this is of {} rounds", done.len())))
+        }
+        Some((share, slower)) if !slower.is_empty() => {
+            let slower = slower.join("\n  ");
+            Err(Failure::Stage(SLOWER, format!("slower by more than {}: {slower}", percent(share))))
+        }
+        Some((share, _)) => match shown.undecided(share) {
+            Some(why) => Err(Failure::Stage(UNDECIDED, why)),
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
+}
+
+/// Runs a command once and reads its times; `None` where it was interrupted.
+fn once(
+    args: &Race,
+    command: &str,
+    folder: &Path,
+    results: Option<&Path>,
+    padding: usize,
+    interrupt: Interrupt,
+) -> Result<Option<Times>, String> {
+    if let Some(results) = results {
+        forget(results).map_err(|error| format!("cannot begin: {}: {error}", results.display()))?;
+    }
+    let ran = shell(command, folder, padding, interrupt).map_err(|error| format!("cannot start: {error}"))?;
+    if ran.interrupted {
+        return Ok(None);
+    }
+    let last = || {
+        let all: Vec<&str> = if ran.err.trim().is_empty() { &ran.out } else { &ran.err }.lines().collect();
+        let last = &all[all.len().saturating_sub(SHOWN)..];
+        if last.is_empty() {
+            "; it printed nothing".to_owned()
+        } else {
+            format!("; it ended with\n{}", last.join("\n"))
+        }
+    };
+    if !ran.status.success() {
+        return Err(format!("failed, {}{}", ran.status, last()));
+    }
+    let reading = |format| Reading {
+        format,
+        inputs: args.inputs.clone(),
+        time: args.time.iter().cloned().collect(),
+        model_column: args.model_column.clone(),
+        ..Reading::default()
+    };
+    let format = match args.from {
+        Some(Source::Results(format)) => Some(format),
+        None if results.is_some() => None,
+        None | Some(Source::Wall) => {
+            let (name, seconds) = ("wall".to_owned(), ran.time.as_secs_f64());
+            return Ok(Some(Times::from([(name.clone(), Time { name, at: Vec::new(), seconds })])));
+        }
+    };
+    let read = match results {
+        Some(results) if !results.exists() => {
+            return Err(format!("did not write {}{}", results.display(), last()));
+        }
+        Some(results) => exchange::samples(results, &reading(format), &mut Sha256::default()),
+        None => exchange::samples_in(ran.out.as_bytes(), "standard output", &reading(format)),
+    };
+    let samples = read.map_err(|failure| match failure {
+        Failure::Fault(why) | Failure::Usage(why) | Failure::Machine(why) | Failure::Stage(_, why) => {
+            format!("has no results that can be read: {why}{}", last())
+        }
+    })?;
+    Ok(Some(times(&samples.samples)))
+}
+
+/// Removes earlier results, so that they are not read as new ones.
+fn forget(results: &Path) -> std::io::Result<()> {
+    if !results.is_dir() {
+        return fs::remove_file(results).or_else(|error| match error.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+    }
+    // Of criterion's folder the mark of a benchmark's last run: what it compares with stays.
+    for entry in fs::read_dir(results)? {
+        let path = entry?.path();
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some("new") if path.join("benchmark.json").is_file() => {
+                fs::remove_file(path.join("benchmark.json"))?
+            }
+            _ if path.is_dir() => forget(&path)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The time of each benchmark of one run: the lower quartile of its repeats, since other programs only
+/// add to them (Chen and Revels, *Robust benchmarking in noisy environments*, 2016, take the least).
+/// Numbers in a name that has no inputs are inputs.
+fn times(samples: &Samples) -> Times {
+    let mut all: BTreeMap<String, (Time, Vec<f64>)> = BTreeMap::new();
+    for model in &samples.models {
+        for row in model.rows.iter().filter(|row| row.seconds.is_finite() && row.seconds > 0.0) {
+            let columns = model.columns.iter().map(|column| column.text.clone());
+            let at: Vec<(String, f64)> =
+                columns.zip(row.values.iter().copied()).filter(|(_, value)| value.is_finite()).collect();
+            let mut whole = model.name.clone();
+            at.iter().for_each(|(name, value)| whole += &format!(" {name}={}", number_text(*value)));
+            let (name, at) = match without_numbers(&model.name).filter(|_| at.is_empty()) {
+                Some((rest, numbers)) => {
+                    let input = |place: usize| {
+                        if numbers.len() == 1 { "n".to_owned() } else { format!("n{}", place + 1) }
+                    };
+                    (rest, numbers.iter().enumerate().map(|(place, value)| (input(place), *value)).collect())
+                }
+                None => (model.name.clone(), at),
+            };
+            let name = name.trim_end_matches(['_', '/', '-', ' ']).to_owned();
+            all.entry(whole)
+                .or_insert_with(|| (Time { name, at, seconds: 0.0 }, Vec::new()))
+                .1
+                .push(row.seconds);
+        }
+    }
+    let quartile = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len().div_ceil(4) - 1]
+    };
+    all.into_iter().map(|(whole, (time, all))| (whole, Time { seconds: quartile(all), ..time })).collect()
+}
+
+/// A copy of the program that a command begins with, at another path; removed on drop.
+struct Copied {
+    command: String,
+    folder: PathBuf,
+}
+
+impl Copied {
+    /// `None` where the command does not begin with the path of a file.
+    fn of(command: &str, folder: &Path) -> Option<Self> {
+        let (program, rest) = command.split_at(command.find(char::is_whitespace).unwrap_or(command.len()));
+        let file = folder.join(program);
+        let name = file
+            .file_name()
+            .filter(|_| program.contains('/') && !program.contains('\'') && file.is_file())?;
+        let copies = std::env::temp_dir().join(format!("specc-race-{}", std::process::id()));
+        let copy = copies.join(name);
+        let made = Self { command: format!("'{}'{rest}", copy.display()), folder: copies };
+        fs::create_dir_all(&made.folder).and_then(|()| fs::copy(&file, &copy)).ok()?;
+        Some(made)
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What the rounds show.
+struct Shown {
+    seed: u64,
+    judged: Judged,
+    rounds: usize,
+    /// The rounds with a copy, how far A is from it, and which of its changes would be told.
+    copies: usize,
+    apart: Vec<f64>,
+    alarms: Option<Vec<String>>,
+    compared: Compared,
+}
+
+impl Shown {
+    fn of(done: &[Round], failed: Vec<String>, seed: u64) -> Self {
+        let pairs = |other: usize| -> Vec<[&Times; 2]> {
+            done.iter().filter_map(|round| Some([round[0].as_ref()?, round[other].as_ref()?])).collect()
+        };
+        let (judged, with_copy) = (judge(&pairs(1)), pairs(2));
+        let copies = with_copy.len();
+        let names = with_copy.first().map_or(Vec::new(), |[a, _]| a.keys().collect());
+        let apart = names.iter().filter_map(|name| {
+            let log = |[a, copy]: &[&Times; 2]| Some((copy.get(*name)?.seconds / a.get(*name)?.seconds).ln());
+            let logs: Vec<f64> = with_copy.iter().filter_map(log).collect();
+            (!logs.is_empty()).then(|| mean(&logs).abs().exp_m1())
+        });
+        let apart = apart.collect();
+        let alarms = (copies >= LEAST).then(|| {
+            let judged = judge(&with_copy);
+            judged.changes.iter().filter(|one| one.is_changed()).map(|one| one.model.clone()).collect()
+        });
+        let models = Models { changes: judged.changes.clone(), left_out: judged.left_out.clone() };
+        let compared = Compared {
+            models,
+            libraries: Vec::new(),
+            code: Code::Unknown,
+            common: judged.common.as_ref().map(change_text),
+            warnings: failed,
+        };
+        Self { seed, judged, rounds: done.len(), copies, apart, alarms, compared }
+    }
+
+    /// A text for each benchmark, or group of them, that is slower by more than `share`.
+    fn slower(&self, share: f64) -> Vec<String> {
+        let all = self.judged.common.iter().filter(|change| change.exceeds(share));
+        let all = all.map(|change| format!("all are {}", change_text(change)));
+        all.chain(self.compared.slower(share)).collect()
+    }
+
+    /// Why it cannot be said that no benchmark is slower by more than `share`.
+    fn undecided(&self, share: f64) -> Option<String> {
+        let may = |high: f64| high > 1.0 + share;
+        let open =
+            self.judged.benchmarks.iter().filter(|one| one.change.interval.is_none_or(|(_, high)| may(high)));
+        let open: Vec<&str> = open.map(|one| &*one.name).collect();
+        let what = match open[..] {
+            [] if self.judged.benchmarks.is_empty() => "no benchmark is in enough rounds of both".to_owned(),
+            [] => return None,
+            [first] => format!("`{first}` may be slower"),
+            [first, ..] => {
+                format!("`{first}` and {} may be slower", count(open.len() - 1, "other", "others"))
+            }
+        };
+        Some(format!(
+            "not decided: {what} by more than {}; more rounds or a quieter machine tell",
+            percent(share)
+        ))
+    }
+
+    /// What the race itself is worth, and then the decision.
+    fn head(&self) -> Vec<String> {
+        let Self { judged, copies, apart, .. } = self;
+        let all = count(judged.benchmarks.len(), "benchmark", "benchmarks");
+        let rounds = |number| count(number, "round", "rounds");
+        let shares = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            let most = values.last().copied()?;
+            Some([median(values), most].map(|value| percent(rounded(value, 2))))
+        };
+        let mut lines = Vec::new();
+        match &self.alarms {
+            Some(alarms) if alarms.is_empty() => {
+                lines.push(format!(
+                    "A against a copy of it: no change of {all} is told, in {}",
+                    rounds(*copies)
+                ));
+            }
+            Some(alarms) => lines.push(format!(
+                "A against a copy of it: false alarms, {} of {all}, in {}: {}",
+                alarms.len(),
+                rounds(*copies),
+                alarms.join(", ")
+            )),
+            None => lines.extend(shares(apart.clone()).map(|[middle, most]| {
+                format!(
+                    "A against a copy of it: {middle} apart (median), {most} at most, in {}",
+                    rounds(*copies)
+                )
+            })),
+        }
+        lines.extend(shares(judged.benchmarks.iter().map(|one| one.least).collect()).map(
+            |[middle, most]| {
+                format!("told is a change from {middle} on (median of the benchmarks; {most} at worst)")
+            },
+        ));
+        lines.push(format!(
+            "{} of {all} changed from A to B, in {} (seed {})",
+            judged.changed.len(),
+            rounds(self.rounds),
+            self.seed
+        ));
+        lines
+    }
+
+    fn screen(&self, width: usize) -> String {
+        let changes = self.judged.changes.iter().filter(|one| one.is_changed()).cloned().collect();
+        let left_out = self.judged.left_out.clone();
+        let changed = Compared { models: Models { changes, left_out }, ..self.compared.clone() };
+        let mut lines: Vec<(usize, String)> = self.head().into_iter().map(|line| (0, line)).collect();
+        lines.extend(changed.model_lines());
+        folded(&lines, width)
+    }
+
+    fn markdown(&self) -> String {
+        let mut head = self.head();
+        let mut lines = vec![format!("**{}**", head.pop().unwrap_or_default()), String::new()];
+        lines.extend(head.iter().map(|line| format!("- {line}")));
+        lines.extend(self.compared.common.iter().map(|common| format!("- all alike, {common}")));
+        lines.extend(
+            self.compared.warnings.iter().chain(&self.judged.left_out).map(|text| format!("- {text}")),
+        );
+        lines.extend([String::new(), "| benchmark | B against A | where |".into(), "|---|---|---|".into()]);
+        for one in &self.judged.changes {
+            for (part, change) in one.changes().filter(|(part, _)| part.is_some() || one.parts.is_none()) {
+                let place = part.map_or(String::new(), where_text);
+                lines.push(format!("| `{}` | {} | {place} |", one.model, change_text(change)));
+            }
+        }
+        lines.join("\n")
+    }
+
+    fn json(&self, fails: Option<bool>) -> Value {
+        let benchmarks = self.judged.benchmarks.iter().map(|one| {
+            let mut value = change_json(&one.change);
+            value["benchmark"] = json!(one.name);
+            value["least_told"] = json!(one.least);
+            value
+        });
+        let mut value = self.compared.json();
+        value["benchmarks"] = benchmarks.collect();
+        value["rounds"] = json!(self.rounds);
+        value["seed"] = json!(self.seed);
+        value["common"] = self.judged.common.as_ref().map(change_json).into();
+        value["noop"] = json!({ "rounds": self.copies, "apart": self.apart, "told": self.alarms });
+        value["fails"] = json!(fails);
+        value
+    }
+}

@@ -1,0 +1,252 @@
+//! Races of commands whose times are made up, so that what must come out is known. No clock is
+//! asserted.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// The exit status, standard output and standard error of `specc race`.
+fn race(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let ran = crate::specc(folder, "80", &[&["race", "--seed", "7"], arguments].concat());
+    let is_screen = !arguments.contains(&"--json") && !arguments.contains(&"--markdown");
+    assert!(!is_screen || ran.1.lines().all(|line| line.chars().count() <= 80), "{}", ran.1);
+    // Messages are looked for as if they stood on one line.
+    (ran.0, ran.1, ran.2.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// `sh bench.sh NAME MORE NOISE`: ten benchmarks in Google Benchmark's form, `hash` slower by `MORE`
+/// per cent from 1,000 on, with up to so many per mille of noise. It counts its runs in `NAME`.
+const BENCH: &str = r#"
+run=$(($(cat $1 2>/dev/null || echo 0) + 1)); echo $run >$1
+echo '{ "context": {}, "benchmarks": ['
+for n in 10 100 1000 10000 100000; do for name in sum hash; do
+  draw=$(((run * 7919 + n * 31 + ${#1} * 104729 + ${#name} * 1299709) * 16807 % 2147483647))
+  time=$((n * (1000000 + draw % 1000 * $3)))
+  if [ $name = hash ] && [ $n -ge 1000 ]; then time=$((time + time / 100 * $2)); fi
+  echo "$sep{\"name\": \"$name/$n\", \"run_type\": \"iteration\", \"real_time\": $time, \"time_unit\": \"ns\"}"
+  sep=,
+done; done
+echo ']}'
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bench.sh"), BENCH).unwrap();
+    folder
+}
+
+const SAME: [&str; 4] = ["sh bench.sh a 0 10", "sh bench.sh bb 0 10", "--from", "google"];
+const SLOWER: [&str; 4] = ["sh bench.sh a 0 10", "sh bench.sh bb 11 10", "--from", "google"];
+
+#[test]
+fn what_is_the_same_passes_and_what_is_worth_the_race_stands_first() {
+    let folder = folder();
+    let (status, out, err) = race(folder.path(), &[&SAME[..], &["--fail-above", "3%"]].concat());
+    assert!(status == Some(0) && out.contains("from A to B, in 6 rounds"), "ends early: {out}{err}");
+    let (status, out, err) = race(folder.path(), &SAME);
+    assert_eq!(status, Some(0), "{out}{err}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("A against a copy of it: ") && lines[0].ends_with("in 2 rounds"), "{out}");
+    assert!(lines[1].starts_with("told is a change from ") && lines.len() == 3, "{out}");
+    assert_eq!(lines[2], "0 of 10 benchmarks changed from A to B, in 11 rounds (seed 7)");
+    assert!(err.ends_with("round 11 of 11"), "{err}");
+    let (_, out, _) = race(folder.path(), &[&SAME[..], &["--noop", "--rounds", "6"]].concat());
+    assert!(
+        out.starts_with("A against a copy of it: no change of 10 benchmarks is told, in 6 rounds"),
+        "{out}"
+    );
+}
+
+#[test]
+fn what_is_slower_is_named_with_where_it_begins() {
+    let folder = folder();
+    let (status, out, err) = race(folder.path(), &[&SLOWER[..], &["--fail-above", "3%"]].concat());
+    assert_eq!(status, Some(3), "{out}{err}");
+    assert!(out.contains("3 of 10 benchmarks changed") && !out.contains("sum"), "{out}");
+    assert!(out.contains("11 % slower (") && out.contains("where n >= 1,000"), "{out}");
+    assert!(out.contains("  hash  no change (") && out.contains("where n <= 100"), "{out}");
+    assert!(err.contains("slower by more than 3 %: `hash` is 11 % slower ("), "{err}");
+    let (status, out, _) = race(folder.path(), &[&SLOWER[..], &["--fail-above", "20%"]].concat());
+    assert_eq!(status, Some(0), "{out}");
+    let other_way = [SLOWER[1], SLOWER[0], "--from", "google", "--fail-above", "3%"];
+    let (status, out, _) = race(folder.path(), &other_way);
+    assert!(status == Some(0) && out.contains("% faster (") && out.contains("where n >= 1,000"), "{out}");
+
+    let (status, out, _) = race(folder.path(), &[&SLOWER[..], &["--json", "--fail-above", "3%"]].concat());
+    let value: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((status, &value["fails"], &value["seed"]), (Some(3), &true.into(), &7.into()));
+    let hash = value["models"].as_array().unwrap().iter().find(|one| one["model"] == "hash").unwrap();
+    assert_eq!((&hash["by"], &hash["parts"][1]["from"]), (&"rounds".into(), &1000.0.into()));
+    assert_eq!(value["benchmarks"].as_array().unwrap().len(), 10);
+    assert_eq!(value["noop"]["rounds"], 2);
+    let (_, out, _) = race(folder.path(), &[&SLOWER[..], &["--markdown"]].concat());
+    assert!(out.starts_with("**3 of 10 benchmarks changed from A to B"), "{out}");
+    assert!(out.contains("\n| `hash` | 11 % slower ("), "{out}");
+    assert!(out.contains(") | where n >= 1,000 |\n") && out.contains("\n| `sum` | no change ("), "{out}");
+}
+
+#[test]
+fn what_noise_hides_is_not_decided() {
+    let folder = folder();
+    let noisy = ["sh bench.sh a 0 900", "sh bench.sh bb 0 900", "--from", "google", "--fail-above", "3%"];
+    let (status, out, err) = race(folder.path(), &noisy);
+    assert_eq!(status, Some(4), "{out}{err}");
+    assert!(out.contains("\n0 of 10 benchmarks changed"), "{out}");
+    assert!(err.contains("not decided: `") && err.contains("by more than 3 %"), "{err}");
+}
+
+#[test]
+fn a_run_that_fails_is_named_and_the_other_rounds_are_kept() {
+    let folder = folder();
+    let at = |command: &str, run: u32, what: &str| {
+        format!(
+            "[ \"$(cat bb 2>/dev/null)\" != {} ] || {{ echo no luck >&2; echo {run} >bb; {what}; }}; {command}",
+            run - 1
+        )
+    };
+    let gone = |what: &str| {
+        let _absent = fs::remove_file(folder.path().join("bb"));
+        let command = at(SAME[1], 3, what);
+        race(folder.path(), &[SAME[0], &command, "--from", "google"])
+    };
+    let (status, out, err) = gone("exit 9");
+    assert_eq!(status, Some(0), "{err}");
+    assert!(
+        err.contains("round 3 does not count: B (`[")
+            && err.contains("exit status: 9; it ended with no luck"),
+        "{err}"
+    );
+    assert!(out.contains("in 10 rounds"), "{out}{err}");
+    let (status, out, err) = gone("exit 0");
+    assert!(status == Some(0) && out.contains("in 10 rounds"), "{out}{err}");
+    assert!(err.contains("round 3 does not count") && err.contains("has no results"), "{err}");
+    let (status, out, err) = race(folder.path(), &[SAME[0], "exit 1", "--from", "google"]);
+    assert_eq!((status, &*out), (Some(1), ""), "{err}");
+    assert!(
+        err.contains("5 of 11 rounds are left, and 6 are the fewest: round 6: B (`exit 1`) failed"),
+        "{err}"
+    );
+    assert!(err.contains("it printed nothing"), "{err}");
+}
+
+#[test]
+fn an_old_file_is_not_read_as_a_new_one() {
+    let folder = folder();
+    let file = folder.path().join("out.json");
+    let write = "sh bench.sh a 0 10 >out.json";
+    let (status, out, err) = race(folder.path(), &[write, write, "--results", "out.json"]);
+    assert!(status == Some(0) && out.contains("0 of 10"), "{out}{err}");
+    assert!(file.exists());
+    let (status, _, err) = race(folder.path(), &[write, "true", "--results", "out.json"]);
+    assert_eq!(status, Some(1), "{err}");
+    assert!(err.contains("B (`true`) did not write ") && err.contains("out.json"), "{err}");
+    // Of criterion's folder the last run is forgotten, and what it compares with is kept.
+    let criterion = folder.path().join("criterion/sort/10");
+    for run in ["new", "base"] {
+        fs::create_dir_all(criterion.join(run)).unwrap();
+        fs::write(criterion.join(run).join("benchmark.json"), r#"{"group_id": "sort", "value_str": "10"}"#)
+            .unwrap();
+        fs::write(criterion.join(run).join("sample.json"), r#"{"iters": [1, 2], "times": [10, 20]}"#)
+            .unwrap();
+    }
+    let (status, _, err) = race(folder.path(), &["true", "true", "--results", "criterion"]);
+    assert!(status == Some(1) && err.contains("A (`true`) has no results"), "{err}");
+    assert!(criterion.join("base/benchmark.json").exists());
+    let copy = "cp criterion/sort/10/base/benchmark.json criterion/sort/10/new";
+    let (status, out, err) =
+        race(folder.path(), &[copy, copy, "--results", "criterion", "--from", "criterion"]);
+    assert!(status == Some(0) && out.contains("0 of 1 benchmark changed"), "{out}{err}");
+}
+
+#[test]
+fn the_clock_csv_and_a_copied_program_are_taken() {
+    let folder = folder();
+    let (status, out, err) = race(folder.path(), &["true", "cat", "--rounds", "6"]);
+    assert!(status == Some(0) && out.contains("of 1 benchmark changed"), "{out}{err}");
+    let script = "#!/bin/sh\necho $0 >>paths\necho ${#STRATA_PADDING} >>padding\nprintf 'name,n,time\\nx,1,1\\ny,1,2\\n'\n";
+    fs::write(folder.path().join("csv"), script).unwrap();
+    let path = folder.path().join("csv");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (status, out, err) =
+        race(folder.path(), &["./csv", "./csv", "--from", "csv", "--model-column", "name", "--rounds", "8"]);
+    assert!(status == Some(0) && out.contains("0 of 2 benchmarks changed"), "{out}{err}");
+    let of = |file: &str| -> Vec<String> {
+        fs::read_to_string(folder.path().join(file)).unwrap().lines().map(str::to_owned).collect()
+    };
+    let paths = of("paths");
+    let copies: Vec<&String> = paths.iter().filter(|path| *path != "./csv").collect();
+    assert!(paths.len() == 18 && copies.len() == 2 && !Path::new(copies[0]).exists(), "{paths:?}");
+    let mut padding = of("padding");
+    padding.sort();
+    padding.dedup();
+    assert!(padding.len() > 9, "{padding:?}");
+}
+
+#[test]
+fn wrong_usage_says_what_is_right() {
+    let folder = folder();
+    for (arguments, what) in [
+        (&["true"][..], "<B>"),
+        (&["true", "true", "--rounds", "5"], "6..=1000"),
+        (&["true", "true", "--from", "gogle"], "google-benchmark"),
+        (&["true", "true", "--from", "wall", "--results", "x"], "--from wall"),
+        (&["true", "true", "--json", "--markdown"], "--markdown"),
+        (&["true", "--git", "HEAD"], "git"),
+    ] {
+        let (status, out, err) = race(folder.path(), arguments);
+        assert!(
+            matches!(status, Some(2 | 3)) && out.is_empty() && err.contains(what),
+            "{arguments:?}: {err}"
+        );
+    }
+    let (status, _, err) = race(folder.path(), &["true", "true", "--budget", "1ms"]);
+    assert!(status == Some(4) && err.contains("6 are the fewest"), "{err}");
+}
+
+#[test]
+fn a_base_of_git_is_built_once_and_kept() {
+    let folder = folder();
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=x", "-c", "user.email=x@x"]).args(words).current_dir(folder.path());
+        assert!(git.stdout(Stdio::null()).status().unwrap().success());
+    };
+    git(&["init", "--quiet"]);
+    fs::write(folder.path().join("run.sh"), "touch built; sh bench.sh a 0 10").unwrap();
+    git(&["add", "run.sh", "bench.sh"]);
+    git(&["commit", "--quiet", "-m", "before"]);
+    fs::write(folder.path().join("run.sh"), "sh bench.sh bb 11 10").unwrap();
+    for _ in 0..2 {
+        let (status, out, err) = race(folder.path(), &["sh run.sh", "--git", "HEAD", "--from", "google"]);
+        assert!(status == Some(0) && out.contains("where n >= 1,000"), "{out}{err}");
+    }
+    let kept = folder.path().join(".git/strata-race/tree");
+    assert!(kept.join("built").exists() && !folder.path().join("built").exists());
+    // Once to build, in eleven rounds, and twice as the copy; twice over.
+    assert_eq!(fs::read_to_string(kept.join("a")).unwrap().trim(), "28");
+    let (status, _, err) = race(folder.path(), &["sh run.sh", "--git", "nowhere"]);
+    assert!(status == Some(2) && err.contains("`nowhere` is neither a folder nor a revision"), "{err}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    let folder = folder();
+    let mut specc = Command::new(env!("CARGO_BIN_EXE_specc"));
+    specc.args(["race", "sh bench.sh a 0 10", "sh bench.sh bb 11 10; sleep 0.1", "--from", "google"]);
+    specc.args(["--rounds", "1000"]).current_dir(folder.path()).env("COLUMNS", "80");
+    let child = specc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let runs = || fs::read_to_string(folder.path().join("bb")).ok()?.trim().parse::<u32>().ok();
+    while runs().is_none_or(|runs| runs < 10) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(130), "{out}{err}");
+    assert!(out.contains("where n >= 1,000") && err.contains("interrupted"), "{out}{err}");
+}
