@@ -387,7 +387,7 @@ impl Shown {
         }
         lines.extend(shares(judged.benchmarks.iter().map(|one| one.least).collect()).map(
             |[middle, most]| {
-                format!("told is a change from {middle} on (median of the benchmarks; {most} at worst)")
+                format!("a change shows from {middle} on (median of the benchmarks; {most} at worst)")
             },
         ));
         lines.push(format!(

@@ -52,7 +52,7 @@ fn what_is_the_same_passes_and_what_is_worth_the_race_stands_first() {
     assert_eq!(status, Some(0), "{out}{err}");
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("A against a copy of it: ") && lines[0].ends_with("in 2 rounds"), "{out}");
-    assert!(lines[1].starts_with("told is a change from ") && lines.len() == 3, "{out}");
+    assert!(lines[1].starts_with("a change shows from ") && lines.len() == 3, "{out}");
     assert_eq!(lines[2], "0 of 10 benchmarks changed from A to B, in 11 rounds (seed 7)");
     assert!(err.ends_with("round 11 of 11"), "{err}");
     let (_, out, _) = race(folder.path(), &[&SAME[..], &["--noop", "--rounds", "6"]].concat());
