@@ -78,17 +78,37 @@ pub mod threads_2 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0))])
+}
+fn shared_2(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0))])
+}
+fn shared_3(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
+    fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
+        0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
+}
 pub static MEMCPY_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-            0.0_f64.max(bytes - (33554432.0 / 4.0))])
-    },
+    terms: shared,
     quantile: 1.9866745407033068, noise: Variance::Relative(0.003924861657462099), own: Variance::Relative(0.0),
     coefficients: &[2.030648706892912e-8, 8.152200483141595e-11, 8.635002633380042e-11,
         -4.435111912549167e-11, -4.911364479145913e-11, -7.269101827468102e-11, 1.514835351004291e-11,
@@ -130,16 +150,7 @@ pub static REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         2.02823e-12, -3.04779e-12, 2.31405e-12],
 });
 pub static AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-            0.0_f64.max(bytes - (33554432.0 / 4.0))])
-    },
+    terms: shared_2,
     quantile: 1.9860863169507514, noise: Variance::Relative(0.0031895435305889443), own: Variance::Relative(0.0),
     coefficients: &[9.060752588540092e-11, 6.98695519406663e-11, -3.5725377257433104e-11,
         -5.149124413915714e-11, -7.316360619984713e-11, 1.6095323653856915e-11, -2.237701802414978e-5,
@@ -154,15 +165,7 @@ pub static AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         2.35443e-12, -4.56664e-12, 3.24683e-12, 4.45859e-12, -8.9156e-12, 7.78907e-12],
 });
 pub static AVX512_FORWARD_T0_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
-    },
+    terms: shared_3,
     quantile: 1.9855234418661645, noise: Variance::Relative(0.003636379744671872), own: Variance::Relative(0.0),
     coefficients: &[8.887288565412233e-11, 7.633220364474577e-11, -4.196399223005504e-11,
         -5.142071497065048e-11, -7.253576933505083e-11, 2.2609283528902605e-11, -1.6265153778429417e-5,
@@ -176,15 +179,7 @@ pub static AVX512_FORWARD_T0_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
         -1.75323e-12, 6.19015e-13, -1.73878e-12, 1.39091e-12, 2.88378e-12, -4.44525e-12, 4.05491e-12],
 });
 pub static AVX_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0))])
-    },
+    terms: shared_3,
     quantile: 1.98580181434533, noise: Variance::Relative(0.003969050067573361), own: Variance::Relative(0.0),
     coefficients: &[9.058054331548671e-11, 7.243995069449767e-11, -3.9939746075869634e-11,
         -4.974567668611689e-11, -7.322391767774757e-11, 1.580722497566048e-11, -2.1773371383844806e-5,
@@ -240,16 +235,7 @@ pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_MODEL: Model = Model::Fitted
         9.12059e-13, -1.65511e-12, 1.02655e-12, 1.05241e-12, -2.09193e-12, 1.63594e-12],
 });
 pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-            0.0_f64.max(bytes - (33554432.0 / 4.0))])
-    },
+    terms: shared,
     quantile: 1.9860863169507514, noise: Variance::Relative(0.006599996856108952), own: Variance::Relative(0.0),
     coefficients: &[1.9631015674021806e-8, 8.553108898896801e-11, 8.245883812474854e-11,
         -4.420805573753073e-11, -5.181182217311482e-11, -7.015192442701476e-11, 1.4179720606696224e-11,
@@ -295,16 +281,7 @@ pub static MEMCPY_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
         -9.942e-12, 8.70538e-12],
 });
 pub static REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-            0.0_f64.max(bytes - (33554432.0 / 4.0))])
-    },
+    terms: shared_2,
     quantile: 1.98580181434533, noise: Variance::Relative(0.004881755042281841), own: Variance::Relative(0.0),
     coefficients: &[1.0628161721055614e-10, 6.57019017133768e-11, -3.0431624550073937e-11,
         -5.1480835959666845e-11, -7.679212831516721e-11, 3.3093391580582645e-11, -1.3986954601899189e-5,
@@ -424,16 +401,7 @@ pub static AVX_FORWARD_STREAM_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted 
         1.42123e-12, 1.39543e-12, -2.73856e-12, 2.00541e-12],
 });
 pub static AVX_FORWARD_STREAM_TO_REP_MOVSB_EXCHANGE_USED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes] = x else { return None };
-        require(nodes == 2 && within(bytes, 2112.0, 16065856.0))?;
-        fill(to, &[1.0, bytes, 0.0_f64.max(bytes - (32768.0 / 4.0)),
-            0.0_f64.max(bytes - (32768.0 / 2.0)), 0.0_f64.max(bytes - 131072.0),
-            0.0_f64.max(bytes - (1048576.0 / 4.0)), 0.0_f64.max(bytes - (1048576.0 / 2.0)),
-            f64::from(bytes >= 1048576.0), bytes * f64::from(bytes >= 1048576.0),
-            0.0_f64.max(bytes - (2.0 * 1048576.0)), 0.0_f64.max(bytes - (33554432.0 / 8.0)),
-            0.0_f64.max(bytes - (33554432.0 / 4.0))])
-    },
+    terms: shared,
     quantile: 1.9863771544180795, noise: Variance::Relative(0.0006891944683551431), own: Variance::Relative(0.0),
     coefficients: &[4.207644484196738e-7, 1.3956494849037006e-10, -6.28001167310752e-11,
         1.4246405375817157e-11, 6.5511456633039084e-12, -1.0692685915277325e-11, -1.2797434512518098e-11,
@@ -477,7 +445,6 @@ pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitte
         -2.36537e-12, 2.05811e-12, -8.13678e-13, 3.35071e-12, -6.39725e-12, 4.38882e-12, 5.66539e-12,
         -1.12114e-11, 9.15169e-12],
 });
-/// Library `copy_exchange` over `bytes`.
 pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
     spec: "specs/copy/exchange/exchange.spec",
@@ -497,7 +464,6 @@ pub static COPY_EXCHANGE: Table = Table {
     ],
 };
 
-/// Library `copy_exchange_used` over `bytes`.
 pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
     spec: "specs/copy/exchange/exchange.spec",

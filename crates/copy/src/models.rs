@@ -910,7 +910,6 @@ pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         8.46218e-13, -4.80969e-13, 2.58676e-13, -6.42271e-13, 4.31814e-13, 1.17417e-12, -1.62742e-12,
         7.60935e-13],
 });
-/// Library `copy_cold` over `bytes`, `shift`.
 pub static COPY_COLD: Table = Table {
     library: "copy_cold",
     spec: "specs/copy/copy.spec",
@@ -928,7 +927,6 @@ pub static COPY_COLD: Table = Table {
     ],
 };
 
-/// Library `copy_cold_read` over `bytes`, `shift`.
 pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
     spec: "specs/copy/copy.spec",
@@ -946,7 +944,6 @@ pub static COPY_COLD_READ: Table = Table {
     ],
 };
 
-/// Library `copy_hot` over `bytes`, `shift`.
 pub static COPY_HOT: Table = Table {
     library: "copy_hot",
     spec: "specs/copy/copy.spec",
@@ -964,7 +961,6 @@ pub static COPY_HOT: Table = Table {
     ],
 };
 
-/// Library `copy_hot_read` over `bytes`, `shift`.
 pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
     spec: "specs/copy/copy.spec",

@@ -1119,7 +1119,6 @@ pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         4.78285e-11, -5.66163e-13, 3.09978e-10, 3.17724e-10, 0.0, 0.0, -3.17724e-10, 2.09429e-10,
         -1.02705e-12, 4.39651e-10, 7.21069e-13, -4.55705e-10, 3.35804e-10],
 });
-/// Library `pack_cold` over `block`, `stride`.
 pub static PACK_COLD: Table = Table {
     library: "pack_cold",
     spec: "specs/copy/strided/strided.spec",
@@ -1138,7 +1137,6 @@ pub static PACK_COLD: Table = Table {
     ],
 };
 
-/// Library `pack_hot` over `block`, `stride`.
 pub static PACK_HOT: Table = Table {
     library: "pack_hot",
     spec: "specs/copy/strided/strided.spec",
@@ -1157,7 +1155,6 @@ pub static PACK_HOT: Table = Table {
     ],
 };
 
-/// Library `unpack_cold` over `block`, `stride`.
 pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
     spec: "specs/copy/strided/strided.spec",
@@ -1176,7 +1173,6 @@ pub static UNPACK_COLD: Table = Table {
     ],
 };
 
-/// Library `unpack_hot` over `block`, `stride`.
 pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
     spec: "specs/copy/strided/strided.spec",

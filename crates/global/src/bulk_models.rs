@@ -62,7 +62,6 @@ pub static ONE_SIDED_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[5.408203128647365e-7, -1.8131042277528389e-10, 5.811864929566442e-10],
     factor: &[3.37113e-8, -2.06669e-11, 2.14905e-11, 6.47178e-11, -6.16341e-11, 1.67898e-11],
 });
-/// Library `global_bulk` over `bytes`.
 pub static GLOBAL_BULK: Table = Table {
     library: "global_bulk",
     spec: "specs/global/bulk/bulk.spec",

@@ -68,7 +68,6 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
     factor: &[2.60554e-8, 1.45728e-7, -1.06072e-7, -1.22526e-10, 5.67722e-7, -1.44543e-7,
         7.06808e-12, 1.39613e-7, -7.35546e-12, 8.47477e-11],
 });
-/// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
@@ -119,7 +118,6 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[9.268395168071116e-6, 3.302033570435105e-6],
     factor: &[3.45501e-7, -1.47195e-8, 4.02296e-8],
 });
-/// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",
@@ -170,7 +168,6 @@ pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[1.0101604359846947e-6, 3.2865285614589407e-7],
     factor: &[1.70049e-8, -1.13652e-9, 2.77768e-9],
 });
-/// Library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global/stores/stores.spec",

@@ -207,7 +207,6 @@ static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, |nodes, x, to| {
         within(width, 1.0, 64.0) && holds(f64::from(p >= 2.0)))?;
     fill(to, &[keys, width])
 });
-/// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
@@ -396,7 +395,6 @@ static SORT_BATCHER_MODEL: Model = Model::Of(&BATCHER_MODEL, |nodes, x, to| {
         within(width, 1.0, 64.0) && holds(f64::from(p >= 2.0)))?;
     fill(to, &[keys, width])
 });
-/// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",

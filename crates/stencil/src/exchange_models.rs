@@ -64,23 +64,24 @@ pub mod threads_4 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[width, height, columns, halo, overlap] = x else { return None };
-        let p = nodes as f64;
-        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-    },
+    terms: shared,
     quantile: 1.9686278708470544, noise: Variance::Relative(0.013346367748772485), own: Variance::Relative(0.00411423804573906),
     coefficients: &[7.139803031820109e-8, 4.145696088664786e-6, 6.563801483484781e-6,
         9.258686528918006e-7, 1.2441719064629122e-6, 8.919815601870418e-8, 2.9325280322906803e-8,
@@ -100,22 +101,7 @@ pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
         0.0, 0.0, 9.07795e-10, -1.31597e-11, 2.86815e-10],
 });
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[width, height, columns, halo, overlap] = x else { return None };
-        let p = nodes as f64;
-        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-    },
+    terms: shared,
     quantile: 1.9686278708470544, noise: Variance::Relative(0.013417985290844559), own: Variance::Relative(0.0013207704148476315),
     coefficients: &[7.941201639301511e-8, 4.289311728658862e-6, 6.524862763920986e-6,
         1.0300228422304164e-6, 1.1359232804349935e-6, 8.599806875453268e-8, 2.9077013942264197e-8,
@@ -135,22 +121,7 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         0.0, 0.0, 8.96018e-10, -1.31279e-11, 2.86113e-10],
 });
 pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[width, height, columns, halo, overlap] = x else { return None };
-        let p = nodes as f64;
-        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-    },
+    terms: shared,
     quantile: 1.9686278708470544, noise: Variance::Relative(0.013372677454472782), own: Variance::Relative(0.0),
     coefficients: &[7.63373082292868e-8, 4.014238209309439e-6, 7.934292745833304e-6,
         1.1902518876678617e-6, 1.4803505372728887e-6, 9.241497918445927e-8, 2.916693443381763e-8,
@@ -192,7 +163,6 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
         -3.1333e-13, -1.75118e-13, 5.64637e-13, 1.77374e-12, -5.89373e-12, 9.89958e-14, 6.16519e-12,
         -1.07891e-11, 1.17058e-11],
 });
-/// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil/exchange/exchange.spec",
@@ -206,7 +176,6 @@ pub static STENCIL_WAVE: Table = Table {
     ],
 };
 
-/// Library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil/exchange/exchange.spec",
@@ -248,24 +217,25 @@ pub mod mpi_4 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
+        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[width, height, columns, halo, overlap] = x else { return None };
-        let p = nodes as f64;
-        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-            (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-    },
+    terms: shared,
     quantile: 1.968691619794732, noise: Variance::Relative(0.008954139859216385), own: Variance::Relative(0.0007179714096372894),
     coefficients: &[8.768494459143859e-8, 1.3387505286064741e-5, 1.653687109096287e-5,
         3.0029150746756705e-6, 3.0209889273263357e-6, 9.619810188420223e-8, 4.9480542050982795e-9,
@@ -287,23 +257,7 @@ pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
         -1.64749e-11, 3.88299e-10],
 });
 pub static STORED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[width, height, columns, halo, overlap] = x else { return None };
-        let p = nodes as f64;
-        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-            (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-    },
+    terms: shared,
     quantile: 1.968691619794732, noise: Variance::Relative(0.010660196759771137), own: Variance::Relative(0.0009729818456742355),
     coefficients: &[9.594358642324772e-8, 1.5009285063986317e-5, 1.4260917534267708e-5,
         2.9847338924993095e-6, 2.9965621248240344e-6, 9.600297045630123e-8, 4.611136224493734e-9,
@@ -325,23 +279,7 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         7.46721e-10],
 });
 pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[width, height, columns, halo, overlap] = x else { return None };
-        let p = nodes as f64;
-        require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
-            within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
-            within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
-            holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
-        fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
-            f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
-            (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-            (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
-            (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0), (width * height) * 1.0_f64.max(p / 2.0),
-            ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-            ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-            ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
-    },
+    terms: shared,
     quantile: 1.9686596284849571, noise: Variance::Relative(0.012197929179320026), own: Variance::Relative(0.0006099206902319569),
     coefficients: &[9.434758396447911e-8, 1.3376310206976822e-5, 2.276083794987285e-5,
         3.0827312830218566e-6, 3.401857781008705e-6, 9.999379584926387e-8, 5.412470832425752e-9,
@@ -449,7 +387,6 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
         -8.54647e-12, -5.47555e-13, -9.2801e-14, 8.62831e-12, -5.44366e-13, -5.81388e-14, 3.60369e-12,
         -1.16103e-11, 9.02282e-12],
 });
-/// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil/exchange/exchange.spec",
@@ -463,7 +400,6 @@ pub static STENCIL_WAVE: Table = Table {
     ],
 };
 
-/// Library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil/exchange/exchange.spec",

@@ -158,7 +158,6 @@ static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, |nodes, x, to| {
         holds(f64::from((rows * rows) < p)))?;
     fill(to, &[width, height, p / rows, halo, every])
 });
-/// Library `stencil` over `width`, `height`, `every`.
 pub static STENCIL: Table = Table {
     library: "stencil",
     spec: "specs/stencil/layouts.spec",
@@ -291,7 +290,6 @@ static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, |nodes, x, to| {
         holds(f64::from((rows * rows) < p)))?;
     fill(to, &[width, height, p / rows, halo, every])
 });
-/// Library `stencil` over `width`, `height`, `every`.
 pub static STENCIL: Table = Table {
     library: "stencil",
     spec: "specs/stencil/layouts.spec",

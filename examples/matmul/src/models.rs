@@ -68,7 +68,6 @@ pub static PANELS_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[1.5497051493148768e-10, 1.5736074416696366e-9],
     factor: &[7.64835e-12, -3.94338e-10, 3.86298e-10],
 });
-/// Library `product` over `n`.
 pub static PRODUCT: Table = Table {
     library: "product",
     spec: "specs/matmul/matmul.spec",

@@ -73,7 +73,6 @@ pub static NFA_MODEL: Model = Model::Fitted(Fitted {
         -3.65134e-12, -7.39186e-12, 1.07692e-10, -1.01688e-10, -3.87904e-11, 1.62729e-10, -4.69326e-12,
         7.00896e-11],
 });
-/// Library `patterns` over `p`, `h`.
 pub static PATTERNS: Table = Table {
     library: "patterns",
     spec: "patterns.spec",

@@ -1,5 +1,6 @@
 //! The models of a set as static data, and the functions that they need.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use strata_model::codegen::{Scope, snake};
@@ -25,6 +26,9 @@ pub(super) struct Functions<'a> {
     /// The names of the models' functions.
     names: BTreeMap<String, String>,
     pub(super) scope: Scope,
+    /// The closures in the order of their first use, how often each is used, and the name of the
+    /// function that stands for it.
+    closures: RefCell<Vec<(String, usize, Option<String>)>>,
 }
 
 impl<'a> Functions<'a> {
@@ -33,7 +37,34 @@ impl<'a> Functions<'a> {
         let mut scope = Scope::with(&OWN);
         let named = |model: &Model| (model.name.clone(), scope.claim(&snake(&model.name), &["", "_seconds"]));
         let names = set.models.iter().map(named).collect();
-        Self { resolved, names, scope }
+        Self { resolved, names, scope, closures: RefCell::default() }
+    }
+
+    /// A [`Compute`](strata_select::Compute) in the text: the closure, or the function in its place.
+    fn closure(&self, closure: String) -> String {
+        let mut closures = self.closures.borrow_mut();
+        let Some((_, uses, name)) = closures.iter_mut().find(|(known, ..)| *known == closure) else {
+            closures.push((closure.clone(), 1, None));
+            return closure;
+        };
+        *uses += 1;
+        name.clone().unwrap_or(closure)
+    }
+
+    /// Makes functions of the closures that were used several times, for later texts.
+    pub(super) fn share(&mut self) -> String {
+        let mut text = String::new();
+        for (closure, _, name) in self.closures.get_mut().iter_mut().filter(|(_, uses, _)| *uses > 1) {
+            let function = self.scope.claim("shared", &[""]);
+            let body = closure.strip_prefix('|').and_then(|rest| rest.split_once(", x, to| "));
+            if let Some((nodes, body)) = body {
+                text += &format!(
+                    "fn {function}({nodes}: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {body}\n"
+                );
+                *name = Some(function);
+            }
+        }
+        text
     }
 
     /// A model of the set; empty for an unknown one.
@@ -56,8 +87,8 @@ impl<'a> Functions<'a> {
             _ if formula.mean.as_number().is_some_and(f64::is_nan) => {
                 (String::new(), "Model::Unknown".into())
             }
-            [] if terms.is_empty() => (String::new(), fitted(formula, (&[outer], &[1.0]), &locals)),
-            [] => (String::new(), fitted(formula, (&terms, &formula.coefficients), &locals)),
+            [] if terms.is_empty() => (String::new(), fitted(self, formula, (&[outer], &[1.0]), &locals)),
+            [] => (String::new(), fitted(self, formula, (&terms, &formula.coefficients), &locals)),
             [site] if outer.as_name().is_some() => (String::new(), self.of_another(formula, site, &locals)),
             _ => self.computed(name, formula, (&outer, &terms, &sites), &locals),
         };
@@ -95,7 +126,7 @@ impl<'a> Functions<'a> {
             .checks
             .iter()
             .filter(|check| !matches!(check, Check::Range { value, .. } if site.arguments.contains(value)));
-        let compute = compute(formula, checks, &site.arguments, &arguments, locals);
+        let compute = self.closure(compute(formula, checks, &site.arguments, &arguments, locals));
         format!("Model::Of(&{}, {compute})", self.static_of(&site.model))
     }
 
@@ -196,9 +227,14 @@ pub(super) fn ends(name: &str, formula: &Formula, ends: &Ends) -> String {
 }
 
 /// A sum of terms.
-fn fitted(formula: &Formula, (terms, coefficients): (&[Expr], &[f64]), locals: &Locals) -> String {
+fn fitted(
+    functions: &Functions<'_>,
+    formula: &Formula,
+    (terms, coefficients): (&[Expr], &[f64]),
+    locals: &Locals,
+) -> String {
     let texts: Vec<String> = terms.iter().map(|term| locals.rust(term)).collect();
-    let compute = compute(formula, formula.checks.iter(), terms, &texts, locals);
+    let compute = functions.closure(compute(formula, formula.checks.iter(), terms, &texts, locals));
     let fit = &formula.fit;
     let (noise, own) = variances(fit);
     let coefficients: Vec<String> = coefficients.iter().map(|c| rust_number(*c)).collect();

@@ -96,14 +96,9 @@ pub(super) fn table(
         (min, max) => format!("({min}, {max})"),
     };
     let platform = set.platform.as_ref().map_or(String::new(), ToString::to_string);
-    let inputs = if library.inputs.is_empty() {
-        "no inputs".into()
-    } else {
-        format!("`{}`", library.inputs.join("`, `"))
-    };
     let entries = if entries.is_empty() { "&[]".to_owned() } else { format!("&[\n{entries}    ]") };
     code += &format!(
-        "/// Library `{name}` over {inputs}.\npub static {table}: Table = Table {{\n    library: {name:?},\n    \
+        "pub static {table}: Table = Table {{\n    library: {name:?},\n    \
          spec: {:?},\n    platform: {platform:?},\n    digest: {digest:?},\n    inputs: &[{}],\n    \
          domain: Domain {{ nodes: {nodes}, inputs: &[{}] }},\n    entries: {entries},\n}};\n\n",
         set.spec.as_ref().map_or("", |spec| &spec.path),

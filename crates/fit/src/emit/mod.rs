@@ -24,7 +24,7 @@ mod standalone;
 mod typed;
 
 use strata_model::codegen::{Scope, snake};
-use strata_model::set::SetError;
+use strata_model::set::{Model, SetError};
 use strata_model::{ModelSet, Platform};
 
 use function::Functions;
@@ -61,15 +61,16 @@ fn module_name(set: &ModelSet) -> String {
 fn module(set: &ModelSet, name: &str) -> Result<String, SetError> {
     let resolved = set.resolve()?;
     let digest = set.digest();
-    let functions = Functions::name(set, &resolved);
-    let mut body = String::new();
-    for model in &set.models {
-        if let Some(formula) = resolved.formula(&model.name) {
-            body += &functions.of_model(model, formula);
-        }
-    }
-    for library in set.libraries.iter().zip(resolved.libraries()) {
-        body += &library::table(set, library, &functions, &digest);
-    }
+    let mut functions = Functions::name(set, &resolved);
+    let text = |functions: &Functions<'_>| {
+        let of_model = |model: &Model| Some(functions.of_model(model, resolved.formula(&model.name)?));
+        let models: String = set.models.iter().filter_map(of_model).collect();
+        let libraries = set.libraries.iter().zip(resolved.libraries());
+        models + &libraries.map(|one| library::table(set, one, functions, &digest)).collect::<String>()
+    };
+    // The first text shows what several models share.
+    text(&functions);
+    let shared = functions.share();
+    let body = shared + &text(&functions);
     Ok(format!("{}{}\n}}\n\n", header::module(set, &resolved, &digest, &body, name), body.trim_end()))
 }

@@ -80,14 +80,15 @@ pub mod sim_paragon_16 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    let log_p = (nodes as f64).log2();
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+        0.0_f64.max(words - 10.0)])
+}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words] = x else { return None };
-        let log_p = (nodes as f64).log2();
-        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-        fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
-            0.0_f64.max(words - 10.0)])
-    },
+    terms: shared,
     quantile: 2.0057459953174694, noise: Variance::Relative(0.010444178345314258), own: Variance::Relative(0.004333828154072007),
     coefficients: &[1.4861785513979387e-6, -5.059428675703041e-7, 3.493117082829877e-6,
         3.762856111406989e-7, 3.979273836824389e-6, 5.220810074136862e-7],
@@ -109,13 +110,7 @@ pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     factor: &[1.08293e-7, -4.53578e-8, -4.27999e-9, 5.54315e-8, -1.80708e-7, 2.12412e-7],
 });
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words] = x else { return None };
-        let log_p = (nodes as f64).log2();
-        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-        fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
-            0.0_f64.max(words - 10.0)])
-    },
+    terms: shared,
     quantile: 2.0057459953174694, noise: Variance::Relative(0.0004258467739262004), own: Variance::Relative(0.0002924575458360945),
     coefficients: &[7.663760867207475e-6, 3.458005641542832e-6, 7.960741268382154e-6,
         2.9729178300332054e-6, 9.709942778854367e-6, 1.2228346596516737e-6],
@@ -141,13 +136,7 @@ pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         8.33033e-8],
 });
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words] = x else { return None };
-        let log_p = (nodes as f64).log2();
-        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-        fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
-            0.0_f64.max(words - 10.0)])
-    },
+    terms: shared,
     quantile: 2.0057459953174694, noise: Variance::Relative(0.0006110690419976429), own: Variance::Relative(9.731713338659348e-5),
     coefficients: &[7.849727827731871e-6, 2.9896557717040886e-6, 8.163686210358763e-6,
         5.271417724151393e-6, 1.3388185105836691e-5, 1.6355293017886727e-6],
@@ -171,7 +160,6 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
         4.75581e-9, -2.00536e-9, -6.04489e-9, 2.35829e-8, -3.46946e-9, -1.90746e-8, 5.12717e-9,
         -1.25836e-8, 1.27241e-8],
 });
-/// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
@@ -187,7 +175,6 @@ pub static BROADCASTS: Table = Table {
     ],
 };
 
-/// Library `reductions` over `words`.
 pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
@@ -203,7 +190,6 @@ pub static REDUCTIONS: Table = Table {
     ],
 };
 
-/// Library `scans` over `words`.
 pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
@@ -243,12 +229,13 @@ pub mod sim_cm5_16 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words])
+}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words] = x else { return None };
-        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-        fill(to, &[1.0, words])
-    },
+    terms: shared,
     quantile: 1.996564418951833, noise: Variance::Relative(1.573803402683056e-26), own: Variance::Relative(0.0),
     coefficients: &[1.5094704374997333e-6, 1.4848480000000186e-6],
     factor: &[1.18773e-19, -1.46396e-20, 2.57782e-20],
@@ -271,11 +258,7 @@ pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
         2.94133e-7],
 });
 pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words] = x else { return None };
-        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-        fill(to, &[1.0, words])
-    },
+    terms: shared,
     quantile: 1.996564418951833, noise: Variance::Relative(4.447132244938984e-27), own: Variance::Relative(0.0),
     coefficients: &[3.3276524374999985e-6, 1.4848480000000021e-6],
     factor: &[8.24559e-20, -6.92789e-21, 1.33918e-20],
@@ -299,11 +282,7 @@ pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         3.66494e-8],
 });
 pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words] = x else { return None };
-        require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
-        fill(to, &[1.0, words])
-    },
+    terms: shared,
     quantile: 1.996564418951833, noise: Variance::Relative(3.4724288408225255e-27), own: Variance::Relative(0.0),
     coefficients: &[3.3276524374998147e-6, 1.4848480000000148e-6],
     factor: &[7.40795e-20, -6.22411e-21, 1.20314e-20],
@@ -325,7 +304,6 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
         -7.79736e-7, -2.33569e-9, 3.01135e-8, 7.43172e-8, -5.35298e-9, 1.05034e-6, -7.63091e-10,
         6.12778e-9],
 });
-/// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
@@ -341,7 +319,6 @@ pub static BROADCASTS: Table = Table {
     ],
 };
 
-/// Library `reductions` over `words`.
 pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
@@ -357,7 +334,6 @@ pub static REDUCTIONS: Table = Table {
     ],
 };
 
-/// Library `scans` over `words`.
 pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
@@ -533,7 +509,6 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[9.385265404462592e-7, 8.285115291791964e-9],
     factor: &[2.06299e-8, -6.22802e-11, 2.0876e-10],
 });
-/// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
@@ -549,7 +524,6 @@ pub static BROADCASTS: Table = Table {
     ],
 };
 
-/// Library `reductions` over `words`.
 pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
@@ -565,7 +539,6 @@ pub static REDUCTIONS: Table = Table {
     ],
 };
 
-/// Library `scans` over `words`.
 pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
@@ -605,6 +578,11 @@ pub mod threads_2 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+    fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
+}
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
         let &[words] = x else { return None };
@@ -616,11 +594,7 @@ pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     factor: &[8.61604e-9, -8.61604e-9, 0.0, 1.71187e-8, -1.71187e-8, 1.4551e-8],
 });
 pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words, depth] = x else { return None };
-        require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
-        fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
-    },
+    terms: shared,
     quantile: 2.018081702818092, noise: Variance::Relative(0.0118022158305918), own: Variance::Relative(0.0113435357198281),
     coefficients: &[7.508869698287602e-8, 3.4318168231272255e-7, 8.109097765436326e-9],
     factor: &[2.87972e-9, -2.60818e-9, -4.99128e-11, 7.1047e-9, -1.8989e-10, 2.35727e-10],
@@ -638,11 +612,7 @@ pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
         -1.36759e-8, 3.45135e-10, -3.49128e-8, 2.57772e-8],
 });
 pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[words, depth] = x else { return None };
-        require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
-        fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
-    },
+    terms: shared,
     quantile: 2.018081702818092, noise: Variance::Relative(0.01256941921534105), own: Variance::Relative(0.011795225457670859),
     coefficients: &[8.664458265268779e-8, 3.237115983419933e-7, 1.1607878071074205e-8],
     factor: &[3.85076e-9, -3.27348e-9, -7.25931e-11, 8.91012e-9, -2.70758e-10, 3.36717e-10],
@@ -670,7 +640,6 @@ pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
         3.98434e-9, -2.78957e-8, -3.70487e-9, 2.23641e-8, -2.53013e-8, -6.2121e-10, 2.34388e-8,
         -1.61257e-10, 6.80765e-10],
 });
-/// Library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
@@ -687,7 +656,6 @@ pub static BROADCASTS: Table = Table {
     ],
 };
 
-/// Library `reductions` over `words`.
 pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
@@ -704,7 +672,6 @@ pub static REDUCTIONS: Table = Table {
     ],
 };
 
-/// Library `scans` over `words`.
 pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",

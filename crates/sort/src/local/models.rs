@@ -205,7 +205,6 @@ pub static RUNS_MODEL: Model = Model::Fitted(Fitted {
         -6.27422e-10, -2.3291e-11, 1.13782e-11, 5.09701e-9, -1.27564e-11, 1.38613e-11, 1.61249e-11,
         -2.10201e-11, 2.66677e-11],
 });
-/// Library `local_sort` over `keys`, `width`, `run`, `distinct`, `ordered`.
 pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort/local/local.spec",

@@ -102,7 +102,6 @@ pub static STORED_MODEL: Model = Model::Fitted(Fitted {
         -3.72729e-12, 1.54425e-12, -2.06927e-12, -4.38427e-10, -1.98764e-12, 4.35053e-12, 9.01692e-9,
         -1.65651e-12, 8.45214e-8, -6.11905e-12, 3.85503e-12],
 });
-/// Library `halo_exchange` over `messages`, `fields`, `rows`, `row`.
 pub static HALO_EXCHANGE: Table = Table {
     library: "halo_exchange",
     spec: "specs/stencil/arrays/arrays.spec",
@@ -266,7 +265,6 @@ pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
         -3.41226e-8, 6.57806e-14, 8.3164e-8, -1.32823e-8, -2.53692e-13, 4.7734e-8, -9.20841e-13,
         5.47439e-12],
 });
-/// Library `halo_exchange` over `messages`, `fields`, `rows`, `row`.
 pub static HALO_EXCHANGE: Table = Table {
     library: "halo_exchange",
     spec: "specs/stencil/arrays/arrays.spec",

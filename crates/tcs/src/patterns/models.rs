@@ -135,6 +135,13 @@ pub mod threads_4 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
+}
 pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
         let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
@@ -378,7 +385,6 @@ pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[1.668636705953365e-5, 1.2496388346007848e-10],
     factor: &[4.64907e-7, 4.15772e-13, 1.43531e-11],
 });
-/// Library `pattern_scatter` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
@@ -392,7 +398,6 @@ pub static PATTERN_SCATTER: Table = Table {
     ],
 };
 
-/// Library `pattern_gather` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
@@ -406,7 +411,6 @@ pub static PATTERN_GATHER: Table = Table {
     ],
 };
 
-/// Library `pattern_reduce` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
@@ -420,7 +424,6 @@ pub static PATTERN_REDUCE: Table = Table {
     ],
 };
 
-/// Library `pattern_exchange` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
@@ -434,7 +437,6 @@ pub static PATTERN_EXCHANGE: Table = Table {
     ],
 };
 
-/// Library `pattern_halo` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
@@ -448,7 +450,6 @@ pub static PATTERN_HALO: Table = Table {
     ],
 };
 
-/// Library `pattern_row` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
@@ -462,21 +463,8 @@ pub static PATTERN_ROW: Table = Table {
     ],
 };
 
-static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-/// Library `pattern_transpose` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
+static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, shared);
+static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, shared);
 pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
@@ -490,21 +478,8 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     ],
 };
 
-static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-/// Library `pattern_column` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
+static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, shared);
+static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, shared);
 pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
@@ -549,6 +524,20 @@ pub mod mpi_4 {
 use strata_select::Math as _;
 use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
+fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+    fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
+}
+fn shared_2(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
+    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
+        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
+        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
+    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
+}
 pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
         let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
@@ -768,30 +757,17 @@ pub static COLUMN_SETS_MODEL: Model = Model::Fitted(Fitted {
     factor: &[2.06284e-7, -8.52311e-11, 8.52311e-11, 1.5731e-10, -1.5731e-10, 4.12099e-11],
 });
 pub static TRANSPOSE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-        fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
-    },
+    terms: shared,
     quantile: 2.1788128296672054, noise: Variance::Relative(0.01067948007589285), own: Variance::Relative(0.0018349275960252705),
     coefficients: &[1.7059530689338256e-5, 4.705253573612065e-9, -4.472459769563414e-9],
     factor: &[6.82501e-7, -8.57122e-10, 8.62619e-10, 1.06238e-9, -1.09301e-9, 4.47126e-11],
 });
 pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
-    terms: |nodes, x, to| {
-        let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-        require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-            within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-            within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-        fill(to, &[1.0, bytes * crowd, blocks * 0.0_f64.max(bytes - 1024.0)])
-    },
+    terms: shared,
     quantile: 2.1788128296672054, noise: Variance::Relative(0.0065925964629970765), own: Variance::Relative(0.001091144512240684),
     coefficients: &[2.1193415177010378e-5, 2.5657618438376544e-9, -2.413259816787234e-9],
     factor: &[4.30153e-7, -5.21072e-10, 5.23789e-10, 5.87512e-10, -6.0332e-10, 2.161e-11],
 });
-/// Library `pattern_scatter` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
@@ -805,7 +781,6 @@ pub static PATTERN_SCATTER: Table = Table {
     ],
 };
 
-/// Library `pattern_gather` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
@@ -819,7 +794,6 @@ pub static PATTERN_GATHER: Table = Table {
     ],
 };
 
-/// Library `pattern_reduce` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
@@ -833,7 +807,6 @@ pub static PATTERN_REDUCE: Table = Table {
     ],
 };
 
-/// Library `pattern_exchange` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
@@ -847,7 +820,6 @@ pub static PATTERN_EXCHANGE: Table = Table {
     ],
 };
 
-/// Library `pattern_halo` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
@@ -861,7 +833,6 @@ pub static PATTERN_HALO: Table = Table {
     ],
 };
 
-/// Library `pattern_row` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
 pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
@@ -875,21 +846,8 @@ pub static PATTERN_ROW: Table = Table {
     ],
 };
 
-static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-/// Library `pattern_transpose` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
+static PATTERN_TRANSPOSE_SETS_MODEL: Model = Model::Of(&TRANSPOSE_SETS_MODEL, shared_2);
+static PATTERN_TRANSPOSE_MESSAGES_MODEL: Model = Model::Of(&TRANSPOSE_MESSAGES_MODEL, shared_2);
 pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
@@ -903,21 +861,8 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     ],
 };
 
-static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, |nodes, x, to| {
-    let &[bytes, rounds, blocks, path, queue, crowd, barrier] = x else { return None };
-    require(nodes == 4 && within(bytes, 4.0, 65536.0) && within(rounds, 1.0, 1.0) &&
-        within(blocks, 1.0, 1.0) && within(path, 1.0, 1.0) && within(queue, 1.0, 1.0) &&
-        within(crowd, 1.0, 1.0) && within(barrier, 220.0, 220.0))?;
-    fill(to, &[bytes, rounds, blocks, path, queue, crowd, barrier])
-});
-/// Library `pattern_column` over `bytes`, `rounds`, `blocks`, `path`, `queue`, `crowd`, `barrier`.
+static PATTERN_COLUMN_SETS_MODEL: Model = Model::Of(&COLUMN_SETS_MODEL, shared_2);
+static PATTERN_COLUMN_MESSAGES_MODEL: Model = Model::Of(&COLUMN_MESSAGES_MODEL, shared_2);
 pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",

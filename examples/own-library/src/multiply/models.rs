@@ -75,7 +75,6 @@ pub static BLOCKED_MODEL: Model = Model::Fitted(Fitted {
     coefficients: &[1.2791249052756554e-7, 2.490953622742845e-10, 2.477038622158683e-9],
     factor: &[5.98413e-9, 1.83904e-12, -6.15266e-11, 6.51154e-12, -8.13637e-11, 7.14234e-11],
 });
-/// Library `matmul` over `n`.
 pub static MATMUL: Table = Table {
     library: "matmul",
     spec: "matmul.spec",

@@ -117,7 +117,6 @@ pub static SKA_MODEL: Model = Model::Fitted(Fitted {
         -9.741e-14, 2.4304e-10, -1.08355e-9, 0.0, 0.0, 0.0, 4.16806e-10, 0.0, 0.0, 0.0, 4.23283e-11,
         -1.24444e-8, -5.46085e-11, 1.55687e-8, -8.46094e-12, 9.0737e-11],
 });
-/// Library `rdst_step` over `keys`, `digits`, `numerals`.
 pub static RDST_STEP: Table = Table {
     library: "rdst_step",
     spec: "specs/sort/rdst/rdst.spec",
