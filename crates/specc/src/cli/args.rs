@@ -488,8 +488,8 @@ pub(super) struct Race {
     #[arg(long, value_name = "FORMAT")]
     pub(super) from: Option<Source>,
     /// The file to which a command writes its results, or criterion's folder; said twice, that of A
-    /// and that of B. Where it is left out the results are read from standard output. What lies there
-    /// is removed before each run.
+    /// and that of B. Where it is left out the results are read from standard output. A file that a run
+    /// does not write anew counts as none.
     #[arg(long, value_name = "FILE")]
     pub(super) results: Vec<PathBuf>,
     /// Names for the numbers in the names of benchmarks, or the columns of CSV that are inputs.
@@ -586,9 +586,9 @@ pub struct Target {
     /// nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = layout)]
     pub nodes: Vec<Layout>,
-    /// What starts the jobs of `--on mpi`, as a template: `srun -n {n}`, `mpiexec.hydra -n {n}`. `{n}`
-    /// is the number of nodes; of `--nodes 2x8`, `{hosts}` is 2 and `{per_host}` 8. Where it is left
-    /// out, what STRATA_MPIRUN holds, or `mpirun`.
+    /// What starts the jobs of `--on mpi`, such as `srun -n` with an `n` in braces, which is the number
+    /// of nodes; of `--nodes 2x8`, `{hosts}` is 2 and `{per_host}` 8. Where it is left out, what
+    /// STRATA_MPIRUN holds, or `mpirun`.
     #[arg(long, value_name = "TEMPLATE")]
     pub launcher: Option<Launcher>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
@@ -629,7 +629,7 @@ pub(super) struct Job {
     #[arg(long, value_name = "SYSTEM", conflicts_with = "expand")]
     pub(super) job: Option<Scheduler>,
     /// With `--job`: what starts the processes, a template as for `calibrate`. Where it is left out,
-    /// `srun -n {n}` in Slurm, `mpiexec -n {n}` in PBS, with what places them on hosts.
+    /// `srun -n` in Slurm, `mpiexec -n` in PBS, with what places them on hosts.
     #[arg(long, value_name = "TEMPLATE", requires = "job")]
     pub(super) launcher: Option<Launcher>,
     /// With `--job`: how long it measures at most; its time limit is 20 minutes more, for building.

@@ -5,7 +5,7 @@ use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 use strata_interchange::without_numbers;
@@ -43,9 +43,17 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
     if args.from == Some(Source::Wall) && !args.results.is_empty() {
         return Err(Failure::Usage("--results: `--from wall` reads none".into()));
     }
+    if [Some(&args.a), args.b.as_ref()].into_iter().flatten().any(|command| command.trim().is_empty()) {
+        return Err(Failure::Usage("a command is empty".into()));
+    }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32);
     let here = std::env::current_dir().map_err(|error| Failure::file(Path::new("."), error))?;
-    let base = args.git.as_ref().map(|base| revisions::kept(&here, base)).transpose()?;
+    let base = args.git.as_ref().map(|base| revisions::kept(&here, base)).transpose();
+    // Status 3 would say that B is slower.
+    let base = base.map_err(|failure| match failure {
+        Failure::Machine(why) => Failure::Usage(format!("--git: {why}")),
+        other => other,
+    })?;
     let before = base.as_ref().map_or(&here, |(folder, _)| folder).clone();
     let mut copy = Copied::of(&args.a, &before);
     let commands = [(&*args.a, &before), (args.b.as_deref().unwrap_or(&args.a), &here)];
@@ -113,6 +121,10 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
     let stopped = interrupt.count() > 0;
     let few =
         |why: &str| format!("{why} after {}; {LEAST} are the fewest", count(done.len(), "round", "rounds"));
+    if done.len() >= LEAST && shown.judged.benchmarks.is_empty() {
+        let why = shown.judged.left_out.first().map_or("no time is above zero", |why| why);
+        return Err(Failure::Stage(UNDECIDED, format!("no benchmark can be compared: {why}")));
+    }
     if done.len() < LEAST {
         return Err(match stopped {
             true => Failure::Stage(INTERRUPTED, few("interrupted")),
@@ -152,9 +164,9 @@ fn once(
     padding: usize,
     interrupt: Interrupt,
 ) -> Result<Option<Times>, String> {
-    if let Some(results) = results {
-        forget(results).map_err(|error| format!("cannot begin: {}: {error}", results.display()))?;
-    }
+    let fault = |results: &Path, error| format!("cannot begin: {}: {error}", results.display());
+    let earlier = results.map(|results| Earlier::at(results).map_err(|error| fault(results, error)));
+    let earlier = earlier.transpose()?;
     let ran = shell(command, folder, padding, interrupt).map_err(|error| format!("cannot start: {error}"))?;
     if ran.interrupted {
         return Ok(None);
@@ -187,7 +199,7 @@ fn once(
         }
     };
     let read = match results {
-        Some(results) if !results.exists() => {
+        Some(results) if !results.exists() || earlier.is_some_and(|earlier| earlier.is_there(results)) => {
             return Err(format!("did not write {}{}", results.display(), last()));
         }
         Some(results) => exchange::samples(results, &reading(format), &mut Sha256::default()),
@@ -201,23 +213,56 @@ fn once(
     Ok(Some(times(&samples.samples)))
 }
 
-/// Removes earlier results, so that they are not read as new ones.
-fn forget(results: &Path) -> std::io::Result<()> {
-    if !results.is_dir() {
-        return fs::remove_file(results).or_else(|error| match error.kind() {
-            ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        });
+/// Earlier results, which must not be read as new ones.
+enum Earlier {
+    None,
+    /// When the file was written. Until the command writes it, it is marked as of the year 1970: the
+    /// text of a file that the command may not write at all is not touched.
+    File(SystemTime),
+}
+
+impl Earlier {
+    fn at(results: &Path) -> std::io::Result<Self> {
+        if results.is_dir() {
+            return forget(results).map(|()| Self::None);
+        }
+        let about = match fs::metadata(results) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::None),
+            about => about?,
+        };
+        if !about.is_file() {
+            return Err(std::io::Error::other("it is no file into which results can be written"));
+        }
+        let written = about.modified()?;
+        fs::File::options().append(true).open(results)?.set_modified(SystemTime::UNIX_EPOCH)?;
+        Ok(Self::File(written))
     }
-    // Of criterion's folder the mark of a benchmark's last run: what it compares with stays.
-    for entry in fs::read_dir(results)? {
-        let path = entry?.path();
+
+    /// Whether the file is the earlier one still, which then gets its time back.
+    fn is_there(&self, results: &Path) -> bool {
+        let Self::File(written) = self else { return false };
+        let now = fs::metadata(results).and_then(|about| about.modified());
+        if !now.is_ok_and(|now| now == SystemTime::UNIX_EPOCH) {
+            return false;
+        }
+        let file = fs::File::options().append(true).open(results);
+        let _no_matter = file.and_then(|file| file.set_modified(*written));
+        true
+    }
+}
+
+/// Removes in criterion's folder the mark of each benchmark's last run: what it compares with stays.
+fn forget(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
         match path.file_name().and_then(|name| name.to_str()) {
+            // A symbolic link may lead anywhere.
+            _ if !kind.is_dir() => {}
             Some("new") if path.join("benchmark.json").is_file() => {
                 fs::remove_file(path.join("benchmark.json"))?
             }
-            _ if path.is_dir() => forget(&path)?,
-            _ => {}
+            _ => forget(&path)?,
         }
     }
     Ok(())
@@ -341,8 +386,8 @@ impl Shown {
             self.judged.benchmarks.iter().filter(|one| one.change.interval.is_none_or(|(_, high)| may(high)));
         let open: Vec<&str> = open.map(|one| &*one.name).collect();
         let what = match open[..] {
-            [] if self.judged.benchmarks.is_empty() => "no benchmark is in enough rounds of both".to_owned(),
-            [] => return None,
+            [] if self.judged.missing.is_empty() => return None,
+            [] => return Some(format!("not decided: {} did not run in B", self.judged.missing.join(", "))),
             [first] => format!("`{first}` may be slower"),
             [first, ..] => {
                 format!("`{first}` and {} may be slower", count(open.len() - 1, "other", "others"))

@@ -23,6 +23,9 @@ pub const LEAST: usize = 6;
 /// As many benchmarks show what all of a round share.
 const TOGETHER: usize = 8;
 
+/// The share of the benchmarks whose own interval (95 %) has a change that all share.
+const ALIKE: f64 = 0.8;
+
 /// The part of the level at which all benchmarks together are told to have changed.
 const OF_ALL: f64 = 0.2;
 
@@ -115,6 +118,8 @@ pub struct Judged {
     pub changes: Vec<ModelChange>,
     /// A message for each benchmark that cannot be judged.
     pub left_out: Vec<String>,
+    /// Those of A that B has in no round.
+    pub missing: Vec<String>,
 }
 
 /// Judges the rounds, each the times of `A` and of `B`. Of all changes that are told, at most 5 %
@@ -132,8 +137,14 @@ pub fn judge(rounds: &[[&Times; 2]]) -> Judged {
 
 /// As [`judge`]; `changed` are known to have changed.
 fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
-    let mut judged =
-        Judged { benchmarks: vec![], changed: vec![], common: None, changes: vec![], left_out: vec![] };
+    let mut judged = Judged {
+        benchmarks: vec![],
+        changed: vec![],
+        common: None,
+        changes: vec![],
+        left_out: vec![],
+        missing: vec![],
+    };
     let mut only = [vec![], vec![]];
     let names: BTreeSet<&String> = rounds.iter().flatten().flat_map(|times| times.keys()).collect();
     for name in names {
@@ -156,6 +167,7 @@ fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
     for (names, side) in only.iter().zip(["A", "B"]).filter(|(names, _)| !names.is_empty()) {
         judged.left_out.push(format!("{} in {side} alone", names.join(", ")));
     }
+    judged.missing = std::mem::take(&mut only[0]);
     judged.common = take_common(&mut judged.benchmarks, rounds.len(), changed);
     let groups = groups(&judged.benchmarks);
     let pieces: Vec<Vec<Piece>> = groups.iter().map(|group| pieces(&judged.benchmarks, group)).collect();
@@ -217,7 +229,15 @@ fn take_common(all: &mut [Benchmark], rounds: usize, changed: &[String]) -> Opti
     let trimmed = Trimmed::of(&known)?;
     let common = change_of(&trimmed, known.len(), LEVEL * OF_ALL);
     if common.verdict != Verdict::Same {
-        return Some(common);
+        // Where about half of them changed, their median is the change of none.
+        let has_it = |one: &&Benchmark| {
+            let own = one.trimmed().map(|trimmed| change_of(&trimmed, 0, 0.0));
+            let interval = own.and_then(|own| own.interval);
+            interval.is_none_or(|(low, high)| low <= common.ratio && common.ratio <= high)
+        };
+        let others: Vec<&Benchmark> = all.iter().filter(|one| !changed.contains(&one.name)).collect();
+        let alike = others.iter().copied().filter(has_it).count();
+        return (ALIKE * others.len() as f64 <= alike as f64).then_some(common);
     }
     let scatter = |all: &[Benchmark]| -> f64 {
         let errors: Vec<f64> = all.iter().filter_map(|one| Some(one.trimmed()?.error)).collect();
@@ -395,6 +415,17 @@ mod tests {
 
     fn told(judged: &Judged) -> Vec<&ModelChange> {
         judged.changes.iter().filter(|one| one.is_changed()).collect()
+    }
+
+    #[test]
+    fn a_change_of_half_of_them_is_not_said_of_all() {
+        for seed in 0..10 {
+            for changed in [["chase", "sum", "-"], ["chase", "divide", "sum"]] {
+                let longer = |name: &str, _: f64| if changed.contains(&name) { 3.0 } else { 1.0 };
+                assert_eq!(judged(&rounds(seed, 15, &longer)).common, None, "{seed} {changed:?}");
+            }
+            assert!(judged(&rounds(seed, 15, &|_, _| 3.0)).common.is_some(), "{seed}");
+        }
     }
 
     #[test]
