@@ -69,7 +69,9 @@ fn it_chooses_by_the_models_and_says_why() {
         ("matmul=blocked:17", "17"),
     ] {
         let output = run(Some(pin), &["30"]);
-        assert!(!output.status.success() && text(&output.stderr).contains(answer), "{pin}: {output:?}");
+        // It is said, and the models decide.
+        assert!(output.status.success() && text(&output.stderr).contains(answer), "{pin}: {output:?}");
+        assert!(!text(&output.stdout).contains("(pinned)"), "{pin}: {output:?}");
     }
     for size in ["-1", "many", "99999999999"] {
         let output = run(None, &[size]);
