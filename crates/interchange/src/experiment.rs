@@ -120,6 +120,16 @@ impl Experiment {
         let given = self.parameters.iter().chain(selection.set.iter().map(|(name, _)| name));
         let columns: Vec<Column> = given.map(|p| Column::input(name(&mut names, "parameter", p))).collect();
         let mut names = Names::default();
+        // In alphabetical order, so that of two names that are called alike each is called the same
+        // in another run, which may print them in another order.
+        let used: BTreeSet<usize> =
+            self.measurements.iter().filter(|m| m.metric == metric).map(|m| m.path).collect();
+        let mut used: Vec<usize> = used.into_iter().collect();
+        used.sort_by_key(|path| &self.paths.texts[*path]);
+        let mut called: BTreeMap<usize, String> = used
+            .into_iter()
+            .map(|path| (path, name(&mut names, "call path", &self.paths.texts[path])))
+            .collect();
         let mut places: Vec<Option<usize>> = vec![None; self.paths.texts.len()];
         let mut models: Vec<ModelSamples> = Vec::new();
         let mut inputs: Vec<Vec<bool>> = Vec::new();
@@ -133,7 +143,7 @@ impl Experiment {
                 problems.push(m.at, message);
             }
             let place = *places[m.path].get_or_insert_with(|| {
-                let name = name(&mut names, "call path", &self.paths.texts[m.path]);
+                let name = called.remove(&m.path).unwrap_or_default();
                 // Benchmarks of one file may have different inputs.
                 let own: Vec<bool> = m.point.iter().map(|value| !value.is_nan()).collect();
                 let columns = columns.iter().zip(&own).filter(|(_, own)| **own).map(|(c, _)| c.clone());

@@ -22,6 +22,9 @@ pub enum AddError {
     /// The text is another program's.
     #[error("it is not the Rust that `specc calibrate` or `specc export --to models` writes")]
     Foreign,
+    /// The text has libraries as an earlier version wrote them.
+    #[error("it is of an earlier version of `specc`, whose libraries no longer compile")]
+    Old,
     /// The tables in the text are of other libraries.
     #[error("its models are of another version of the libraries, or of `specc`: {0}")]
     Unlike(String),
@@ -52,6 +55,14 @@ pub fn is_generated(text: &str) -> bool {
     text.starts_with(MARK) && split(text).is_some()
 }
 
+/// Whether an earlier version wrote the libraries of a generated text: without [`library!`].
+///
+/// [`library!`]: strata_select::library
+#[must_use]
+pub fn is_old(text: &str) -> bool {
+    text.contains("\nimpl Library for ")
+}
+
 /// Puts the models of a set beside those in a text, or in place of those of the same platform. The
 /// text is then that of all sets together.
 ///
@@ -59,6 +70,9 @@ pub fn is_generated(text: &str) -> bool {
 /// See [`AddError`].
 pub fn add(text: &str, set: &ModelSet) -> Result<Added, AddError> {
     let parts = split(text).filter(|_| text.starts_with(MARK)).ok_or(AddError::Foreign)?;
+    if is_old(text) {
+        return Err(AddError::Old);
+    }
     let platform = set.platform.as_ref().ok_or(AddError::Nowhere)?;
     let line = format!("//! platform {}\n", one_line(&platform.to_string()));
     let place = parts.modules.iter().position(|(_, body)| body.contains(&line));

@@ -29,7 +29,7 @@ use strata_model::{ModelSet, Platform};
 
 use function::Functions;
 
-pub use add::{AddError, Added, add, is_generated};
+pub use add::{AddError, Added, add, is_generated, is_old};
 pub use standalone::standalone;
 
 /// Model sets of one spec, measured on several platforms, as the text of one Rust module, which can

@@ -47,6 +47,7 @@ impl Tables {
         let tables = Self { path, text, select };
         match &tables.text {
             Some(text) if !emit::is_generated(text) => Err(tables.refused(&AddError::Foreign)),
+            Some(text) if emit::is_old(text) => Err(tables.refused(&AddError::Old)),
             _ => Ok(Some(tables)),
         }
     }
@@ -85,6 +86,10 @@ impl Tables {
             AddError::Foreign => {
                 "name another file, or write one of the model sets of all machines: `specc export a/models.toml \
                  b/models.toml --to models`"
+            }
+            AddError::Old => {
+                "write it anew: `specc export MODELS.toml… --to models -o FILE`, from the model sets of all \
+                 machines, or move the file away and calibrate on each with `--add`"
             }
             AddError::Unlike(_) => {
                 "move the file away, and calibrate with `--add` on each machine by the same spec and `specc`"

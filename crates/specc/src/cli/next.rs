@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strata_model::{ModelSet, number_text};
+use strata_model::{ModelSet, number_text, rounded};
 use strata_screen::{columns_of, wrapped};
 
 use crate::competition::Competition;
@@ -62,7 +62,7 @@ fn middle(competition: &Competition) -> String {
     let value = |input: usize| {
         let (low, high) = competition.range(input);
         let middle = if low > 0.0 { (low * high).sqrt() } else { 0.5 * (low + high) };
-        let middle = if competition.is_whole(input) { middle.round() } else { middle };
+        let middle = if competition.is_whole(input) { middle.round() } else { rounded(middle, 3) };
         if middle.is_finite() { number_text(middle) } else { "VALUE".to_owned() }
     };
     let names = competition.inputs().iter().enumerate();

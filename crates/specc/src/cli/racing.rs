@@ -97,8 +97,9 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
                     failed.push(format!("round {number}: {why}"));
                     if rounds < failed.len() + LEAST {
                         let few = rounds - failed.len();
-                        let why = format!("{few} of {rounds} rounds are left, and {LEAST} are the fewest");
-                        return Err(Failure::Fault(format!("{why}: {}", failed[failed.len() - 1])));
+                        return Err(Failure::Fault(format!(
+                            "{few} of {rounds} rounds are left, and {LEAST} are the fewest"
+                        )));
                     }
                     continue 'rounds;
                 }

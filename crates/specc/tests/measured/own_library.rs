@@ -70,7 +70,10 @@ fn it_chooses_by_the_models_and_says_why() {
     ] {
         let output = run(Some(pin), &["30"]);
         // It is said, and the models decide.
-        assert!(output.status.success() && text(&output.stderr).contains(answer), "{pin}: {output:?}");
+        assert!(
+            output.status.success() && in_one_line(&text(&output.stderr)).contains(answer),
+            "{pin}: {output:?}"
+        );
         assert!(!text(&output.stdout).contains("(pinned)"), "{pin}: {output:?}");
     }
     for size in ["-1", "many", "99999999999"] {
