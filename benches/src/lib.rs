@@ -20,11 +20,6 @@ pub mod sorts;
 pub mod thesis;
 pub mod trust;
 
-/// The programs of the workspace's first page.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
-
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead as _, BufReader};

@@ -156,7 +156,7 @@ impl Source for FileModels {
     }
 }
 
-/// Lets [`strata_select::choose`] (local sorts, copies, a user's own library) use models of this
+/// Lets choices on one node (local sorts, copies, a user's own library) use models of this
 /// machine, if there are any: those of the file in `STRATA_MODELS`, else those that `specc
 /// calibrate --install` has put into the user's cache folder.
 ///
