@@ -1,5 +1,6 @@
 //! The enum of a library's candidates and the function that chooses among them.
 
+use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr;
 use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange, SetError};
@@ -26,6 +27,7 @@ struct Field {
 /// # Errors
 /// A library differs between two of the sets.
 pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String, SetError> {
+    let resolved = sets.iter().map(|set| Ok((set, set.resolve()?))).collect::<Result<Vec<_>, SetError>>()?;
     let mut types = Scope::with(&TYPES);
     let mut text = String::new();
     for (place, set) in sets.iter().enumerate() {
@@ -39,7 +41,7 @@ pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String,
             let tables: Vec<String> =
                 with.map(|(other, module)| format!("&{module}::{}", table_name(other, &one.name))).collect();
             let name = claim_type(&mut types, &one.name);
-            let inputs = inputs(&mut types, sets, one, &name)?;
+            let inputs = inputs(&mut types, &resolved, one, &name);
             text += &library(set, one, (&name, &inputs), &tables)?;
         }
     }
@@ -71,10 +73,9 @@ fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError>
 
 /// The inputs of a library: nothing, a number, or a struct with the name of the library. A number is
 /// `usize` if its values are whole numbers in all sets, `i64` if some of them are negative.
-fn inputs(types: &mut Scope, sets: &[ModelSet], library: &Library, name: &str) -> Result<String, SetError> {
+fn inputs(types: &mut Scope, sets: &[(&ModelSet, Resolved)], library: &Library, name: &str) -> String {
     let mut kinds = vec!["usize"; library.inputs.len()];
-    for set in sets {
-        let resolved = set.resolve()?;
+    for (set, resolved) in sets {
         let Some(models) = resolved.library(&library.name) else { continue };
         for ((kind, input), range) in kinds.iter_mut().zip(&library.inputs).zip(models.info().domain.inputs) {
             *kind = match *kind {
@@ -87,11 +88,11 @@ fn inputs(types: &mut Scope, sets: &[ModelSet], library: &Library, name: &str) -
     let mut scope = Scope::default();
     let typed = |(input, kind): (&String, &str)| format!("{}: {kind}", scope.claim(&snake(input), &[""]));
     let typed: Vec<String> = library.inputs.iter().zip(kinds).map(typed).collect();
-    Ok(match &typed[..] {
+    match &typed[..] {
         [] => "()".to_owned(),
         [one] => one.clone(),
         _ => format!("{} {{ {} }}", claim_type(types, &format!("{name}Input")), listed(&typed)),
-    })
+    }
 }
 
 /// The declaration of a library; empty for one without candidates.

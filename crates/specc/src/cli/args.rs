@@ -229,8 +229,8 @@ pub(super) enum Command {
     ///
     /// Both commands run in rounds, beside each other in random order. A benchmark's change is the
     /// ratio of its times B/A; its interval (95 %) comes from the scatter over rounds. Of all changes
-    /// that are told at most 5 % are noise on average, and where nothing changed one race in twenty
-    /// tells any (Benjamini and Hochberg). Exit status: 0 done, and nothing above `--fail-above`; 1 a
+    /// that are reported at most 5 % are noise on average; if nothing changed, one race in twenty
+    /// reports any (Benjamini and Hochberg). Exit status: 0 done, and nothing above `--fail-above`; 1 a
     /// command failed too often; 2 wrong usage; 3 slower than `--fail-above` allows; 4 that could not
     /// be decided; 130 interrupted.
     Race(Race),

@@ -106,7 +106,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
             }
         }
         done.push(round);
-        // A look ends it only where nothing is told, so that it adds no false alarm.
+        // It ends early only if no change is reported, so that this adds no false alarm.
         if number == rounds.div_ceil(2).max(LEAST)
             && let Some(share) = args.fail_above
             && let early = Shown::of(&done, Vec::new(), seed)
@@ -168,7 +168,10 @@ fn once(
     let fault = |results: &Path, error| format!("cannot begin: {}: {error}", results.display());
     let earlier = results.map(|results| Earlier::at(results).map_err(|error| fault(results, error)));
     let earlier = earlier.transpose()?;
-    let ran = shell(command, folder, padding, interrupt).map_err(|error| format!("cannot start: {error}"))?;
+    let ran = shell(command, folder, padding, interrupt);
+    // Looked at however the command ended, so that a file that it did not write gets its time back.
+    let is_old = results.zip(earlier).is_some_and(|(results, earlier)| earlier.is_there(results));
+    let ran = ran.map_err(|error| format!("cannot start: {error}"))?;
     if ran.interrupted {
         return Ok(None);
     }
@@ -200,7 +203,7 @@ fn once(
         }
     };
     let read = match results {
-        Some(results) if !results.exists() || earlier.is_some_and(|earlier| earlier.is_there(results)) => {
+        Some(results) if is_old || !results.exists() => {
             return Err(format!("did not write {}{}", results.display(), last()));
         }
         Some(results) => exchange::samples(results, &reading(format), &mut Sha256::default()),
@@ -217,8 +220,9 @@ fn once(
 /// Earlier results, which must not be read as new ones.
 enum Earlier {
     None,
-    /// When the file was written. Until the command writes it, it is marked as of the year 1970: the
-    /// text of a file that the command may not write at all is not touched.
+    /// The time of its last modification. It is set to 1970 before the run: a file that still has
+    /// that time afterwards was not written. Its contents are not touched, because a mistyped path may
+    /// be any file.
     File(SystemTime),
 }
 
@@ -414,7 +418,7 @@ impl Shown {
         match &self.alarms {
             Some(alarms) if alarms.is_empty() => {
                 lines.push(format!(
-                    "A against a copy of it: no change of {all} is told, in {}",
+                    "A against a copy of it: no change of {all} is reported, in {}",
                     rounds(*copies)
                 ));
             }
@@ -476,7 +480,7 @@ impl Shown {
         let benchmarks = self.judged.benchmarks.iter().map(|one| {
             let mut value = change_json(&one.change);
             value["benchmark"] = json!(one.name);
-            value["least_told"] = json!(one.least);
+            value["least_reported"] = json!(one.least);
             value
         });
         let mut value = self.compared.json();
@@ -484,7 +488,7 @@ impl Shown {
         value["rounds"] = json!(self.rounds);
         value["seed"] = json!(self.seed);
         value["common"] = self.judged.common.as_ref().map(change_json).into();
-        value["noop"] = json!({ "rounds": self.copies, "apart": self.apart, "told": self.alarms });
+        value["noop"] = json!({ "rounds": self.copies, "apart": self.apart, "reported": self.alarms });
         value["fails"] = json!(fails);
         value
     }

@@ -229,7 +229,8 @@ fn take_common(all: &mut [Benchmark], rounds: usize, changed: &[String]) -> Opti
     let trimmed = Trimmed::of(&known)?;
     let common = change_of(&trimmed, known.len(), LEVEL * OF_ALL);
     if common.verdict != Verdict::Same {
-        // Where about half of them changed, their median is the change of none.
+        // If about half of the benchmarks changed, the median lies between both groups and is the
+        // change of no benchmark.
         let has_it = |one: &&Benchmark| {
             let own = one.trimmed().map(|trimmed| change_of(&trimmed, 0, 0.0));
             let interval = own.and_then(|own| own.interval);

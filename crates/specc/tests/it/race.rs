@@ -57,7 +57,7 @@ fn what_is_the_same_passes_and_what_is_worth_the_race_stands_first() {
     assert!(err.ends_with("round 11 of 11"), "{err}");
     let (_, out, _) = race(folder.path(), &[&SAME[..], &["--noop", "--rounds", "6"]].concat());
     assert!(
-        out.starts_with("A against a copy of it: no change of 10 benchmarks is told, in 6 rounds"),
+        out.starts_with("A against a copy of it: no change of 10 benchmarks is reported, in 6 rounds"),
         "{out}"
     );
 }
@@ -170,6 +170,9 @@ fn files_that_a_race_does_not_own_are_left_alone() {
     let (status, _, err) = race(at, &["true", "true", "--results", "notes.txt"]);
     assert!(status == Some(1) && err.contains("did not write "), "{err}");
     assert_eq!(fs::read_to_string(at.join("notes.txt")).unwrap(), "precious");
+    assert_eq!(fs::metadata(at.join("notes.txt")).unwrap().modified().unwrap(), before);
+    let (status, _, err) = race(at, &["exit 1", "true", "--results", "notes.txt"]);
+    assert_eq!(status, Some(1), "{err}");
     assert_eq!(fs::metadata(at.join("notes.txt")).unwrap().modified().unwrap(), before);
     // What is no file stays what it is, and a link out of criterion's folder is not followed.
     nix::unistd::mkfifo(&at.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
