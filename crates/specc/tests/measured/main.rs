@@ -11,6 +11,7 @@ mod launcher;
 mod own_library;
 mod profile;
 mod race;
+mod shipped;
 mod smpi;
 mod unread;
 mod verify;
