@@ -1,11 +1,9 @@
 //! `cargo bench -p strata-benches --bench calibrate`: calibrates every library under `specs/` on
 //! this machine.
 //!
-//! Exit status: 0 if every library that is measured on this machine has models, else 1. Models that
-//! failed their verification are named: after a short measurement some do.
+//! Exit status: 0 if every library that is measured on this machine has a model that did not fail its
+//! verification, else 1. Those that failed are named: after a short measurement some do.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -13,12 +11,7 @@ use clap::Parser;
 use serde_json::json;
 use specc::drive::On;
 use specc::lang::load_paths;
-use strata_model::set::{Kind, Verdict};
-use strata_model::{ModelSet, count};
-use strata_screen::wrapped;
-
-/// The columns of what is told at the end.
-const WIDTH: usize = 80;
+use strata_benches::calibrated::Outcome;
 
 /// The models go to target/calibration/. Specs that are measured on other machines are left out
 /// (`on mpi`, `on sim`).
@@ -42,19 +35,6 @@ struct Arguments {
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     strata_benches::run(|arguments: &Arguments| calibrate(root, arguments))
-}
-
-/// What came of the libraries.
-#[derive(Default)]
-struct Outcome {
-    /// Those with models.
-    calibrated: usize,
-    /// The models' names by their verdicts.
-    verdicts: BTreeMap<String, Vec<String>>,
-    /// Those that are measured elsewhere, with the machines' words.
-    left_out: Vec<(String, String)>,
-    /// Those without models, with the exit status.
-    stopped: Vec<String>,
 }
 
 /// Calibrates all libraries. One that gets no models is an error at the end; wrong usage, Ctrl-C, or
@@ -97,37 +77,11 @@ fn measure(root: &Path, library: &str, arguments: &Arguments, outcome: &mut Outc
     if let Some(2 | 101 | 130) | None = status.code() {
         return Err(format!("stopped at specs/{library}"));
     }
-    let Some(set) = std::fs::read_to_string(models).ok().and_then(|text| ModelSet::read(&text).ok()) else {
+    let models = std::fs::read_to_string(models).ok();
+    if !outcome.take(&format!("specs/{library}"), models.as_deref()) {
         eprintln!("calibrate: specs/{library} ended with {status}");
-        outcome.stopped.push(format!("specs/{library}"));
-        return Ok(());
-    };
-    outcome.calibrated += 1;
-    for model in set.models.iter().filter(|model| model.kind == Kind::Fitted) {
-        outcome.verdicts.entry(model.verdict.to_string()).or_default().push(model.name.clone());
     }
     Ok(())
-}
-
-/// How many libraries and models, their verdicts, and by name what failed, stopped or was left out.
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let models = self.verdicts.values().map(Vec::len).sum();
-        let libraries = count(self.calibrated, "library", "libraries");
-        writeln!(f, "\n{libraries}, {} calibrated", count(models, "model", "models"))?;
-        for (verdict, names) in &self.verdicts {
-            let failed = *verdict == Verdict::Failed.to_string();
-            let which = if failed { format!(": {}", names.join(", ")) } else { String::new() };
-            writeln!(f, "{}", wrapped(&format!("{} {verdict}{which}", names.len()), WIDTH, "  "))?;
-        }
-        for (folder, machines) in &self.left_out {
-            writeln!(f, "left out: {folder} is measured on {machines}")?;
-        }
-        for folder in &self.stopped {
-            writeln!(f, "not calibrated: {folder}")?;
-        }
-        Ok(())
-    }
 }
 
 /// The folders below `specs` that hold spec files, relative to it, in order.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accuracy;
+pub mod calibrated;
 mod drawn;
 pub mod fitted;
 mod harness;
