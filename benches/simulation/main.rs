@@ -26,11 +26,10 @@ use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
 use strata_benches::solver::{Sending, System, solve};
-use strata_benches::thesis::STENCILS;
+use strata_benches::thesis::{SORTS, STENCILS};
 use strata_benches::{head, row};
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_sort::Sort;
 
 const NODES: usize = 64;
 
@@ -354,33 +353,20 @@ fn figures_4_9_10() -> Result<(), String> {
     Ok(())
 }
 
-/// Figures 4-15 and 4-16: radix sort by digits of 8 bits, by the coefficients of 1 and of a key, and
-/// sample sort, both of keys of 32 bits on 64 nodes, in microseconds.
-const FIGURES_4_15_16: [(&str, [[f64; 2]; 2]); 4] = [
-    ("cm5", [[3385.1, 39.68], [26_344.0 + 5924.6, 16.79]]),
-    ("alewife", [[19_666.1, 25.64], [11_651.0 + 21_307.1, 15.02]]),
-    ("paragon", [[20_063.9, 112.64], [16_663.0 + 27_272.9, 36.8]]),
-    ("atm", [[20_063.9, 112.64], [16_515.0 + 27_272.9, 70.86]]),
-];
-
-/// The sorts' models of chapter 4. What a key costs sample sort on the first two machines is an
-/// input.
+/// Figures 4-15 and 4-16: radix sort by digits of 8 bits, and sample sort, of keys of 32 bits. What a
+/// key costs sample sort on the first two machines is an input.
 fn figures_4_15_16() -> Result<(), String> {
-    let sorts = [
-        ("radix", Sort::Packets { bits: 8 }, &[1000][..]),
-        ("sample", Sort::Sample { oversample: 64 }, &[1000, 8000]),
-    ];
-    for (name, models) in FIGURES_4_15_16 {
+    for sorts in &SORTS {
+        let name = sorts.machine;
         let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
-        for ((label, sort, sizes), [constant, key]) in sorts.into_iter().zip(models) {
-            for &keys in sizes {
-                let ours = models::sorting(&platform, sort, keys)?;
-                let solved = label == "sample" && keys == 8000 && ["cm5", "alewife"].contains(&name);
-                let origin = if solved { Origin::Input } else { Origin::Predicted };
-                let what = format!("`{name}` {label} sort, {keys} keys of 32 bits, us");
-                let figure = if ["paragon", "atm"].contains(&name) { "Fig 4-15" } else { "Fig 4-16" };
-                near_as(origin, &what, figure, (constant + key * keys as f64).round(), ours, 0);
-            }
+        for (label, bits, keys) in [("radix", Some(8), 1000), ("sample", None, 1000), ("sample", None, 8000)]
+        {
+            let ours = models::sorting(&platform, bits, keys)?;
+            let solved = label == "sample" && keys == 8000 && ["cm5", "alewife"].contains(&name);
+            let origin = if solved { Origin::Input } else { Origin::Predicted };
+            let what = format!("`{name}` {label} sort, {keys} keys of 32 bits, us");
+            let figure = if ["paragon", "atm"].contains(&name) { "Fig 4-15" } else { "Fig 4-16" };
+            near_as(origin, &what, figure, sorts.microseconds(bits, keys, 32).round(), ours, 0);
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Computing, Network};
 use strata_sim::network::{Channel, Network as Wires};
 use strata_sim::topology::Graph;
-use strata_sort::{Sort, profile as sorts};
+use strata_sort::profile::thesis;
 use strata_stencil::profile;
 
 /// Fits lines of seconds and values of the columns; returns the coefficients in cycles, that of the
@@ -111,12 +111,11 @@ pub(crate) fn iteration(platform: &SimulatedMachine, columns: usize, size: usize
     Ok(run.map_err(|error| error.to_string())?.results[0] * 1e6)
 }
 
-/// A sort of `keys` keys of 32 bits on each of 64 nodes, in microseconds: by digits of 8 bits, each
-/// key a message, or by samples (figures 4-15 and 4-16).
-pub(crate) fn sorting(platform: &SimulatedMachine, sort: Sort, keys: usize) -> Result<f64, String> {
-    let run = Machine::sim(platform, 64).and_then(|simulation| {
-        simulation.run(|node| Ok(sorts::seconds(node, keys, 32, 0..2, |node, keys| sort.run(node, keys))))
-    });
+/// A sort of `keys` keys of 32 bits on each of 64 nodes, in microseconds: by digits of so many bits,
+/// each key a message, or by samples (figures 4-15 and 4-16).
+pub(crate) fn sorting(platform: &SimulatedMachine, bits: Option<u32>, keys: usize) -> Result<f64, String> {
+    let run = Machine::sim(platform, 64)
+        .and_then(|simulation| simulation.run(|node| Ok(thesis::seconds(node, keys, 32, bits, 0..2))));
     Ok(run.map_err(|error| error.to_string())?.results[0] * 1e6)
 }
 

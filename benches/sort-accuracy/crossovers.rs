@@ -1,35 +1,41 @@
 //! Where one of the thesis's three sorts gives way to the next: its table 4-4.
 //!
-//! They are radix sort by 4 and by 10 bits a digit, and sample sort with 64 samples a node. Which of them is the fastest is simulated at numbers of keys that
-//! double, and between two of these on a line; where two lines cross, lines through close points
-//! tell the place. A choice is wrong at the numbers of keys between a predicted place and that one.
+//! They are radix sort by 4 and by 10 bits a digit, and sample sort. Which of them is the fastest is
+//! simulated at some numbers of keys, and between these on lines; where two lines cross,
+//! lines through close points tell the place. A choice is wrong at the numbers of keys between a
+//! predicted place and that one.
 
 use crate::MOST_KEYS;
-use crate::judge::{Judge, Models, Way};
-use strata_benches::accuracy::Cell;
+use crate::judge::{Judge, Way, predicted};
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+use strata_benches::accuracy::{Cell, Summary, per_cent};
+use strata_benches::thesis::{SORTS, Sorts};
 use strata_benches::{head, row};
+use strata_model::LibraryModels;
 
-/// Sets of keys at each number of keys.
-const SETS: usize = 2;
+/// Where times are simulated: they are "always linear in the number of keys" (§4.5.4), beyond these, too.
+const POINTS: [usize; 4] = [1, 64, 512, 4096];
+
+/// Sets of keys at each of them.
+const SETS: u64 = 1;
 
 /// Sets of keys where two sorts cross, and where a choice is wrong.
-const SETS_CLOSE: usize = 6;
+const SETS_CLOSE: u64 = 2;
 
 /// Where a line is fitted to the difference of two times: around the crossover.
-const AROUND: [f64; 5] = [0.8, 0.9, 1.0, 1.1, 1.2];
+const AROUND: [f64; 3] = [0.85, 1.0, 1.15];
 
 /// Crossovers that are sought so often are left as they are.
 const ROUNDS: usize = 3;
 
-/// Samples of a node in sample sort; with fewer keys it does not compete, as it would gather all.
-const SAMPLES: usize = 64;
-
-/// Names of the three sorts.
-const NAMES: [&str; 3] = ["radix 4", "radix 10", "sample"];
+/// The three sorts, and their names.
+pub(crate) const WAYS: [Way; 3] = [Some(4), Some(10), None];
+pub(crate) const NAMES: [&str; 3] = ["radix 4", "radix 10", "sample"];
 
 /// A row of the table: machine, bits of the keys, and up to how many keys a node radix sort with 4
 /// and with 10 bits a digit are the fastest, predicted and actual; 0 where it never is.
-type Row = (&'static str, i64, [[usize; 2]; 2]);
+type Row = (&'static str, u32, [[usize; 2]; 2]);
 
 const ALWAYS: usize = MOST_KEYS;
 
@@ -55,26 +61,14 @@ type Regions = Vec<(usize, usize)>;
 pub(crate) struct Line {
     row: Row,
     simulated: Regions,
-    /// By each list of terms, with the outcome of the choices.
-    predicted: Vec<(Regions, Vec<Cell>)>,
-    /// Of sample sort alone, and of radix sort by 8 bits alone.
-    pub(crate) alone: [Alone; 2],
-}
-
-/// What comes out if one sort is always taken, as shares.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Alone {
-    /// Of the problems on which it is at least as fast as each of the three.
-    pub(crate) right: f64,
-    /// By how much it is slower than the fastest of the three, in the mean.
-    pub(crate) slower: f64,
-}
-
-impl Line {
-    /// The choices by a list of terms.
-    pub(crate) fn cells(&self, list: usize) -> &[Cell] {
-        &self.predicted[list].1
-    }
+    predicted: Regions,
+    /// The outcomes of the choices.
+    pub(crate) cells: Vec<Cell>,
+    /// Of each of the three alone the share of problems on which it is the fastest.
+    pub(crate) alone: [f64; 3],
+    /// The share on which the thesis's printed models would be right, were they the truth but for their
+    /// printed errors.
+    pub(crate) control: f64,
 }
 
 /// The mean share of right choices of a machine in the thesis.
@@ -89,74 +83,63 @@ pub(crate) fn of_thesis(platform: &str) -> Option<f64> {
 }
 
 /// The rows of a machine.
-pub(crate) fn lines(judge: &Judge, lists: &[&Models<'_>], platform: &str) -> Result<Vec<Line>, String> {
-    TABLE.into_iter().filter(|row| row.0 == platform).map(|row| line(judge, lists, row)).collect()
+pub(crate) fn lines(judge: &Judge, models: &LibraryModels, machine: &str) -> Result<Vec<Line>, String> {
+    TABLE.into_iter().filter(|row| row.0 == machine).map(|row| line(judge, models, row)).collect()
 }
 
-fn line(judge: &Judge, lists: &[&Models<'_>], row: Row) -> Result<Line, String> {
+fn line(judge: &Judge, models: &LibraryModels, row: Row) -> Result<Line, String> {
     let width = row.1;
-    let ways = [Way::radix(4, width), Way::radix(10, width), Way::new("sample", &[SAMPLES as i64])];
-    let curves = ways.iter().map(|way| Curve::of(judge, way, width)).collect::<Result<Vec<_>, _>>()?;
-    let eight = Curve::of(judge, &Way::radix(8, width), width)?;
-    let fastest = |keys: usize| least(curves.iter().map(|curve| curve.at(keys)));
-    let mut simulated = regions(fastest);
+    let curves = WAYS.map(|way| Curve::of(judge, way, width));
+    let curves = curves.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut simulated = regions(|keys| least(curves.iter().map(|curve| curve.at(keys))));
     for at in 1..simulated.len() {
         let pair = [simulated[at - 1].0, simulated[at].0];
-        let found = cross(judge, pair.map(|way| &ways[way]), simulated[at - 1].1, width)?;
+        let found = cross(judge, pair.map(|way| WAYS[way]), simulated[at - 1].1, width)?;
         // Not past the regions beside.
         let first = if at < 2 { 1 } else { simulated[at - 2].1 + 1 };
         simulated[at - 1].1 = found.clamp(first, simulated[at].1.saturating_sub(1).max(first));
     }
-    let mut predicted = Vec::new();
-    for models in lists {
-        let time = |way: &Way, keys| {
-            let seconds = models.seconds(way, keys, width).filter(|_| keys >= fewest(way));
-            seconds.unwrap_or(f64::INFINITY)
-        };
-        let regions = regions(|keys| least(ways.iter().map(|way| time(way, keys))));
-        let cells = cells(judge, &ways, [&regions, &simulated], width)?;
-        predicted.push((regions, cells));
+    let time = |way, keys| predicted(models, way, keys, width).unwrap_or(f64::INFINITY);
+    let predicted = regions(|keys| least(WAYS.iter().map(|way| time(*way, keys))));
+    let cells = cells(judge, [&predicted, &simulated], width)?;
+    let mut alone = [0.0; 3];
+    let mut from = 0;
+    for (way, end) in &simulated {
+        alone[*way] += (end - from) as f64 / MOST_KEYS as f64;
+        from = *end;
     }
-    let alone = |alone: &Curve| {
-        let mut sum = Alone::default();
-        let all = alone.first()..=MOST_KEYS;
-        let count = all.clone().count() as f64;
-        for keys in all {
-            let best = curves.iter().map(|curve| curve.at(keys)).fold(f64::INFINITY, f64::min);
-            sum.right += f64::from(alone.at(keys) <= best) / count;
-            sum.slower += (alone.at(keys) / best - 1.0).max(0.0) / count;
-        }
-        sum
-    };
-    let alone = [alone(&curves[2]), alone(&eight)];
-    Ok(Line { row, simulated, predicted, alone })
+    let control =
+        SORTS.iter().find(|sorts| sorts.machine == row.0).map_or(f64::NAN, |sorts| control(sorts, width));
+    Ok(Line { row, simulated, predicted, cells, alone, control })
 }
 
-/// From how many keys on a sort competes.
-fn fewest(way: &Way) -> usize {
-    if way.name == "sample" { SAMPLES } else { 1 }
+/// As the control of layouts: each time with its own normal error, whose mean magnitude is printed.
+fn control(sorts: &Sorts, width: u32) -> f64 {
+    let mut random = ChaCha8Rng::seed_from_u64(u64::from(width));
+    let mut right = 0;
+    for keys in 1..=MOST_KEYS {
+        let modelled = WAYS.map(|way| sorts.microseconds(way, keys, width));
+        let actual = [0, 1, 2].map(|at| {
+            let (u, v): (f64, f64) = (random.random(), random.random());
+            let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+            let deviation = sorts.errors[at / 2] * (std::f64::consts::PI / 2.0).sqrt();
+            modelled[at] * (1.0 + deviation * normal)
+        });
+        right += usize::from(least(modelled.into_iter()) == least(actual.into_iter()));
+    }
+    right as f64 / MOST_KEYS as f64
 }
 
 /// Simulated times by the number of keys, with lines between them.
 struct Curve(Vec<(usize, f64)>);
 
 impl Curve {
-    fn of(judge: &Judge, way: &Way, width: i64) -> Result<Self, String> {
-        let doubled = std::iter::successors(Some(fewest(way)), |keys| Some(2 * keys));
-        let all = doubled.take_while(|keys| *keys < MOST_KEYS).chain([MOST_KEYS]);
-        let points = all.map(|keys| Ok((keys, judge.mean(way, keys, width, SETS)?)));
-        points.collect::<Result<_, String>>().map(Self)
+    fn of(judge: &Judge, way: Way, width: u32) -> Result<Self, String> {
+        let points = POINTS.map(|keys| Ok((keys, judge.mean(way, keys, width, SETS)?)));
+        points.into_iter().collect::<Result<_, String>>().map(Self)
     }
 
-    fn first(&self) -> usize {
-        self.0[0].0
-    }
-
-    /// The time; infinite where the sort does not compete.
     fn at(&self, keys: usize) -> f64 {
-        if keys < self.first() {
-            return f64::INFINITY;
-        }
         let last = self.0.partition_point(|point| point.0 < keys).clamp(1, self.0.len() - 1);
         let ((from, a), (to, b)) = (self.0[last - 1], self.0[last]);
         a + (b - a) * (keys as f64 - from as f64) / (to as f64 - from as f64)
@@ -183,7 +166,7 @@ fn winner(regions: &Regions, keys: usize) -> usize {
 }
 
 /// Where the times of two sorts cross, near `keys`: where a line through their differences does.
-fn cross(judge: &Judge, ways: [&Way; 2], keys: usize, width: i64) -> Result<usize, String> {
+fn cross(judge: &Judge, ways: [Way; 2], keys: usize, width: u32) -> Result<usize, String> {
     let mut near = keys;
     for _ in 0..ROUNDS {
         let mut points = Vec::new();
@@ -212,12 +195,7 @@ fn cross(judge: &Judge, ways: [&Way; 2], keys: usize, width: i64) -> Result<usiz
 
 /// The outcome of choices, each for as many numbers of keys as it stands for: where a choice is
 /// wrong, it is simulated at the ends and in the middle.
-fn cells(
-    judge: &Judge,
-    ways: &[Way],
-    [predicted, simulated]: [&Regions; 2],
-    width: i64,
-) -> Result<Vec<Cell>, String> {
+fn cells(judge: &Judge, [predicted, simulated]: [&Regions; 2], width: u32) -> Result<Vec<Cell>, String> {
     let pair = |keys| (winner(predicted, keys), winner(simulated, keys));
     let pairs: Vec<(usize, usize)> = (1..=MOST_KEYS).map(pair).collect();
     let (mut cells, mut before) = (Vec::new(), 0);
@@ -227,7 +205,7 @@ fn cells(
             cells.push(Cell { ratio: 1.0, fixed: None, weight: len as f64 });
         } else {
             for keys in [before + 1, before + len.div_ceil(2), before + len] {
-                let time = |way: usize| judge.mean(&ways[way], keys, width, SETS_CLOSE);
+                let time = |way: usize| judge.mean(WAYS[way], keys, width, SETS_CLOSE);
                 // Wrong also where these sets of keys say otherwise.
                 let ratio = (time(chosen)? / time(best)?).max(1.0 + f64::EPSILON);
                 cells.push(Cell { ratio, fixed: None, weight: len as f64 / 3.0 });
@@ -239,10 +217,10 @@ fn cells(
 }
 
 /// Prints the table.
-pub(crate) fn report(lines: &[(usize, &Line)]) {
-    println!("\nThe fastest of three by keys a node (table 4-4; the thesis has 64 nodes):\n");
-    head(&["machine", "nodes", "bits", "thesis: predicted", "actual", "its terms", "ours", "simulated"]);
-    for (nodes, line) in lines {
+pub(crate) fn report(lines: &[&Line]) {
+    println!("\nThe fastest of three by keys a node (table 4-4):\n");
+    head(&["machine", "bits", "thesis: predicted", "actual", "predicted", "simulated", "right"]);
+    for line in lines {
         let (machine, bits, ends) = line.row;
         let thesis = [0, 1].map(|at| {
             let ends = ends.map(|end| end[at]);
@@ -253,9 +231,9 @@ pub(crate) fn report(lines: &[(usize, &Line)]) {
                 end => vec![first, (1, end), (2, MOST_KEYS)],
             })
         });
-        let predicted = line.predicted.iter().map(|(regions, _)| tell(regions));
-        let mut all = vec![machine.to_owned(), nodes.to_string(), bits.to_string()];
-        all.extend(thesis.into_iter().chain(predicted).chain([tell(&line.simulated)]));
+        let right = per_cent(Summary::of(&line.cells).right);
+        let mut all = vec![machine.to_owned(), bits.to_string()];
+        all.extend(thesis.into_iter().chain([tell(&line.predicted), tell(&line.simulated), right]));
         row(&all);
     }
 }

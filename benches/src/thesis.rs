@@ -61,3 +61,104 @@ impl Stencil {
         one + strided * height + contiguous * width + area * width * height
     }
 }
+
+/// A machine of figures 4-15 and 4-16.
+#[derive(Clone, Copy, Debug)]
+pub struct Sorts {
+    /// Its name.
+    pub machine: &'static str,
+    /// Radix sort: the coefficients of 1, of the passes, of a digit's values, of both, and of passes and
+    /// keys a node.
+    radix: [f64; 5],
+    /// Sample sort but for the sort of its samples: of 1 and of the keys.
+    sample: [f64; 2],
+    /// Their mean relative errors.
+    pub errors: [f64; 2],
+}
+
+/// In the order of table 4-4. Radix sort of `atm` is that of `paragon`, printed again.
+pub const SORTS: [Sorts; 4] = [
+    Sorts {
+        machine: "alewife",
+        radix: [481.0, 57.83, 0.0, 18.51, 6.41],
+        sample: [11_651.0, 15.02],
+        errors: [0.0181, 0.0302],
+    },
+    Sorts {
+        machine: "cm5",
+        radix: [464.16, 0.0, 11.41, 0.0, 9.92],
+        sample: [26_344.0, 16.79],
+        errors: [0.0133, 0.0286],
+    },
+    Sorts {
+        machine: "paragon",
+        radix: [502.0, 67.78, 0.0, 18.84, 28.16],
+        sample: [16_663.0, 36.8],
+        errors: [0.0196, 0.0322],
+    },
+    Sorts {
+        machine: "atm",
+        radix: [502.0, 67.78, 0.0, 18.84, 28.16],
+        sample: [16_515.0, 70.86],
+        errors: [0.0221, 0.0344],
+    },
+];
+
+impl Sorts {
+    /// What a sort of `keys` keys a node takes, by digits of so many bits or else by samples.
+    #[must_use]
+    pub fn microseconds(&self, bits: Option<u32>, keys: usize, width: u32) -> f64 {
+        let Some(bits) = bits else {
+            return self.microseconds(Some(8), 64, 32) + self.sample[0] + self.sample[1] * keys as f64;
+        };
+        let (passes, bins) = (f64::from(width.div_ceil(bits)), f64::from(1 << bits));
+        let terms = [1.0, passes, bins, passes * bins, passes * keys as f64];
+        self.radix.iter().zip(terms).map(|(coefficient, term)| coefficient * term).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SORTS, STENCILS};
+
+    /// Up to how many keys a node radix sort by 4 bits and then by 10 bits is predicted to be the fastest,
+    /// by table 4-4. Its other four rows are not what the printed models say.
+    #[test]
+    fn the_printed_models_give_table_4_4_and_no_fixed_sort_does() {
+        for (machine, width, ends) in [
+            ("alewife", 24, [1295, 0]),
+            ("alewife", 32, [817, 0]),
+            ("cm5", 16, [580, 6597]),
+            ("cm5", 24, [386, 1551]),
+            ("cm5", 32, [290, 879]),
+            ("paragon", 8, [661, 10_000]),
+            ("paragon", 16, [553, 0]),
+            ("paragon", 32, [215, 0]),
+        ] {
+            let sorts = SORTS.iter().find(|sorts| sorts.machine == machine).unwrap();
+            let ways = [Some(4), Some(10), None];
+            let best = |keys: &usize| {
+                let times = ways.map(|way| sorts.microseconds(way, *keys, width));
+                (0..3).min_by(|a, b| times[*a].total_cmp(&times[*b])).unwrap()
+            };
+            let last = |way: usize| (1..=10_000).rev().find(|keys| best(keys) == way).unwrap_or(0);
+            let found = [0, 1].map(last);
+            let near = |at: usize| found[at].abs_diff(ends[at]) <= 1;
+            assert!(near(0) && near(1), "{machine}, {width} bits: {found:?}, {ends:?}");
+            assert!((1..=10_000).map(|keys| best(&keys)).any(|way| way != 0), "{machine}, {width} bits");
+        }
+    }
+
+    /// Figures 4-9 and 4-10: long grids in strips, square ones in squares, small ones on one node.
+    #[test]
+    fn no_fixed_layout_is_the_best_on_all_grids() {
+        for stencil in STENCILS.iter().filter(|stencil| stencil.machine != "cm5") {
+            let best = |grid| {
+                let times = [0, 1, 2].map(|layout| stencil.microseconds(layout, grid));
+                (0..3).min_by(|a, b| times[*a].total_cmp(&times[*b])).unwrap()
+            };
+            let found = [[8, 8], [64, 4000], [2000, 2000]].map(best);
+            assert_eq!(found, [0, 1, 2], "{}", stencil.machine);
+        }
+    }
+}

@@ -12,8 +12,11 @@
 //! elements of at most 56 bytes, and at most 2^28 - 2 on a node.
 
 use crate::item::Item;
+use crate::layout::{self, Layout};
+use crate::leading::{self, Digit};
 use crate::problem::Problem;
-use crate::{layout, leading, mail, radix, work};
+use crate::radix::{self, Counts};
+use crate::{mail, work};
 use strata_runtime::Node;
 
 /// True if the elements can be counted, and fit in packets.
@@ -32,16 +35,35 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     if problem.nodes() == 1 {
         return radix::sort(node, items, problem, bits);
     }
-    let (me, share) = (node.rank(), layout.share().max(1));
-    let passes = mail::with::<T, usize>(node, 2, |node, mail| {
+    let total = layout.total();
+    let share = |node: &mut Node, counts: &[u32]| radix::share_counts(node, counts, total);
+    let passes = run(node, items, layout, radix::even_digits(range, bits), false, share);
+    if passes == 0 {
+        // All keys are equal: they are sorted, but may be distributed unevenly.
+        layout::rebalance(node, items, &problem.lens);
+    }
+}
+
+/// Orders the elements by each of these digits, whose counts `share` sums over the nodes, and says by
+/// how many they differ. `polls`: the node receives after each message, not only where it finds no room.
+pub(crate) fn run<T: Item>(
+    node: &mut Node,
+    items: &mut Vec<T>,
+    layout: Layout,
+    digits: impl Iterator<Item = Digit>,
+    polls: bool,
+    share: impl Fn(&mut Node, &[u32]) -> Counts,
+) -> usize {
+    let (me, length) = (node.rank(), layout.share().max(1));
+    mail::with::<T, usize>(node, 2, |node, mail| {
         let mut passes = 0;
-        for digit in radix::even_digits(range, bits) {
+        for digit in digits {
             let stream = passes % 2;
             // Before the counts are shared: afterwards all nodes know that this one is ready.
             mail.expect(stream, layout.len(me));
             let mut counts = vec![0; digit.bins()];
             work::histogram(node, items.len(), digit.bins(), || leading::count(items, digit, &mut counts));
-            let known = radix::share_counts(node, &counts);
+            let known = share(node, &counts);
             if known.totals.iter().any(|&count| count == layout.total() as u64) {
                 continue;
             }
@@ -59,16 +81,15 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
                 // Otherwise a node would wait for a message that no node sends.
                 counts[numeral] = counts[numeral].checked_sub(1).expect("a key changed while it was sorted");
                 let position = &mut next[numeral];
-                mail.put(node, *position / share, stream, *position % share, item);
+                mail.put(node, *position / length, stream, *position % length, item);
                 *position += 1;
+                if polls {
+                    node.poll();
+                }
             }
             mail.receive(node, stream, items);
             passes += 1;
         }
         passes
-    });
-    if passes == 0 {
-        // All keys are equal: they are sorted, but may be distributed unevenly.
-        layout::rebalance(node, items, &problem.lens);
-    }
+    })
 }

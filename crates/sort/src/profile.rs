@@ -6,6 +6,7 @@ pub mod kernels;
 pub mod local;
 #[cfg(feature = "rdst")]
 pub mod rdst;
+pub mod thesis;
 
 pub use distribution::Distribution;
 

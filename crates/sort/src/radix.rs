@@ -121,14 +121,10 @@ pub(crate) struct Counts {
 }
 
 /// Shares the local counts of a digit with the team; when it returns, all nodes have called it.
-pub(crate) fn share_counts(node: &mut Node, counts: &[u32]) -> Counts {
+pub(crate) fn share_counts(node: &mut Node, counts: &[u32], total: usize) -> Counts {
     let me = node.rank();
     if node.size() > FEW_NODES {
-        let mut before: Vec<u64> = counts.iter().map(|&count| count.into()).collect();
-        let mut totals = before.clone();
-        node.scan_add(&mut before);
-        node.reduce_add(&mut totals);
-        return Counts { totals, before, rows: Vec::new() };
+        return scan_counts(node, counts, total);
     }
     let rows = node.all_gather(counts);
     let mut totals = vec![0; counts.len()];
@@ -142,6 +138,30 @@ pub(crate) fn share_counts(node: &mut Node, counts: &[u32]) -> Counts {
         }
     });
     Counts { totals, before, rows }
+}
+
+impl Counts {
+    /// Those that were only scanned and reduced.
+    pub(crate) fn of(before: &[u32], totals: &[u32]) -> Self {
+        let [before, totals] = [before, totals].map(|counts| counts.iter().map(|&n| n.into()).collect());
+        Self { totals, before, rows: Vec::new() }
+    }
+}
+
+/// As [`share_counts`], by a scan and a reduction as in the thesis, of `total` elements in all: of
+/// words of four bytes where they suffice.
+fn scan_counts(node: &mut Node, counts: &[u32], total: usize) -> Counts {
+    if u32::try_from(total).is_err() {
+        let mut before: Vec<u64> = counts.iter().map(|&count| count.into()).collect();
+        let mut totals = before.clone();
+        node.scan_add(&mut before);
+        node.reduce_add(&mut totals);
+        return Counts { totals, before, rows: Vec::new() };
+    }
+    let (mut before, mut totals) = (counts.to_vec(), counts.to_vec());
+    node.scan_add(&mut before);
+    node.reduce_add(&mut totals);
+    Counts::of(&before, &totals)
 }
 
 impl<T: Item> Pass<T> {
@@ -161,7 +181,7 @@ impl<T: Item> Pass<T> {
         self.counts.resize(digit.bins(), 0);
         let counts = &mut self.counts;
         work::histogram(node, items.len(), digit.bins(), || leading::count(items, digit, counts));
-        let known = share_counts(node, &self.counts);
+        let known = share_counts(node, &self.counts, self.layout.total());
         if known.totals.iter().any(|&c| c == self.layout.total() as u64) {
             node.set_state(before);
             return false;

@@ -278,7 +278,7 @@ impl Tree {
 }
 
 /// Copies the elements into one block a bucket, in their order.
-fn distribute<T: Item>(items: &[T], buckets: &[u16], counts: &[u64]) -> Vec<Block<T>> {
+pub(crate) fn distribute<T: Item>(items: &[T], buckets: &[u16], counts: &[u64]) -> Vec<Block<T>> {
     let mut blocks: Vec<Block<T>> = counts.iter().map(|&len| pool::take(len as usize)).collect();
     let mut slots: Vec<_> = blocks.iter_mut().map(|b| b.iter_mut()).collect();
     for (item, &bucket) in items.iter().zip(buckets) {

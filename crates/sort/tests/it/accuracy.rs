@@ -1,6 +1,5 @@
 //! Choices on a simulated machine by models that `specc` fitted there: the sort that is taken is
-//! hardly ever slower than the fastest. `cargo bench --bench sort_accuracy` tries more machines,
-//! sizes and sets of keys.
+//! hardly ever slower than the fastest.
 
 use std::path::Path;
 use strata_runtime::{

@@ -120,3 +120,42 @@ fn an_exchange_of_blocks_may_follow_at_once() {
         }
     }
 }
+
+/// The sorts of the thesis's experiments: all keys in order over the nodes, also where the last digit is
+/// short and a node has fewer keys than samples.
+#[test]
+fn sorts_of_the_thesis_sort() {
+    for (platform, nodes, len, width) in
+        [("alewife", 5, 1, 9), ("cm5", 4, 33, 11), ("atm", 17, 100, 32), ("paragon", 1, 10, 8)]
+    {
+        for bits in [Some(4), Some(10), None] {
+            let run = sim(platform, nodes).unwrap().run(|node| {
+                let before = profile::keys(node, len, width, 7);
+                let mut keys = before.clone();
+                match bits {
+                    Some(bits) => profile::thesis::radix(node, &mut keys, bits, width),
+                    None => profile::thesis::sample(node, &mut keys),
+                }
+                Ok((before, keys))
+            });
+            let (before, after): (Vec<_>, Vec<_>) = run.unwrap().results.into_iter().unzip();
+            let mut expected = before.concat();
+            expected.sort_unstable();
+            assert_eq!(after.concat(), expected, "{platform}, {bits:?}");
+            assert!(bits.is_none() || after.iter().all(|keys| keys.len() == len), "{platform}, {bits:?}");
+        }
+    }
+}
+
+/// Table 4-4, ATM with keys of 32 bits: radix sort by 4 bits up to 127 keys a node, then sample sort. No
+/// fixed sort passes.
+#[test]
+fn the_fastest_sort_of_the_thesis_depends_on_the_number_of_keys() {
+    let seconds = |keys: usize, bits: Option<u32>| {
+        let run =
+            sim("atm", 64).unwrap().run(|node| Ok(profile::thesis::seconds(node, keys, 32, bits, 0..1)));
+        run.unwrap().results[0]
+    };
+    assert!(seconds(64, Some(4)) < seconds(64, None));
+    assert!(seconds(256, None) < seconds(256, Some(4)));
+}
