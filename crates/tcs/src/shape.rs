@@ -34,7 +34,7 @@ const WAYS: usize = 4;
 /// A path from one cell to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path {
-    /// The links, in order.
+    /// The links, in order; then the turns that it shares ([`Target::shared_turns`](crate::Target)).
     pub links: Vec<usize>,
     /// The cells, from the source to the target.
     pub cells: Vec<usize>,
@@ -148,6 +148,13 @@ impl Shape {
         let (across, down) =
             (steps(from % width, to % width, width, east), steps(from / width, to / width, height, south));
         self.walk(from, [(if east { 0 } else { 1 }, across), (if south { 2 } else { 3 }, down)])
+    }
+
+    /// The cells in which a path leaves its direction.
+    pub(crate) fn turns(self, path: &Path) -> impl Iterator<Item = usize> {
+        let way = move |link: usize| self.grid().map(|_| link % WAYS);
+        let pairs = path.links.windows(2).zip(&path.cells[1..]);
+        pairs.filter(move |(links, _)| way(links[0]) != way(links[1])).map(|(_, cell)| *cell)
     }
 
     pub(crate) fn grid(self) -> Option<[usize; 2]> {

@@ -37,6 +37,14 @@ pub struct Target {
     pub hop: f64,
     /// Cycles to start a DMA transfer.
     pub spool: f64,
+    /// Cycles that such a transfer takes for a byte at least.
+    #[serde(default)]
+    pub spool_byte: f64,
+    /// True if connections of a set that pass through a cell in which one of them turns share the
+    /// bandwidth of a link there, as on iWarp (Warfel 1996, §3.1.5: "DQ contention"). Each such cell
+    /// counts as a link more, whose number comes after all links' numbers.
+    #[serde(default)]
+    pub shared_turns: bool,
     /// Connections at a cell at once, including those that pass through; `None`: no limit.
     pub slots: Option<usize>,
     /// Barriers by the messages of `barrier` that may be pending at a cell; `None`: no limit. Those that
@@ -191,6 +199,8 @@ impl Target {
             overhead: circuits.overhead,
             hop: circuits.hop,
             spool: circuits.spool,
+            spool_byte: circuits.spool_word / 4.0,
+            shared_turns: circuits.shared_turns,
             slots: Some(circuits.slots),
             barriers: Some(circuits.barriers),
             barrier_peers: Some(circuits.barrier_peers),
@@ -254,6 +264,8 @@ impl Target {
             overhead: 60.0,
             hop: 60.0,
             spool: 0.0,
+            spool_byte: 0.0,
+            shared_turns: false,
             slots: None,
             barriers: None,
             barrier_peers: None,
@@ -403,7 +415,15 @@ impl Target {
     /// The number of links.
     #[must_use]
     pub fn links(&self) -> usize {
-        self.shape.links(self.cells)
+        self.shape.links(self.cells) + if self.shared_turns { self.cells } else { 0 }
+    }
+
+    /// The readable name of a link, or of the turns in a cell.
+    pub(crate) fn link_name(&self, link: usize) -> String {
+        match link.checked_sub(self.shape.links(self.cells)) {
+            Some(cell) => format!("turns in cell {cell}"),
+            None => self.shape.link_name(link, self.cells),
+        }
     }
 
     /// Bytes a second that a link carries; `None` if that is not known.
@@ -466,6 +486,7 @@ impl Target {
             ("overhead", self.overhead),
             ("hop", self.hop),
             ("spool", self.spool),
+            ("spool_byte", self.spool_byte),
             ("message", self.message),
             ("wait", self.wait),
             ("native_barrier", self.native_barrier.unwrap_or(0.0)),

@@ -20,6 +20,11 @@ pub struct Circuits {
     pub slots: usize,
     /// Starting a DMA transfer: the unit streams a connection's data from or to memory.
     pub spool: f64,
+    /// What the unit takes for a word of four bytes at least.
+    pub spool_word: f64,
+    /// True if connections that pass through a node in which one of them turns share the bandwidth of a
+    /// link there.
+    pub shared_turns: bool,
     /// Barriers that may be pending at a node.
     pub barriers: usize,
     /// Nodes that may send barrier messages to one node, in one barrier and dimension.
@@ -54,6 +59,7 @@ impl Circuits {
         let overhead = cycles("overhead_cycles", "36");
         let hop = cycles("hop_cycles", "5");
         let spool = cycles("spool_cycles", "106");
+        let spool_word = cycles("spool_word_cycles", "3");
         let barrier_startup = cycles("barrier_startup_cycles", "62");
         let barrier_send = cycles("barrier_send_cycles", "1.5");
         let barrier_latency = cycles("barrier_latency_cycles", "8.7");
@@ -65,12 +71,15 @@ impl Circuits {
         let slots = table.count("slots", COUNT, "15");
         let barriers = table.count("barriers", COUNT, "4");
         let barrier_peers = table.count("barrier_peers", COUNT, "1");
+        let shared_turns = table.flag("shared_turns", "true");
         table.finish();
         Some(Self {
             overhead: overhead?,
             hop: hop?,
             slots: slots?,
             spool: spool?,
+            spool_word: spool_word?,
+            shared_turns: shared_turns?,
             barriers: barriers?,
             barrier_peers: barrier_peers?,
             barrier_startup: barrier_startup?,

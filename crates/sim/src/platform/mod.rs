@@ -248,8 +248,10 @@ pub struct Control {
 /// A unit that moves blocks between memory and network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dma {
-    /// The processor's cost for each block.
+    /// The processor's cost for each block, before it leaves.
     pub setup: Time,
+    /// And after it has left, if the processor waits for that: as long as its bytes take on a link.
+    pub after: Option<Time>,
     /// The least bytes of a block for which it is used.
     pub least: usize,
     /// The receiver's cost for each block that the unit has received, charged when its processor

@@ -326,6 +326,10 @@ fn control(mut table: Fields<'_>) -> Option<Control> {
 fn dma(mut table: Fields<'_>) -> Option<Dma> {
     let setup = table.time("setup", "100");
     let least = table.count("least_bytes", 1..=PACKET, "100");
+    let after = match table.optional_time("after", "100") {
+        Some(Time::ZERO) => Some(None),
+        after => after.map(Some),
+    };
     let receive = table.optional_time("receive", "100");
     let request_hop = table.optional_time("request_hop", "100");
     let receives_short = match table.place("receives_short") {
@@ -335,6 +339,7 @@ fn dma(mut table: Fields<'_>) -> Option<Dma> {
     table.finish();
     Some(Dma {
         setup: setup?,
+        after: after?,
         least: least?,
         receive: receive?,
         request_hop: request_hop?,

@@ -67,7 +67,7 @@ pub(super) fn guarantee(
                         .links
                         .iter()
                         .max_by(|a, b| load.reserved[**a].total_cmp(&load.reserved[**b]));
-                    let link = worst.map(|link| target.shape.link_name(*link, target.cells));
+                    let link = worst.map(|link| target.link_name(*link));
                     errors.push(LinkError::Starved {
                         link: link.unwrap_or_default(),
                         task: path.clone(),
@@ -94,8 +94,10 @@ fn of(target: &Target, load: &Load, path: &Path, linked: &Linked) -> Guarantee {
         Some(rate) => rate / second,
         None => share.min(window(target, linked.depth, path.hops())),
     });
-    let congestion = links.iter().map(|link| load.on(*link)).max().unwrap_or(1);
-    Guarantee { rate, share, bound: None, congestion }
+    let turns = |link: &&usize| **link >= target.shape.links(target.cells);
+    let most = |links: &mut dyn Iterator<Item = &usize>| links.map(|link| load.on(*link)).max().unwrap_or(1);
+    let congestion = most(&mut links.iter().filter(|link| !turns(link)));
+    Guarantee { rate, share, bound: None, congestion, throttle: most(&mut links.iter().filter(turns)) }
 }
 
 /// Bytes a cycle that a buffer of `depth` bytes lets pass: at most three quarters of it are under way
@@ -141,7 +143,7 @@ fn exceeded(target: &Target, load: &Load, task: &str, set: &str, errors: &mut Ve
     let link = (0..load.reserved.len()).rev().max_by(|a, b| load.reserved[*a].total_cmp(&load.reserved[*b]));
     if let Some(link) = link.filter(|link| load.reserved[*link] > have * (1.0 + 1e-9)) {
         let need = load.reserved[link];
-        let link = target.shape.link_name(link, target.cells);
+        let link = target.link_name(link);
         errors.push(LinkError::Bandwidth { link, task, set, need, have });
     }
 }

@@ -86,6 +86,9 @@ pub(crate) struct Guarantee {
     pub(crate) bound: Option<f64>,
     /// Number of connections on its busiest link, itself included.
     pub(crate) congestion: usize,
+    /// Likewise in the busiest cell that it passes through, where one of them turns.
+    #[serde(default)]
+    pub(crate) throttle: usize,
 }
 
 /// A connection between two cells of the machine.

@@ -12,6 +12,7 @@ use super::load::Load;
 use crate::describe::App;
 use crate::shape::Path;
 use crate::target::Target;
+use std::collections::BTreeSet;
 
 /// The most rounds of rerouting; far more than were ever needed.
 const ROUNDS: usize = 64;
@@ -47,11 +48,14 @@ pub(super) fn route(
                 ..Part::default()
             };
             let fits = fits(target, options, &base, &whole, connections);
-            let parts = if fits || !options.split {
+            let mut parts = if fits || !options.split {
                 vec![whole]
             } else {
                 split(target, options, &base, connections, &members)
             };
+            if target.shared_turns {
+                parts.iter_mut().for_each(|part| share_turns(target, part));
+            }
             for part in &parts {
                 let mut load = empty.clone();
                 load.part(part, connections);
@@ -61,6 +65,17 @@ pub(super) fn route(
         }
         base.add(&most);
         bases.push(base);
+    }
+}
+
+/// Adds to each path the cells that it passes through in which one of the part's connections turns.
+fn share_turns(target: &Target, part: &mut Part) {
+    let paths = || part.connections.iter().map(|(_, path)| path);
+    let turns: BTreeSet<usize> = paths().flat_map(|path| target.shape.turns(path)).collect();
+    for (_, path) in &mut part.connections {
+        let hops = path.hops();
+        let through = path.cells[..hops].iter().skip(1).filter(|cell| turns.contains(cell));
+        path.links.extend(through.map(|cell| target.shape.links(target.cells) + cell));
     }
 }
 

@@ -22,8 +22,6 @@ crate::communication! {
 pub struct AllToAll<T> {
     /// By phase and cell: the connection to send on and the one to receive on.
     lanes: Vec<Vec<[End<T>; 2]>>,
-    /// Cycles of local work in each phase, in simulations.
-    local: f64,
 }
 
 /// The other cell, and the connection.
@@ -48,15 +46,7 @@ impl<T: Pod> AllToAll<T> {
             }
             lanes
         });
-        Self { lanes: lanes.collect(), local: 0.0 }
-    }
-
-    /// Sets the local work of each phase in simulated time, in cycles, for example to start a
-    /// transfer by DMA.
-    #[must_use]
-    pub fn local(mut self, clocks: f64) -> Self {
-        self.local = clocks;
-        self
+        Self { lanes: lanes.collect() }
     }
 
     /// The number of phases.
@@ -84,7 +74,6 @@ impl<T: Pod> AllToAll<T> {
         for (phase, lanes) in self.lanes.iter().enumerate() {
             let [out, into] = lanes[me];
             cell.phase_in::<Exchange, _>(phase, |net| {
-                net.work(self.local, || ());
                 if let Some((to, lane)) = out {
                     net.send(lane, &blocks[to]);
                 }

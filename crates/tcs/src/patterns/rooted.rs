@@ -37,6 +37,8 @@ pub struct ScatterGather<T> {
     /// The connection to each cell, except the root.
     out: Vec<Connection<T, Out>>,
     into: Vec<Connection<T, In>>,
+    /// Cycles of the root's work at each transfer, in simulations.
+    local: f64,
 }
 
 impl<T: Pod> ScatterGather<T> {
@@ -53,7 +55,15 @@ impl<T: Pod> ScatterGather<T> {
         task.set::<Scatter>();
         task.set::<Gather>();
         task.set::<Star>();
-        Self { out, into }
+        Self { out, into, local: 0.0 }
+    }
+
+    /// Sets the root's work at each transfer in simulated time, in cycles, for example to wait until it
+    /// has come.
+    #[must_use]
+    pub fn local(mut self, clocks: f64) -> Self {
+        self.local = clocks;
+        self
     }
 
     /// Sends the root's `blocks[i]` to cell i; returns this cell's block. Cells other than the root
@@ -91,6 +101,7 @@ impl<T: Pod> ScatterGather<T> {
         for (to, lane) in (1..).zip(&self.out) {
             if me == 0 && net.has(*lane) {
                 net.send(*lane, &blocks[to - 1]);
+                net.work(self.local, || ());
             } else if me == to && net.has(*lane) {
                 *mine = net.receive_vec(*lane);
             }
@@ -131,6 +142,7 @@ impl<T: Pod> ScatterGather<T> {
         for (from, lane) in (1..).zip(&self.into) {
             if me == 0 && net.has(*lane) {
                 all[from] = net.receive_vec(*lane);
+                net.work(self.local, || ());
             } else if me == from && net.has(*lane) {
                 net.send(*lane, mine);
             }

@@ -68,6 +68,9 @@ pub struct SetReport {
     pub parts: usize,
     /// The most connections on one link, including all that may run beside the task.
     pub congestion: usize,
+    /// The most connections that share the [turns](crate::Target::shared_turns) in one cell: where this
+    /// is above 1, a connection is to be fed at this part of a link's bandwidth at most.
+    pub throttle: usize,
     /// Its connections.
     pub connections: Vec<ConnectionReport>,
 }
@@ -191,6 +194,7 @@ fn task(image: &Image, instance: &Instance) -> TaskReport {
             part: at,
             parts,
             congestion: part.guaranteed.iter().map(|guarantee| guarantee.congestion).max().unwrap_or(0),
+            throttle: part.guaranteed.iter().map(|guarantee| guarantee.throttle).max().unwrap_or(1),
             connections: of_part(image, part),
         })
     });
@@ -232,7 +236,7 @@ fn connection(image: &Image, linked: &Linked, path: &Path, guarantee: &Guarantee
         latency: target.transfer(0, path.hops(), 1.0),
         bound: guarantee.bound,
         depth: linked.depth,
-        links: path.links.clone(),
+        links: path.links.iter().copied().filter(|link| *link < target.shape.links(target.cells)).collect(),
     }
 }
 

@@ -34,7 +34,11 @@ impl fmt::Display for Report {
                     write!(f, ", part {} of {}", set.part + 1, set.parts)?;
                 }
                 let count = set.connections.len();
-                writeln!(f, ": {count} connections, congestion {}", set.congestion)?;
+                write!(f, ": {count} connections, congestion {}", set.congestion)?;
+                match set.throttle {
+                    0 | 1 => writeln!(f)?,
+                    most => writeln!(f, "; they share turns: feed each at 1/{most} of a link")?,
+                }
                 self.list(f, &set.connections)?;
             }
             if !task.external.is_empty() {

@@ -39,6 +39,11 @@ impl Links {
         Time((clocks * self.clock).round() as u64)
     }
 
+    /// Cycles of so many bytes on a link.
+    pub(super) fn cycles(&self, bytes: usize) -> f64 {
+        cycles((0, bytes), self.rate)
+    }
+
     /// Sends the bytes of a message from one count to another, from `time` on, turn by turn; returns
     /// the time at which the last has left.
     pub(super) fn pass(

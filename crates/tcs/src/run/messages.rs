@@ -420,11 +420,15 @@ impl<'a> Messages<'a> {
                 piece.is_some()
             });
             let Some(piece) = piece else { return time };
-            time = came;
             if let Bytes::Announced(bytes) = piece.bytes {
                 self.receive_put(node, end, bytes, sink);
-                return time;
+                return came;
             }
+            // A cell takes data that wait for it as fast as a link brings them, word by word.
+            time = match &self.way {
+                Way::Circuits(_, links) => came.max(time + links.cycles(piece.bytes.len())),
+                Way::Packets(_) => came,
+            };
             sink.put(&piece.bytes);
             if piece.last {
                 return time;
@@ -460,12 +464,14 @@ impl<'a> Messages<'a> {
                 let rest = transfer.rest();
                 let (piece, before) = (self.piece_of(end.depth, rest.len()), transfer.lengths().0);
                 if self.may_leave(end, piece, &mut time) {
+                    let spooled = time + self.watch.image().target.spool_byte * piece as f64;
                     time += match &self.way {
                         Way::Circuits(_, links) => {
                             links.take(end.active, (before, before + piece), time) - time
                         }
                         Way::Packets(_) => cycles((before, before + piece), end.active.rate),
                     };
+                    time = time.max(spooled);
                     let sent = self.send_piece(node, end, rest, time);
                     transfer.sent(sent);
                     any = true;
@@ -474,6 +480,8 @@ impl<'a> Messages<'a> {
                 if let Bytes::Announced(bytes) = piece.bytes {
                     transfer.port = self.open_port(node, end, bytes);
                 } else {
+                    let spool = self.watch.image().target.spool_byte * piece.bytes.len() as f64;
+                    time = time.max(transfer.time + spool);
                     transfer.put(&piece.bytes);
                     transfer.ended = piece.last;
                 }

@@ -552,7 +552,7 @@ fn connections_that_send_at_once_share_a_link() {
     app[root].shortest(lanes[0], 4000);
     app[root].set::<Go>();
     let shape = strata_tcs::Shape::Mesh { width: 4, height: 1 };
-    let image = link(&app, root, &Target { shape, ..Target::iwarp(4, 1) }).unwrap();
+    let image = link(&app, root, &Target { shape, spool_byte: 0.0, ..Target::iwarp(4, 1) }).unwrap();
     let bytes = 4000;
     // The clocks until the block of each connection has come, if these send at once.
     let took = |sends: &[usize]| -> Vec<f64> {
@@ -566,15 +566,19 @@ fn connections_that_send_at_once_share_a_link() {
                     .filter(|(lane, from)| me == *from && sends.contains(lane))
                     .map(|(lane, _)| net.spool(lanes[lane], vec![2; bytes]))
                     .collect();
+                let ends = [(0, 2), (1, 2), (1, 3)].into_iter().enumerate();
+                let ends: Vec<_> = ends.filter(|(lane, _)| sends.contains(lane)).collect();
+                // By spools, as a cell would take one block after the other.
+                let here = ends.iter().filter(|(_, (_, to))| me == *to);
+                let here: Vec<_> =
+                    here.map(|(lane, _)| (*lane, net.spool_receive(lanes[*lane], vec![0; bytes]))).collect();
+                for (lane, _) in ends.iter().filter(|(lane, (from, _))| me == *from && *lane != 2) {
+                    net.send(lanes[*lane], &vec![1; bytes]);
+                }
                 let mut at = Vec::new();
-                for (lane, (from, to)) in [(0, 2), (1, 2), (1, 3)].into_iter().enumerate() {
-                    if me == from && lane != 2 && sends.contains(&lane) {
-                        net.send(lanes[lane], &vec![1; bytes]);
-                    }
-                    if me == to && sends.contains(&lane) {
-                        net.receive(lanes[lane], &mut vec![0; bytes]);
-                        at.push((lane, net.clocks() - start));
-                    }
+                for (lane, spool) in here {
+                    net.finish(spool);
+                    at.push((lane, net.clocks() - start));
                 }
                 spools.into_iter().for_each(|spool| drop(net.finish(spool)));
                 Ok(at)

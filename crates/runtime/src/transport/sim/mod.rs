@@ -311,8 +311,11 @@ impl Endpoint for Sim {
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) -> bool {
         let port = port as u32;
         if self.by_dma(all.len()) {
+            let platform = &self.world.platform;
             let (setup, hop) =
-                self.world.platform.dma.map_or((Time::ZERO, Time::ZERO), |dma| (dma.setup, dma.request_hop));
+                platform.dma.map_or((Time::ZERO, Time::ZERO), |dma| (dma.setup, dma.request_hop));
+            let leaving = || Time::from_seconds(all.len() as f64 / platform.link.bandwidth);
+            let after = platform.dma.and_then(|dma| Some(leaving() + dma.after?));
             self.spend(setup);
             let mut state = self.world.sync(self.rank);
             let granted = hop.times(state.network.graph().hops(self.rank, to) as u64);
@@ -324,6 +327,8 @@ impl Endpoint for Sim {
                 state.network.schedule(ready, self.rank);
             }
             self.world.pump(&mut state, self.rank);
+            drop(state);
+            self.spend(after.unwrap_or_default());
             return true;
         }
         let each = self.world.platform.interface.packet;
