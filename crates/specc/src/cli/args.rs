@@ -810,9 +810,8 @@ pub(super) struct Reading {
     /// the rows of CSV in which this column is 1 (not 0). Default: as the file says.
     #[arg(long, value_name = "SHARE|COLUMN")]
     pub(super) hold_out: Option<HoldOut>,
-    /// The column of CSV that says of which model a row is, or several, which together do; where
-    /// it is left out, the one that holds text, and without one all rows are of the model that has
-    /// the file's name.
+    /// The column of CSV that names the model of a row, or several that do together. Default: the
+    /// one that holds text; without one all rows are of the model with the file's name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(super) model_column: Vec<String>,
     /// The columns of CSV that are inputs, instead of all others; or names for the numbers in the
@@ -956,18 +955,18 @@ pub(super) struct How {
     pub(super) keep_all: bool,
     /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval`
     /// or `confidence` (its interval includes zero, as in the thesis), or `aicc` (corrected Akaike
-    /// criterion); `best-subset` where neither this nor the spec says.
+    /// criterion) (default: the spec's, or `best-subset`).
     #[arg(long, value_name = "BY")]
     pub(super) eliminate: Option<Elimination>,
     /// What relative errors are relative to: `predicted` times, which noise does not bias, or
-    /// `measured` ones (as in the thesis); `predicted` where neither this nor the spec says.
+    /// `measured` ones (as in the thesis) (default: the spec's, or `predicted`).
     #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
     pub(super) weights: Option<Weights>,
-    /// Leave outliers out (`reject`, as where neither this nor the spec says), or not (`none`).
+    /// Leave outliers out (`reject`), or not (`none`) (default: the spec's, or `reject`).
     #[arg(long, value_name = "HOW")]
     pub(super) robust: Option<Robust>,
-    /// The mean relative error of verification up to which a model passes, for example `15%`; 10 %
-    /// where neither this nor the spec says.
+    /// The mean relative error of verification up to which a model passes, for example `15%`
+    /// (default: the spec's, or 10 %).
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) accept: Option<f64>,
     /// Allow no negative coefficients: a cost cannot be negative.
@@ -979,8 +978,8 @@ pub(super) struct How {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) upper: Option<f64>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those
-    /// that are fail), or `always`, which is also what the option alone means; `when-needed` where
-    /// neither this nor the spec says.
+    /// that are fail), or `always`, which is also what the option alone means (default: the
+    /// spec's, or `when-needed`).
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(super) search: Option<Search>,
 }
