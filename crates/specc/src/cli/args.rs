@@ -114,9 +114,10 @@ pub(super) enum Command {
     Calibrate(Calibrate),
     /// Measure what choices by models lose.
     ///
-    /// At fresh inputs what is chosen is timed beside what else could be. `calibrate` does it too, of the models that it makes. A loss is the time of the choice over
-    /// that of the fastest of what was tried, less 1; its mean has an interval by the scatter from
-    /// input to input. `always` is the way that would lose least if it were taken everywhere.
+    /// Choices are timed at fresh inputs beside the alternatives, as `calibrate` does for its own
+    /// models. A loss is the time of the choice over that of the fastest alternative, less 1; its
+    /// mean has an interval by the scatter from input to input. `always` is the alternative that
+    /// would lose least if it were taken everywhere.
     Regret(Regret),
     /// Check whether committed models, thresholds or a constant still hold.
     ///
@@ -201,8 +202,8 @@ pub(super) enum Command {
     },
     /// Say at which values the choice changes, as numbers for a program.
     ///
-    /// For each: between which values it lies with 95 %, which values lose less than 2 %, what half
-    /// of it and twice of it lose, and what GMP's `tuneup` would take of the same timings.
+    /// For each: its 95 % interval, the range that loses under 2 %, the loss at half and at twice
+    /// the value, and what GMP's `tuneup` would take of the same timings.
     /// `export --to thresholds` writes these numbers as Rust.
     Crossovers {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote. With the samples.txt of
@@ -378,8 +379,8 @@ pub(super) struct Elsewhere {
     /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
-    /// Predict for a machine of which only a platform file is known, as `comet` writes it
-    /// (`here.toml`), from the models of the others.
+    /// Predict for a machine known only by its platform file, as `comet` writes it (`here.toml`),
+    /// from the models of the others.
     #[arg(long, value_name = "MACHINE")]
     pub(super) on: Option<String>,
     /// With `--on`: the set of models of a further machine, with its platform file unless that is
@@ -396,8 +397,8 @@ pub(super) struct Elsewhere {
 pub(super) struct MapOf {
     /// The library's name (default: the only one).
     pub(super) library: Option<String>,
-    /// Inputs that are held fixed. Of others beyond two the choice is that in the middle of their
-    /// range; a grid needs all beyond two.
+    /// Inputs that are held fixed. Others beyond two are held at the middle of their range; a grid
+    /// needs all beyond two.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
     /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number, the
@@ -448,8 +449,7 @@ pub(super) struct CrossoversOf {
     /// The input along which the choice is followed (default: the one with the widest range).
     #[arg(long, value_name = "INPUT")]
     pub(super) by: Option<String>,
-    /// Inputs that are held fixed. Of others beyond two the crossovers are those in the middle of
-    /// their range.
+    /// Inputs that are held fixed. Others beyond two are held at the middle of their range.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
     /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number, the
