@@ -130,7 +130,7 @@ fn warnings(before: &Run, after: &Run, models: &Models) -> Vec<String> {
         && old.sha256 != new.sha256
     {
         warnings.push(format!(
-            "the specs differ, {} in {} and {} in {}: what is measured may be another thing",
+            "the specs differ, {} in {} and {} in {}: the two files may measure different things",
             old.path, before.name, new.path, after.name
         ));
     }

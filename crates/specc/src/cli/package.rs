@@ -47,7 +47,7 @@ pub(super) enum Command {
     Crossovers(CrossoversOf),
     /// Show the models of the last calibration: a line each, or all about one.
     Show {
-        /// The model's name; a line for each model where it is left out.
+        /// The model's name (default: a line for each model).
         model: Option<String>,
     },
     /// Say where the report of the last calibration is.
@@ -123,7 +123,7 @@ pub(super) struct Compare {
     /// The side before: a revision of git, or a folder with the package. What a revision depends on
     /// by a relative path lies in the repository.
     before: String,
-    /// The side after; this folder where it is left out.
+    /// The side after (default: this folder).
     #[arg(default_value = ".")]
     after: String,
     #[command(flatten)]

@@ -92,7 +92,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         (Some(1), None) if !message.is_empty() => Err(DriveError::Fault { message }),
         _ => Err(DriveError::Run {
             status: end.status.to_string(),
-            message: if message.is_empty() { "it said nothing more".to_owned() } else { message },
+            message: if message.is_empty() { "(no further output)".to_owned() } else { message },
             help: kept(&options.output),
         }),
     }
