@@ -12,6 +12,7 @@ use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
 use crate::drive::Launcher;
+use crate::thresholds::Limits;
 
 use super::values::{Layout, PriceUnit, layout, prefix, share};
 
@@ -457,11 +458,31 @@ pub(super) struct CrossoversOf {
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// The samples of the fit, where they do not lie beside the models.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ways", "slowdown"])]
     pub(super) samples: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) few: FewWays,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// To choose among few ways.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct FewWays {
+    /// Choose among at most so many ways (candidates with values of their parameters), and say what
+    /// that loses against all.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=24))]
+    pub(super) ways: Option<u16>,
+    /// Choose among the fewest ways with which no input loses more than this against all.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(super) slowdown: Option<f64>,
+}
+
+impl From<FewWays> for Limits {
+    fn from(few: FewWays) -> Self {
+        Self { ways: few.ways.map(usize::from), slowdown: few.slowdown }
+    }
 }
 
 /// How runs are compared.
@@ -872,6 +893,9 @@ pub(super) struct Export {
     /// there are constants instead of a table.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
+    /// With `--to thresholds`.
+    #[command(flatten)]
+    pub(super) few: FewWays,
     /// With `--to thresholds` and rules: the library (default: all libraries).
     #[arg(long, value_name = "NAME")]
     pub(super) library: Option<String>,

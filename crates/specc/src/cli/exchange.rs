@@ -14,7 +14,7 @@ use strata_screen::{Failure, print, tell};
 use super::args::{Export, Form, Reading, Round};
 use super::values::{Binding, PriceUnit};
 use super::{choosing, crossovers, rules};
-use crate::thresholds;
+use crate::thresholds::{self, Limits};
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
@@ -74,6 +74,9 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     }
     if args.to != Form::MpichJson && args.base.is_some() {
         return Err(Failure::Usage("`--base` is for `--to mpich-json`".into()));
+    }
+    if !is_thresholds && Limits::from(args.few).are_set() {
+        return Err(Failure::Usage("`--ways` and `--slowdown` are for `--to thresholds`".into()));
     }
     if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
         return Err(Failure::Usage(
@@ -219,8 +222,8 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
                 }
             }
             choosing::warn_of_failed(&competition, source);
-            let (one, warnings) =
-                thresholds::of(&set, &competition, &fixed, &evidence).map_err(Failure::Usage)?;
+            let (one, warnings) = thresholds::of(&set, &competition, &fixed, args.few.into(), &evidence)
+                .map_err(Failure::Usage)?;
             warnings.iter().for_each(|warning| tell!("warning: {warning}"));
             libraries.push(one);
         }

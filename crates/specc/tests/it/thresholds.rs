@@ -11,7 +11,7 @@ use specc::competition::Competition;
 use specc::crossovers::{self, Evidence, Origin};
 use specc::fitting::{Overrides, fit};
 use specc::lang::load;
-use specc::thresholds;
+use specc::thresholds::{self, Limits};
 use strata_interchange::emit::thresholds::{
     self as text, Branch, LibraryThresholds, Rule, Split, Table, Thresholds, read,
 };
@@ -261,7 +261,8 @@ fn one_sample_gives_no_interval_and_no_panic() {
 fn thresholds_of(models: &str, fixed: &[(String, f64)]) -> (ModelSet, LibraryThresholds) {
     let set = ModelSet::read(models).unwrap();
     let competition = Competition::new(&set, &set.libraries[0].name).unwrap();
-    let (found, _) = thresholds::of(&set, &competition, fixed, &Evidence::default()).unwrap();
+    let (found, _) =
+        thresholds::of(&set, &competition, fixed, Limits::default(), &Evidence::default()).unwrap();
     (set, found)
 }
 
@@ -274,6 +275,49 @@ fn plane() -> String {
         model("Small", &inputs, &[("n", 30.0), ("width", 2.0)]),
         library("plane", &["n", "width"], &[("wide", "Wide"), ("narrow", "Narrow"), ("small", "Small")]),
     ])
+}
+
+/// The three ways win in about equal parts of the plane; each is left out in turn, and no table may
+/// name it. What is said of the loss is true at other inputs.
+#[test]
+fn few_ways_are_as_few_and_lose_what_is_said() {
+    let set = ModelSet::read(&plane()).unwrap();
+    let competition = Competition::new(&set, "plane").unwrap();
+    for (ways, slowdown) in [(Some(1), None), (Some(2), None), (None, Some(0.5)), (None, Some(1e-9))] {
+        let limits = Limits { ways, slowdown };
+        let few = thresholds::few(&competition, &[], limits).unwrap();
+        let (found, _) = thresholds::of(&set, &competition, &[], limits, &Evidence::default()).unwrap();
+        assert!(ways.is_none_or(|ways| few.ways.len() == ways), "{few:?}");
+        assert!(slowdown.is_none_or(|slowdown| few.loss.worst <= slowdown.max(0.01)), "{few:?}");
+        let name = |way: usize| competition.candidates()[way].name;
+        let named: Vec<&str> = few.ways.iter().map(|((way, _), _)| name(*way)).collect();
+        assert!(found.ways.iter().all(|way| named.contains(&way.candidate.as_str())), "{named:?}");
+        let one_more_loses = few.more.is_none_or(|more| more.mean <= few.loss.mean);
+        assert!(one_more_loses && few.fewer.is_none_or(|fewer| fewer.mean >= few.loss.mean), "{few:?}");
+        // At the inputs of a sequence of its own.
+        let losses = problems(&found).into_iter().map(|inputs| {
+            let best = competition.choose(&inputs, None).unwrap().expected.unwrap().get();
+            let of = few.ways.iter().filter_map(|((way, _), _)| competition.expected(*way, &inputs, &[]));
+            (of.fold(f64::INFINITY, f64::min) / best - 1.0).clamp(0.0, thresholds::NEVER)
+        });
+        let mean = losses.sum::<f64>() / 1000.0;
+        assert!((mean - few.loss.mean).abs() <= 0.1 * few.loss.mean + 0.002, "{mean} {few:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("models.toml"), plane()).unwrap();
+    let (status, out, err) = specc(folder.path(), &["crossovers", "models.toml", "--ways", "2"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.starts_with("plane: 2 of 3 ways lose up to ") && out.contains("\n  with 3 ways "), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let (status, _, err) =
+        specc(folder.path(), &["crossovers", "models.toml", "--ways", "2", "--at", "n=64,width=4"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("every input is held"), "{err}");
+    let (status, out, _) = specc(
+        folder.path(),
+        &["export", "models.toml", "--to", "thresholds", "--ways", "1", "--at", "width=4"],
+    );
+    assert_eq!((status, out.matches("(\"").count()), (Some(0), 1), "{out}");
 }
 
 /// The inputs of 1000 problems, all over the ranges.
