@@ -83,11 +83,17 @@ pub enum Format {
     DotNet,
     /// The text of nccl-tests.
     Nccl,
+    /// Kernel Tuner's cache.
+    KernelTuner,
+    /// StarPU's performance models of codelets.
+    StarPu,
+    /// The JSON of nanobench's template `json`.
+    Nanobench,
 }
 
 impl Format {
     /// All formats, in the order of their documentation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Strata,
         Self::ExtraPText,
         Self::ExtraPJson,
@@ -105,6 +111,9 @@ impl Format {
         Self::Asv,
         Self::DotNet,
         Self::Nccl,
+        Self::KernelTuner,
+        Self::StarPu,
+        Self::Nanobench,
     ];
 
     /// The name by which users select it.
@@ -128,6 +137,9 @@ impl Format {
             Self::Asv => "asv",
             Self::DotNet => "benchmark-dot-net",
             Self::Nccl => "nccl-tests",
+            Self::KernelTuner => "kernel-tuner",
+            Self::StarPu => "starpu",
+            Self::Nanobench => "nanobench",
         }
     }
 
@@ -149,6 +161,9 @@ impl Format {
             Self::Asv => "airspeed velocity",
             Self::DotNet => "BenchmarkDotNet",
             Self::Nccl => "nccl-tests",
+            Self::KernelTuner => "Kernel Tuner",
+            Self::StarPu => "StarPU",
+            Self::Nanobench => "nanobench",
         }
     }
 

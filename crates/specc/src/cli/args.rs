@@ -815,7 +815,7 @@ pub(super) struct Reading {
     /// The program whose results these are, where it is not recognised: `samples` (ours),
     /// `extra-p-text`, `extra-p-json`, `json-lines` (also TaLPas), `csv`, `google-benchmark`,
     /// `hyperfine`, `criterion`, `pytest-benchmark`, `jmh`, `go`, `osu`, `imb`, `nccl-tests`,
-    /// `substrate`, `asv` or `benchmark-dot-net`.
+    /// `substrate`, `asv`, `benchmark-dot-net`, `kernel-tuner`, `starpu` or `nanobench`.
     #[arg(long = "from", visible_alias = "format", value_name = "FORMAT")]
     pub(super) format: Option<Format>,
     /// Which metric is the time, where a file has several.
