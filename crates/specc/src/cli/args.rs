@@ -842,6 +842,10 @@ pub(super) struct Reading {
     /// An input that a file does not have, with the value that holds for all of it: `ranks=144`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) set: Vec<Binding>,
+    /// The machine that the samples are of, where they do not say: the name of its processor, as the
+    /// system gives it, or any other. Thresholds of several machines are told apart by it.
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) machine: Option<String>,
     /// Whether times may be below zero.
     #[arg(skip)]
     pub(super) differences: bool,

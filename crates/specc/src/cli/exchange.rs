@@ -8,7 +8,7 @@ use strata_interchange::emit;
 use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::{SetError, Verdict};
-use strata_model::{ModelSet, Samples, Sha256, write_atomically};
+use strata_model::{ModelSet, Platform, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
@@ -18,15 +18,29 @@ use crate::thresholds::{self, Limits};
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
-    if path.is_dir() {
+    let mut imported = if path.is_dir() {
         let imported =
             strata_interchange::read_criterion(path, &selection(reading)).map_err(Failure::Fault)?;
         digest.add(imported.samples.to_text().as_bytes());
-        return Ok(imported);
+        imported
+    } else {
+        let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
+        digest.add(&bytes);
+        samples_in(&bytes, &path.display().to_string(), reading)?
+    };
+    if let Some(machine) = &reading.machine {
+        if let Some(platform) = &imported.samples.platform {
+            let own = format!("{} says itself that its machine is {platform}", path.display());
+            return Err(Failure::Usage(format!("--machine: {own}")));
+        }
+        imported.samples.platform = Some(Platform {
+            transport: "threads".into(),
+            nodes: 1,
+            cpu: machine.clone(),
+            ..Platform::default()
+        });
     }
-    let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
-    digest.add(&bytes);
-    samples_in(&bytes, &path.display().to_string(), reading)
+    Ok(imported)
 }
 
 /// Reads samples in any of the formats from the bytes of a file of this name.
@@ -264,7 +278,8 @@ fn warn_of_exported(set: &ModelSet, source: &Path) {
 
 /// Refuses options that only apply to samples.
 fn only_whole(args: &Export) -> Result<(), Failure> {
-    let Reading { format, metric, time, hold_out, model_column, inputs, set, differences: _ } = &args.reading;
+    let Reading { format, metric, time, hold_out, model_column, inputs, set, machine, differences: _ } =
+        &args.reading;
     let unused = [
         ("--inputs", inputs.is_some()),
         ("--set", !set.is_empty()),
@@ -273,6 +288,7 @@ fn only_whole(args: &Export) -> Result<(), Failure> {
         ("--time", !time.is_empty()),
         ("--hold-out", hold_out.is_some()),
         ("--model-column", !model_column.is_empty()),
+        ("--machine", machine.is_some()),
         ("--model", args.model.is_some()),
     ];
     if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {

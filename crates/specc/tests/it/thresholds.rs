@@ -320,6 +320,35 @@ fn few_ways_are_as_few_and_lose_what_is_said() {
     assert_eq!((status, out.matches("(\"").count()), (Some(0), 1), "{out}");
 }
 
+/// Files of other programs do not say on which machine they were measured.
+#[test]
+fn samples_without_a_machine_are_given_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let spec = "model a(n) ~ n\nmodel b(n) ~ n\nlibrary l(n) { candidate a = a(n); candidate b = b(n) }";
+    fs::write(at.join("l.spec"), spec).unwrap();
+    for (machine, slope) in [("quick one", 2.0), ("slow", 20.0)] {
+        let row = |n: u32| format!("a,{n},{}\nb,{n},{}\n", slope * f64::from(n), 200.0 + f64::from(n));
+        let rows: String = (1..40).map(|n| row(10 * n)).collect();
+        fs::write(at.join(format!("{machine}.csv")), format!("way,n,ns\n{rows}")).unwrap();
+        let csv = format!("{machine}.csv");
+        let fit = ["fit", &csv, "--spec", "l.spec", "--time", "ns:ns", "--machine", machine, "-o", machine];
+        let (status, _, err) = specc(at, &fit);
+        assert_eq!(status, Some(0), "{err}");
+    }
+    let sets = ["quick one/models.toml", "slow/models.toml"];
+    let (status, out, err) = specc(at, &["export", sets[0], sets[1], "--to", "thresholds"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("pub mod quick_one {") && out.contains("pub mod slow {"), "{out}");
+    assert!(out.contains("A_BELOW: usize = 201;") && out.contains("A_BELOW: usize = 11;"), "{out}");
+    let (status, _, err) = specc(at, &["export", sets[0], "--machine", "other", "--to", "c"]);
+    assert_eq!(status, Some(2), "{err}");
+    let own = "strata-samples 1\nplatform threads nodes=1 cores=2 cpu=x cache=y os=z arch=w\nmodel A n\nA 1e-6 16\n";
+    fs::write(at.join("own.txt"), own).unwrap();
+    let (status, _, err) = specc(at, &["fit", "own.txt", "--machine", "other", "-o", "own"]);
+    assert!(status == Some(2) && err.contains("own.txt says itself that its machine is"), "{err}");
+}
+
 /// The inputs of 1000 problems, all over the ranges.
 fn problems(one: &LibraryThresholds) -> Vec<Vec<f64>> {
     let value = |place: usize, number: usize| {
