@@ -442,7 +442,7 @@ fn by_c(folder: &Path, one: &LibraryThresholds, source: &str) -> Option<Vec<usiz
     let mut calls = String::new();
     for inputs in problems(one) {
         let arguments: Vec<String> = inputs.iter().map(|value| format!("{value:?}")).collect();
-        let call = format!("strata_{}_choose({})", one.library, arguments.join(", "));
+        let call = format!("strata_{}_way_at({})", one.library, arguments.join(", "));
         writeln!(calls, "    printf(\"%d\\n\", (int){call});").unwrap();
     }
     let text = format!(
@@ -459,6 +459,34 @@ fn by_c(folder: &Path, one: &LibraryThresholds, source: &str) -> Option<Vec<usiz
     };
     assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
     Some(printed(&folder.join("main-c")))
+}
+
+/// The headers of models and of thresholds in one program, in C and in C++, with the value that a
+/// parameter has in each way.
+#[test]
+fn headers_go_together_and_say_the_values_of_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/own-library/models/models.toml");
+    for (form, file) in [("c", "models.h"), ("thresholds-c", "thresholds.h")] {
+        let (status, _, err) = specc(folder.path(), &["export", models, "--to", form, "-o", file]);
+        assert_eq!(status, Some(0), "{err}");
+    }
+    let text = "#include <stdio.h>\n#include \"models.h\"\n#include \"thresholds.h\"\nint main(void) {\n    \
+                printf(\"%d\\n%d\\n\", (int)strata_matmul_way_b(strata_matmul_way_at(300)), \
+                (int)strata_matmul_way_b(strata_matmul_way_at(4)));\n    return 0;\n}\n";
+    for (compiler, file, standard) in [("cc", "both.c", "-std=c99"), ("c++", "both.cpp", "-std=c++17")] {
+        fs::write(folder.path().join(file), text).unwrap();
+        let output = Command::new(compiler)
+            .args([standard, "-Wall", "-Werror", file, "-o", compiler, "-lm"])
+            .current_dir(folder.path())
+            .output();
+        let Ok(output) = output else {
+            println!("skipped: there is no compiler `{compiler}`");
+            continue;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(printed(&folder.path().join(compiler)), [128, 0]);
+    }
 }
 
 fn printed(program: &Path) -> Vec<usize> {
