@@ -121,8 +121,9 @@ pub(super) enum Command {
     ///
     /// At fresh inputs what they choose is timed beside what else could be. They hold as long as
     /// choices lose no more than is accepted, and models, compared with each other, take what they
-    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed. Says also
-    /// whether the spec or the sources of the measured code have changed since.
+    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed; 4 that cannot be
+    /// told: the mean loss is above what is accepted, and noise may be why. Says also whether the
+    /// spec or the sources of the measured code have changed since.
     Verify(Verify),
     /// Say which further samples would help choices most, for their time.
     ///
