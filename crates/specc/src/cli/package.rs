@@ -198,6 +198,8 @@ fn make(new: &New) -> Result<(), Failure> {
         ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
         ("benches/calibrate.rs", fill(include_str!("new/calibrate.rs.txt"))),
         ("tests/choices.rs", fill(include_str!("new/choices.rs.txt"))),
+        // Cargo writes one only where it also makes a repository.
+        (".gitignore", "/target\n".into()),
     ] {
         let path = new.path.join(path);
         if let Some(folder) = path.parent() {

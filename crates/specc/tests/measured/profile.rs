@@ -160,7 +160,8 @@ fn a_task_that_returns_an_error_is_not_measured() {
     let error = profile(&program, &emitted, &options("fails")).unwrap_err();
     assert_eq!(error.exit_status(), 3);
     let DriveError::Run { message, help, .. } = &error else { panic!("{error:?}") };
-    let place = ["3", "4"].map(|n| format!("model Fails at n={n}: the task returned an error: {n} is too many"));
+    let place =
+        ["3", "4"].map(|n| format!("model Fails at n={n}: the task returned an error: {n} is too many"));
     assert!(place.iter().any(|place| message.contains(place)), "{message}");
     assert!(help.contains("mend that, then go on"), "{help}");
 }
