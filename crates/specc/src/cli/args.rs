@@ -506,13 +506,15 @@ pub(super) struct Race {
     /// folder. Each runs once before, to build.
     #[arg(long, value_name = "BASE")]
     pub(super) git: Option<String>,
-    /// The number of rounds; half of them where then nothing can be slower by more than `--fail-above`.
+    /// The number of rounds. With `--fail-above` half of them where then nothing can be slower by more,
+    /// and with `--budget`, too, as many again until each benchmark is decided.
     #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(super) rounds: u32,
     /// Begin no round that would end after this time.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
-    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells.
+    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells;
+    /// status 4 if it tells any.
     #[arg(long)]
     pub(super) noop: bool,
     /// Fail if a benchmark got slower by more than this with confidence: the lower end of its interval

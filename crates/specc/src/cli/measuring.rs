@@ -13,7 +13,7 @@ use super::args::Target;
 use super::machine::{self, Watch};
 use super::values::Layout;
 use crate::decisions::{self, Decisions, Held};
-use crate::drive::{self, Launcher, On, Program};
+use crate::drive::{self, Launcher, On, PADDING, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::MachineKind;
@@ -154,6 +154,12 @@ impl<'a> Campaign<'a> {
     /// Sets a label for the runs that follow, such as `launch 2 of 6`.
     pub fn part(&mut self, part: String) {
         self.options.part = Some(part);
+    }
+
+    /// Makes the environment of the runs that follow longer by so many bytes.
+    pub(super) fn pad(&mut self, bytes: usize) {
+        self.options.settings.retain(|(name, _)| *name != PADDING);
+        self.options.settings.push((PADDING, "x".repeat(bytes)));
     }
 
     /// The identity of the spec's text.
@@ -413,13 +419,22 @@ pub(super) fn measure<'a>(
 ) -> Result<(PathBuf, Campaign<'a>), Failure> {
     let given = given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
-    let Some(mut points) = given else { return Ok((campaign.loops()?, campaign)) };
-    check(&points, &campaign)?;
+    Ok((once(&campaign, given, target)?, campaign))
+}
+
+/// Measures the points that are given, or those of the spec's loops; returns the path of the
+/// samples.
+pub(super) fn once(
+    campaign: &Campaign<'_>,
+    given: Option<Points>,
+    target: &Target,
+) -> Result<PathBuf, Failure> {
+    let Some(mut points) = given else { return campaign.loops() };
+    check(&points, campaign)?;
     if target.resume {
         join(&mut points, &campaign.earlier());
     }
-    let path = campaign.points(&points, target.resume, target.budget.as_secs_f64())?;
-    Ok((path, campaign))
+    campaign.points(&points, target.resume, target.budget.as_secs_f64())
 }
 
 /// Judges the choices of `set` by the timed decisions of an earlier calibration, if they lie beside

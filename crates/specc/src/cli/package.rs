@@ -38,7 +38,7 @@ pub(super) enum Command {
     /// Check whether committed models, thresholds or a constant still hold, see `specc verify
     /// --help`.
     Verify(Box<Verify>),
-    /// Measure this package at two revisions in turns, and say what got slower or faster, see `specc
+    /// Race this package at two revisions, and say what got slower or faster, see `specc
     /// compare --help`.
     Compare(Box<Compare>),
     /// Say who wins where by the last calibration.

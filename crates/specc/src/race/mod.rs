@@ -3,7 +3,8 @@
 //! A benchmark's change in a round is the logarithm of the ratio of its times, which were taken
 //! beside each other; the interval comes from the scatter over rounds, so that all is in it that
 //! differs between two runs of a program. What moves all benchmarks of a round alike is the
-//! machine's, and taken out, unless it stands in all rounds. Nothing is run here.
+//! machine's, and taken out, unless it stands in all rounds. Where A was built twice, what differs
+//! between builds of the same code is in the interval, too. Nothing is run here.
 
 mod statistic;
 
@@ -12,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde::Serialize;
+
+use strata_model::count;
+use strata_screen::shortened;
 
 use crate::compare::{By, Change, LEVEL, ModelChange, Part, Verdict, median};
 
@@ -33,10 +37,20 @@ const OF_ALL: f64 = 0.2;
 /// lie. It is the noise threshold of criterion, too.
 const NOTABLE: f64 = 0.01;
 
+/// What is taken for the standard deviation between two builds of the same code before one is seen,
+/// and as how many values it counts beside those that are: criterion's noise threshold, again.
+const OF_BUILDS: (f64, usize) = (0.01, 8);
+
 /// The most bytes that the environment of a run is longer by: more than a page, so that the stack
 /// begins anywhere (Mytkowicz et al., *Producing wrong data without doing anything obviously
 /// wrong!*, 2009, §4).
 const PADDING: usize = 8192;
+
+/// The longest name that is written out in a message.
+pub(crate) const NAMED: usize = 60;
+
+/// As many benchmarks of too few rounds are named.
+const SHOWN: usize = 3;
 
 /// What runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -124,19 +138,36 @@ pub struct Judged {
 
 /// Judges the rounds, each the times of `A` and of `B`. Of all changes that are told, at most 5 %
 /// are noise on average; where nothing has changed, one race in twenty tells any.
+///
+/// `builds`: rounds of `A` and of another build of its code, in which all differs that may differ
+/// between two builds; empty where the copy is no other build.
 #[must_use]
-pub fn judge(rounds: &[[&Times; 2]]) -> Judged {
+pub fn judge(rounds: &[[&Times; 2]], builds: &[[&Times; 2]]) -> Judged {
+    let between = between(builds);
     // What changed moves the median of all, and so seems to move the others.
-    let first = judge_beside(rounds, &[]);
+    let first = judge_beside(rounds, &[], between);
     if first.changed.is_empty() || first.common.is_some() {
         first
     } else {
-        judge_beside(rounds, &first.changed)
+        judge_beside(rounds, &first.changed, between)
     }
 }
 
+/// The variance between builds of the same code, and by as many values as it is known. The
+/// benchmarks of a group run the same code, and so are one value.
+fn between(builds: &[[&Times; 2]]) -> Option<(f64, usize)> {
+    let judged = judge_beside(builds, &[], None);
+    let groups = groups(&judged.benchmarks);
+    let apart: Vec<f64> =
+        groups.iter().filter_map(|group| Some(pooled(&judged.benchmarks, group)?.middle.powi(2))).collect();
+    let (usual, count) = OF_BUILDS;
+    let values = count + apart.len();
+    let sum = apart.iter().sum::<f64>() + count as f64 * usual.powi(2);
+    (!apart.is_empty()).then_some((sum / values as f64, values))
+}
+
 /// As [`judge`]; `changed` are known to have changed.
-fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
+fn judge_beside(rounds: &[[&Times; 2]], changed: &[String], between: Option<(f64, usize)>) -> Judged {
     let mut judged = Judged {
         benchmarks: vec![],
         changed: vec![],
@@ -145,24 +176,31 @@ fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
         left_out: vec![],
         missing: vec![],
     };
-    let mut only = [vec![], vec![]];
+    let (mut only, mut few) = ([vec![], vec![]], vec![]);
     let names: BTreeSet<&String> = rounds.iter().flatten().flat_map(|times| times.keys()).collect();
     for name in names {
         let pair = |[a, b]: &[&Times; 2]| Some((b.get(name)?.seconds / a.get(name)?.seconds).ln());
         let logs: Vec<Option<f64>> = rounds.iter().map(pair).collect();
         let side = |side: usize| rounds.iter().find_map(|both| both[side].get(name));
         let (Some(time), Some(_)) = (side(0), side(1)) else {
-            only[usize::from(side(0).is_none())].push(format!("`{name}`"));
+            only[usize::from(side(0).is_none())].push(format!("`{}`", shortened(name, NAMED)));
             continue;
         };
         let there = logs.iter().flatten().count();
         if there < LEAST {
-            judged.left_out.push(format!("`{name}` has {there} rounds, {LEAST} are the fewest"));
+            few.push(format!("`{}` has {there} rounds, {LEAST} are the fewest", shortened(name, NAMED)));
             continue;
         }
         let (name, stem, at) = (name.clone(), time.name.clone(), time.at.clone());
         let change = Change { ratio: 1.0, interval: None, points: there, verdict: Verdict::Unknown };
         judged.benchmarks.push(Benchmark { name, change, least: 0.0, stem, at, logs });
+    }
+    let more = few.len().saturating_sub(SHOWN);
+    judged.left_out.extend(few.into_iter().take(SHOWN));
+    if more > 0 {
+        judged
+            .left_out
+            .push(format!("{} more have fewer than {LEAST} rounds", count(more, "benchmark", "benchmarks")));
     }
     for (names, side) in only.iter().zip(["A", "B"]).filter(|(names, _)| !names.is_empty()) {
         judged.left_out.push(format!("{} in {side} alone", names.join(", ")));
@@ -170,8 +208,14 @@ fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
     judged.missing = std::mem::take(&mut only[0]);
     judged.common = take_common(&mut judged.benchmarks, rounds.len(), changed);
     let groups = groups(&judged.benchmarks);
-    let pieces: Vec<Vec<Piece>> = groups.iter().map(|group| pieces(&judged.benchmarks, group)).collect();
-    let single: Vec<Trimmed> = judged.benchmarks.iter().filter_map(Benchmark::trimmed).collect();
+    let widened = |trimmed: Trimmed| match between {
+        Some((variance, values)) => trimmed.with(variance, values),
+        None => trimmed,
+    };
+    let mut pieces: Vec<Vec<Piece>> = groups.iter().map(|group| pieces(&judged.benchmarks, group)).collect();
+    pieces.iter_mut().flatten().for_each(|piece| piece.trimmed = widened(piece.trimmed));
+    let single: Vec<Trimmed> =
+        judged.benchmarks.iter().filter_map(|one| Some(widened(one.trimmed()?))).collect();
     let several = pieces.iter().flatten().filter(|piece| piece.members.len() > 1);
     let chances: Vec<f64> =
         single.iter().chain(several.map(|piece| &piece.trimmed)).map(Trimmed::chance).collect();
@@ -411,7 +455,7 @@ mod tests {
     }
 
     fn judged(rounds: &[[Times; 2]]) -> Judged {
-        judge(&rounds.iter().map(|[a, b]| [a, b]).collect::<Vec<_>>())
+        judge(&rounds.iter().map(|[a, b]| [a, b]).collect::<Vec<_>>(), &[])
     }
 
     fn told(judged: &Judged) -> Vec<&ModelChange> {
@@ -456,6 +500,28 @@ mod tests {
         }
         assert!(found >= 90 && placed >= 65, "{found} found, {placed} with their place");
         assert!(student <= 10, "without trimming {student} of {trials}");
+    }
+
+    #[test]
+    fn what_differs_between_builds_of_the_same_code_is_in_the_interval() {
+        let pairs = |rounds: &[[Times; 2]], builds: &[[Times; 2]]| {
+            let [rounds, builds] =
+                [rounds, builds].map(|all| all.iter().map(|[a, b]| [a, b]).collect::<Vec<_>>());
+            told(&judge(&rounds, &builds)).iter().map(|one| one.model.clone()).collect::<Vec<_>>()
+        };
+        let (mut without, mut with, mut found) = (0, 0, 0);
+        for seed in 0..20 {
+            let built = |by: f64| rounds(seed, 8, &move |name, _| if name == "hash" { by } else { 1.0 });
+            let builds = rounds(100 + seed, 8, &|name, _| match name {
+                "chase" => 1.06,
+                "sum" => 0.95,
+                _ => 1.0,
+            });
+            without += pairs(&built(1.05), &[]).len();
+            with += pairs(&built(1.05), &builds).len();
+            found += usize::from(pairs(&built(1.25), &builds) == ["hash"]);
+        }
+        assert!(without >= 8 && with <= 1 && found >= 18, "{without} without, {with} with, {found} found");
     }
 
     #[test]
