@@ -35,6 +35,7 @@ pub struct Campaign<'a> {
     options: drive::RunOptions,
     /// The only models to measure, without points for verification; `None` for those of the spec.
     only: Option<BTreeSet<String>>,
+    quiet: bool,
 }
 
 /// The default number of nodes of a spec: one, unless its work or its choices depend on the nodes.
@@ -126,7 +127,7 @@ impl<'a> Campaign<'a> {
         let folder = target.program.as_deref().unwrap_or(output);
         let emitted = emit::emit(spec, folder, &target.features.features, alone)?;
         let program = drive::build(&emitted, &options.on)?;
-        Ok(Self { spec, seed: target.seed, emitted, program, options, only: None })
+        Ok(Self { spec, seed: target.seed, emitted, program, options, only: None, quiet: false })
     }
 
     /// The profiling program.
@@ -156,8 +157,10 @@ impl<'a> Campaign<'a> {
         self.options.part = Some(part);
     }
 
-    /// Makes the environment of the runs that follow longer by so many bytes.
+    /// Makes the environment of the runs that follow longer by so many bytes; one of many runs, they
+    /// are not announced.
     pub(super) fn pad(&mut self, bytes: usize) {
+        self.quiet = true;
         self.options.settings.retain(|(name, _)| *name != PADDING);
         self.options.settings.push((PADDING, "x".repeat(bytes)));
     }
@@ -184,7 +187,11 @@ impl<'a> Campaign<'a> {
         Ok(self.options.launcher()?)
     }
 
-    fn announce(&self) -> Result<(), Failure> {
+    /// Says what disturbs the runs, unless they are many.
+    pub(super) fn announce(&self) -> Result<(), Failure> {
+        if self.quiet {
+            return Ok(());
+        }
         let drive::RunOptions { on, nodes, hosts, .. } = &self.options;
         machine::announce(on, nodes / hosts.unwrap_or(1).max(1), self.launcher()?.as_ref());
         Ok(())

@@ -125,6 +125,7 @@ pub(super) fn compare(
     let target = Target { budget: target.budget / (3 * ROUNDS as u32), resume: false, ..target.clone() };
     let campaign = |side: usize| sides[side].campaign(&specs[side], &target);
     let mut campaigns = [campaign(0)?, campaign(1)?, campaign(2)?];
+    campaigns[0].announce()?;
     let mut read: [Vec<Imported>; 3] = Default::default();
     for (number, slots) in (1..).zip(&schedule(ROUNDS, ROUNDS, target.seed)) {
         tell!("round {number} of {ROUNDS}");
