@@ -361,8 +361,8 @@ fn changes_of(
     let entry =
         |model: &str, whole, parts| ModelChange { model: model.to_owned(), by: By::Rounds, whole, parts };
     let of = |piece: &Piece| change_of(&piece.trimmed, first.change.points, limit);
-    let (mut best, mut nearest): (Option<(f64, &Piece, Change)>, Option<(f64, &Piece, Change)>) =
-        (None, None);
+    let mut best: Option<(f64, &Piece, Change)> = None;
+    let mut nearest = best.clone();
     for piece in pieces {
         let change = of(piece);
         // What is told is within twice of the change, and what is not has it in its interval.
