@@ -124,8 +124,9 @@ pub(super) enum Command {
     ///
     /// At fresh inputs what they choose is timed beside what else could be. They hold as long as
     /// choices lose no more than is accepted, and models, compared with each other, take what they
-    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed. Says also
-    /// whether the spec or the sources of the measured code have changed since.
+    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed; 4 that cannot be
+    /// told: the mean loss is above what is accepted, and noise may be why. Says also whether the
+    /// spec or the sources of the measured code have changed since.
     Verify(Verify),
     /// Say which further samples would help choices most, for their time.
     ///
@@ -528,13 +529,15 @@ pub(super) struct Race {
     /// folder. Each runs once before, to build.
     #[arg(long, value_name = "BASE")]
     pub(super) git: Option<String>,
-    /// The number of rounds; half of them where then nothing can be slower by more than `--fail-above`.
+    /// The number of rounds. With `--fail-above` half of them where then nothing can be slower by more,
+    /// and with `--budget`, too, as many again until each benchmark is decided.
     #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(super) rounds: u32,
     /// Begin no round that would end after this time.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
-    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells.
+    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells;
+    /// status 4 if it tells any.
     #[arg(long)]
     pub(super) noop: bool,
     /// Fail if a benchmark got slower by more than this with confidence: the lower end of its interval

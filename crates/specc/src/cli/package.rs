@@ -38,7 +38,7 @@ pub(super) enum Command {
     /// Check whether committed models, thresholds or a constant still hold, see `specc verify
     /// --help`.
     Verify(Box<Verify>),
-    /// Measure this package at two revisions in turns, and say what got slower or faster, see `specc
+    /// Race this package at two revisions, and say what got slower or faster, see `specc
     /// compare --help`.
     Compare(Box<Compare>),
     /// Say who wins where by the last calibration.
@@ -208,6 +208,8 @@ fn make(new: &New) -> Result<(), Failure> {
         ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
         ("benches/calibrate.rs", fill(include_str!("new/calibrate.rs.txt"))),
         ("tests/choices.rs", fill(include_str!("new/choices.rs.txt"))),
+        // Cargo writes one only where it also makes a repository.
+        (".gitignore", "/target\n".into()),
     ]
     .iter()
     .chain(of_c)

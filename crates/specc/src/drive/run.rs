@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use strata_model::{Seconds, count};
+use strata_model::{Samples, Seconds, count};
 
 use super::child::{self, Line, Reach};
 use super::compiler::in_spec;
 use super::progress::Status;
 use super::{DriveError, Interrupt, Launcher, On, Program, RunOptions, smpi};
 use crate::emit::Emitted;
+
+const RESUME: &str = "run the same command with --resume to go on";
 
 /// Runs the program and returns the samples file it has written.
 ///
@@ -84,8 +86,8 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     began |= length() != kept_before;
     match (end.status.code(), launcher.filter(|_| !began)) {
         (Some(0), _) => Ok(options.output.clone()),
-        _ if end.interrupted => Err(DriveError::Interrupted { help: kept(&options.output) }),
-        (Some(130), _) => Err(DriveError::Interrupted { help: kept(&options.output) }),
+        _ if end.interrupted => Err(DriveError::Interrupted { help: kept(&options.output, RESUME) }),
+        (Some(130), _) => Err(DriveError::Interrupted { help: kept(&options.output, RESUME) }),
         (_, Some(launcher)) => {
             Err(launcher.failed((options.nodes, options.hosts), &end.status.to_string(), before.join("\n")))
         }
@@ -93,7 +95,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         _ => Err(DriveError::Run {
             status: end.status.to_string(),
             message: if message.is_empty() { "(no further output)".to_owned() } else { message },
-            help: kept(&options.output),
+            help: kept(&options.output, "mend that, then go on with the same command and --resume"),
         }),
     }
 }
@@ -176,16 +178,16 @@ pub(super) fn start_error(
     DriveError::Start { program, reason: error.to_string(), help }
 }
 
-/// The message about the files that an unfinished run leaves.
-fn kept(output: &Path) -> String {
+/// The message about the files that an unfinished run leaves, and the way on.
+fn kept(output: &Path, way_on: &str) -> String {
     let partial = partial(output);
-    if partial.is_file() {
-        format!(
-            "what was measured is kept in {}; run the same command with --resume to go on",
-            partial.display()
-        )
-    } else {
-        "nothing had been measured yet".to_owned()
+    let text = std::fs::read_to_string(&partial).unwrap_or_default();
+    match Samples::parse_partial(&text, "") {
+        // A run that ended at its first point leaves the names of the models.
+        Ok(read) if read.samples.models.iter().all(|model| model.rows.is_empty()) => {
+            "nothing had been measured yet".to_owned()
+        }
+        _ => format!("what was measured is kept in {}; {way_on}", partial.display()),
     }
 }
 
