@@ -12,6 +12,7 @@ use super::{DriveError, Interrupt, Launcher, On, Program, RunOptions, smpi};
 use crate::emit::Emitted;
 
 const RESUME: &str = "run the same command with --resume to go on";
+const MEND: &str = "mend that, then go on with the same command and --resume";
 
 /// Runs the program and returns the samples file it has written.
 ///
@@ -95,7 +96,11 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         _ => Err(DriveError::Run {
             status: end.status.to_string(),
             message: if message.is_empty() { "(no further output)".to_owned() } else { message },
-            help: kept(&options.output, "mend that, then go on with the same command and --resume"),
+            // What a time limit or a neighbour's memory ended has no fault of its own.
+            help: kept(
+                &options.output,
+                if end.status.code().is_some_and(|code| code < 128) { MEND } else { RESUME },
+            ),
         }),
     }
 }
