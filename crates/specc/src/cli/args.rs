@@ -449,7 +449,7 @@ pub(super) struct CrossoversOf {
     /// The library's name (default: all libraries).
     pub(super) library: Option<String>,
     /// The input along which the choice is followed (default: the one with the widest range).
-    #[arg(long, value_name = "INPUT")]
+    #[arg(long, value_name = "INPUT", conflicts_with_all = ["ways", "slowdown"])]
     pub(super) by: Option<String>,
     /// Inputs that are held fixed. Others beyond two are held at the middle of their range.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]

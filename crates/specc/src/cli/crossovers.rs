@@ -10,6 +10,7 @@ use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
 use super::choosing::{competition, known, no_library, placed, read, warn_of_failed};
+use super::comparing::folded;
 use super::measuring::DECISIONS;
 use super::values::Layout;
 use crate::competition::Competition;
@@ -86,25 +87,20 @@ fn few_block(library: &str, few: &Few, ways: &[(String, f64)], limits: Limits) -
     let lost = |loss: Loss| format!("{}, {} on average", worst(loss), percent(loss.mean));
     let several = |ways: usize| count(ways, "way", "ways");
     let head = format!("{library}: {} of {} lose {}", ways.len(), several(few.of), lost(few.loss));
-    let mut text = wrapped(&head, width(), "    ");
+    let mut lines = vec![(0, head)];
     let longest = ways.iter().map(|(name, _)| columns_of(name)).max().unwrap_or(0);
-    for (name, share) in ways {
-        let line = format!("  {name:longest$}  best of them at {} of the inputs", percent(*share));
-        text += &format!("\n{}", wrapped(&line, width(), "    "));
-    }
+    lines.extend(ways.iter().map(|(name, share)| {
+        (2, format!("{name:longest$}  best of them at {} of the inputs", percent(*share)))
+    }));
     for (ways, loss) in [(ways.len().wrapping_sub(1), few.fewer), (ways.len() + 1, few.more)] {
-        let Some(loss) = loss else { continue };
-        text +=
-            &format!("\n{}", wrapped(&format!("  with {} {}", several(ways), lost(loss)), width(), "    "));
+        lines.extend(loss.map(|loss| (2, format!("with {} {}", several(ways), lost(loss)))));
     }
     if let Some(slowdown) = limits.slowdown.filter(|slowdown| few.loss.worst > *slowdown) {
-        let more = format!("  more than {} at some inputs: allow more ways", percent(slowdown));
-        text += &format!("\n{}", wrapped(&more, width(), "    "));
+        lines.push((2, format!("more than {} at some inputs: allow more ways", percent(slowdown))));
     }
     let points = grouped(few.points as f64, ',');
-    let by = format!("  (against all, by the models, at {points} random inputs of the measured range)");
-    text += &format!("\n{}", wrapped(&by, width(), "  "));
-    text
+    lines.push((2, format!("(against all, by the models, at {points} random inputs of the measured range)")));
+    folded(&lines, width())
 }
 
 /// The library of this name or, without one, all libraries with a choice to make.

@@ -32,6 +32,9 @@ const COPIES: usize = 2;
 /// How often as many rounds are made again as there have been, until the budget is spent.
 const LOOKS: u64 = 4;
 
+/// Where as many rounds have failed and none has not, the others would, too.
+const HOPELESS: usize = 3;
+
 /// The last lines of a command that failed that are shown.
 const SHOWN: usize = 5;
 
@@ -78,14 +81,17 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
     let rounds = args.rounds as usize;
     let (mut done, mut failed): (Vec<Round>, Vec<String>) = (Vec::new(), Vec::new());
     let (start, mut longest) = (Instant::now(), Duration::ZERO);
-    let mut plan = schedule(rounds, if args.noop { rounds } else { COPIES }, seed);
+    // Where a race may end early, its copies have run.
+    let early = rounds.div_ceil(2).max(LEAST);
+    let mut parts = vec![(early, COPIES), (rounds - early, 0)];
     if args.fail_above.is_some() && args.budget.is_some() {
         // As many again, each time, as there have been.
-        for look in 0..LOOKS {
-            let more = plan.len();
-            plan.extend(schedule(more, if args.noop { more } else { COPIES }, seed.wrapping_add(1 + look)));
-        }
+        parts.extend((0..LOOKS).map(|look| (rounds << look, COPIES)));
     }
+    let part = |(number, (length, copies)): (u64, (usize, usize))| {
+        schedule(length, if args.noop { length } else { copies }, seed.wrapping_add(number))
+    };
+    let plan: Vec<_> = (0..).zip(parts).flat_map(part).collect();
     'rounds: for (number, slots) in (1..).zip(&plan) {
         let begun = start.elapsed();
         if interrupt.count() > 0 || args.budget.is_some_and(|budget| begun + longest > budget) {
@@ -116,6 +122,10 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
                 Err(why) => {
                     tell!("warning: round {number} does not count: {why}");
                     failed.push(format!("round {number}: {why}"));
+                    if done.is_empty() && failed.len() == HOPELESS {
+                        let why = format!("each of the first {HOPELESS} rounds failed, see above");
+                        return Err(Failure::Fault(why));
+                    }
                     if rounds < failed.len() + LEAST && done.len() < LEAST {
                         let few = rounds - failed.len();
                         return Err(Failure::Fault(format!(
@@ -128,7 +138,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
         }
         done.push(round);
         // It ends early only if no change is reported, so that this adds no false alarm.
-        if number == rounds.div_ceil(2).max(LEAST)
+        if number == early
             && let Some(share) = args.fail_above
             && let early = Shown::of(&done, Vec::new(), seed)
             && done.len() >= LEAST

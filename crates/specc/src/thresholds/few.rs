@@ -21,7 +21,7 @@ impl Limits {
 }
 
 /// The most ways of a set.
-pub(super) const MOST: usize = 24;
+const MOST: usize = 24;
 
 /// Sets of one way, of two, and so on: each by the indices of its ways, up to the first set that
 /// meets the limits and one beyond; and the place of that set. `losses` has, for each point, the loss
@@ -43,6 +43,20 @@ pub(super) fn sets(losses: &[Vec<f64>], count: usize, limits: Limits) -> (Vec<Ve
     }
     let met = met.unwrap_or(sets.len().saturating_sub(1));
     (sets, met)
+}
+
+/// The fewest ways, added one by one, that lose no more than `enough` on average: the indices of at
+/// most [`MOST`] of `count` ways, those that save most first.
+pub(super) fn added(losses: &[Vec<f64>], count: usize, enough: f64) -> Vec<usize> {
+    let search = Search { losses, limit: 0.0 };
+    let mut set = Vec::new();
+    while set.len() < count.min(MOST) {
+        search.add(&mut set, count);
+        if search.cost(|_, row| least(row, &set)).1 <= enough * losses.len() as f64 {
+            break;
+        }
+    }
+    set
 }
 
 /// The loss of the best way of a set at a point.

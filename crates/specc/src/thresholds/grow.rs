@@ -1,7 +1,7 @@
 //! Decision tables, grown from the losses of a library's ways at random points.
 //!
-//! First the [fewest ways](super::few) that suffice are picked. Then the inputs' ranges are split, each time
-//! where a split saves most (Breiman et al. 1984, with lost time in place of misclassified points).
+//! First the [fewest ways](super::few) that suffice are picked. Then the inputs' ranges are split,
+//! each time where a split saves most (Breiman et al. 1984, with lost time in place of misclassified points).
 //! The result is the smallest of these tables with a small loss at other random points.
 
 use chacha20::ChaCha8Rng;
@@ -153,7 +153,7 @@ impl<'a> Asked<'a> {
         let all = self.field(points, &chosen, &tried);
         let (sets, met) = match limits.are_set() {
             true => few::sets(&all.losses, tried.len(), limits),
-            false => (vec![pick(&all.losses, tried.len())], 0),
+            false => (vec![few::added(&all.losses, tried.len(), PICKED * LOSS)], 0),
         };
         Ok(Picked { tried, all, sets, met })
     }
@@ -208,25 +208,6 @@ impl<'a> Asked<'a> {
         let text = format!("{}={name}", self.competition.name());
         Pin::parse(&text).is_ok_and(|pin| self.competition.choose(inputs, Some(pin)).is_ok())
     }
-}
-
-/// The indices of the fewest ways that suffice; those that save most come first.
-fn pick(losses: &[Vec<f64>], count: usize) -> Vec<usize> {
-    let mut picked: Vec<usize> = Vec::new();
-    let mut least = vec![f64::INFINITY; losses.len()];
-    while picked.len() < count.min(few::MOST) {
-        let with = |way: &usize| -> f64 {
-            losses.iter().zip(&least).map(|(row, least)| row[*way].min(*least)).sum()
-        };
-        let others = (0..count).filter(|way| !picked.contains(way));
-        let Some(best) = others.min_by(|a, b| with(a).total_cmp(&with(b))) else { break };
-        least.iter_mut().zip(losses).for_each(|(least, row)| *least = least.min(row[best]));
-        picked.push(best);
-        if least.iter().sum::<f64>() <= PICKED * LOSS * losses.len() as f64 {
-            break;
-        }
-    }
-    picked
 }
 
 /// The tables after each number of splits, as one tree.

@@ -101,6 +101,15 @@ fn what_noise_hides_is_not_decided() {
 }
 
 #[test]
+fn a_race_that_ends_early_has_run_its_copies() {
+    let folder = folder();
+    let same = [SAME[0], SAME[1], "--from", "google", "--fail-above", "90%"];
+    let (status, out, err) = race(folder.path(), &same);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("at most, in 2 rounds\n") && out.contains("from A to B, in 6 rounds"), "{out}");
+}
+
+#[test]
 fn a_run_that_fails_is_named_and_the_other_rounds_are_kept() {
     let folder = folder();
     let at = |command: &str, run: u32, what: &str| {
@@ -127,9 +136,16 @@ fn a_run_that_fails_is_named_and_the_other_rounds_are_kept() {
     assert!(err.contains("round 3 does not count") && err.contains("has no results"), "{err}");
     let (status, out, err) = race(folder.path(), &[SAME[0], "exit 1", "--from", "google"]);
     assert_eq!((status, &*out), (Some(1), ""), "{err}");
+    assert!(err.contains("each of the first 3 rounds failed"), "{err}");
+    assert!(err.contains("round 3 does not count: B (`exit 1`) failed"), "{err}");
+    assert!(err.contains("it printed nothing") && !err.contains("round 4"), "{err}");
+    let every_other = format!(
+        "n=$(cat cc 2>/dev/null || echo 0); echo $((n + 1)) >cc; [ $((n % 2)) = 1 ] || exit 1; {}",
+        SAME[1]
+    );
+    let (status, out, err) = race(folder.path(), &[SAME[0], &every_other, "--from", "google"]);
+    assert_eq!((status, &*out), (Some(1), ""), "{err}");
     assert!(err.contains("5 of 11 rounds are left, and 6 are the fewest"), "{err}");
-    assert!(err.contains("round 6 does not count: B (`exit 1`) failed"), "{err}");
-    assert!(err.contains("it printed nothing"), "{err}");
 }
 
 #[test]

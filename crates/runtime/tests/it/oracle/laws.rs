@@ -75,6 +75,18 @@ fn with_port(node: &mut Node) {
     node.barrier();
 }
 
+fn node_0_puts(node: &mut Node, port: usize, first: usize) {
+    with_port(node);
+    if node.rank() == 0 {
+        node.put(1, port, first, &[1u64, 2]);
+    }
+}
+
+fn sends(node: &mut Node, to: usize) {
+    let request = request(node);
+    node.send(to, request, 1);
+}
+
 pub(crate) const LAWS: &[Law] = &[
     // How a job ends.
     Law(
@@ -240,21 +252,11 @@ pub(crate) const LAWS: &[Law] = &[
         }),
     ),
     // Messages.
-    Law(
-        1,
-        &["send to node 99 at ", "there is no node 99: nodes are 0 to "],
-        Misuse(|node| {
-            let request = request(node);
-            node.send(99, request, 1);
-        }),
-    ),
+    Law(1, &["send to node 99 at ", "there is no node 99: nodes are 0 to "], Misuse(|node| sends(node, 99))),
     Law(
         1,
         &["send to node ", "there is no node 18446744073709551615"],
-        Misuse(|node| {
-            let request = request(node);
-            node.send(0usize.wrapping_sub(1), request, 1);
-        }),
+        Misuse(|node| sends(node, 0usize.wrapping_sub(1))),
     ),
     Law(
         1,
@@ -337,36 +339,13 @@ pub(crate) const LAWS: &[Law] = &[
             node.put(1, 3, 0usize.wrapping_sub(2), &[1u64]);
         }),
     ),
+    Law(2, &["node 0: put ", "port 3 of node 1, which has 80 bytes"], Misuse(|node| node_0_puts(node, 3, 9))),
     Law(
         2,
         &["node 0: put ", "port 3 of node 1, which has 80 bytes"],
-        Misuse(|node| {
-            with_port(node);
-            if node.rank() == 0 {
-                node.put(1, 3, 9, &[1u64, 2]);
-            }
-        }),
+        Misuse(|node| node_0_puts(node, 3, isize::MAX.unsigned_abs())),
     ),
-    Law(
-        2,
-        &["node 0: put ", "port 3 of node 1, which has 80 bytes"],
-        Misuse(|node| {
-            with_port(node);
-            if node.rank() == 0 {
-                node.put(1, 3, isize::MAX.unsigned_abs(), &[1u64]);
-            }
-        }),
-    ),
-    Law(
-        2,
-        &["node 0: put ", "port 4", "not open"],
-        Misuse(|node| {
-            with_port(node);
-            if node.rank() == 0 {
-                node.put(1, 4, 0, &[1u64, 2]);
-            }
-        }),
-    ),
+    Law(2, &["node 0: put ", "port 4", "not open"], Misuse(|node| node_0_puts(node, 4, 0))),
     Law(
         1,
         &["put to node 99 at ", "there is no node 99"],
