@@ -8,7 +8,7 @@ use crate::{Library, MAX_INPUTS, Models, Predicted, Table};
 /// How sure it must be that another way is the faster one: the more, the more often it is asked and
 /// the more is known of the way in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum Confidence {
     /// 84 %, one standard deviation: as much speaks for one as for the other, such as models of
     /// another machine and their fit to this one.
     Likely,
@@ -19,7 +19,7 @@ pub enum Proof {
     SureEachTime,
 }
 
-impl Proof {
+impl Confidence {
     /// The one-sided quantile of the normal distribution, and the least gain, a logarithm: a default
     /// is not left for what may cost as much elsewhere, such as a call through a pointer.
     const fn asks(self) -> (f64, f64) {
@@ -59,17 +59,17 @@ impl Gain {
         Self { log: log / count, deviation: deviation / count }
     }
 
-    /// The least gain that this proof leaves possible, a logarithm.
-    fn least(self, proof: Proof) -> f64 {
-        self.log - proof.asks().0 * self.deviation
+    /// The least gain that this confidence leaves possible, a logarithm.
+    fn least(self, confidence: Confidence) -> f64 {
+        self.log - confidence.asks().0 * self.deviation
     }
 
-    /// Whether the other way replaces the one in use: it is faster with the probability of the proof,
-    /// and by 2 % if it replaces a default or what was chosen before. All choices that leave one way
-    /// for another have this criterion.
+    /// Whether the other way replaces the one in use: it is faster at this confidence, and by 2 % if it
+    /// replaces a default or what was chosen before. All choices that leave one way for another have
+    /// this criterion.
     #[must_use]
-    pub fn suffices(self, proof: Proof) -> bool {
-        self.log >= proof.asks().1 && self.log > 0.0 && self.least(proof) >= 0.0
+    pub fn suffices(self, confidence: Confidence) -> bool {
+        self.log >= confidence.asks().1 && self.log > 0.0 && self.least(confidence) >= 0.0
     }
 }
 
@@ -143,8 +143,8 @@ pub fn better_than<T>(
             Gain::mean(inputs.iter().map(gain))
         };
         let gain = Gain::mean(situations.iter().map(in_one));
-        let sure =
-            gain.suffices(Proof::Sure) && situations.iter().all(|situation| in_one(situation).log >= 0.0);
+        let sure = gain.suffices(Confidence::Sure)
+            && situations.iter().all(|situation| in_one(situation).log >= 0.0);
         if sure && best.as_ref().is_none_or(|(most, ..)| gain.log > most.log) {
             best = Some((gain, name, candidate));
         }
@@ -153,7 +153,7 @@ pub fn better_than<T>(
         let by = Origin(situations);
         match &best {
             Some((gain, name, _)) => {
-                let (gain, least) = (gain.log.exp(), gain.least(Proof::Sure).exp());
+                let (gain, least) = (gain.log.exp(), gain.least(Confidence::Sure).exp());
                 let faster = format_args!("{name}, {gain:.2} times as fast as {default}");
                 let text =
                     format_args!("{what}: {faster}, at least {least:.2} with 95 %\n  by the models {by}");
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_more_must_be_proved_the_more_a_gain_must_exceed_its_error() {
-        use Proof::{Likely, Sure, SureEachTime};
+        use Confidence::{Likely, Sure, SureEachTime};
         for (log, deviation, expected) in [
             (0.10, 0.11, None),
             (0.10, 0.09, Some(Likely)),
@@ -237,7 +237,7 @@ mod tests {
             (f64::NAN, 0.0, None),
         ] {
             let most = [SureEachTime, Sure, Likely];
-            let found = most.into_iter().find(|proof| Gain { log, deviation }.suffices(*proof));
+            let found = most.into_iter().find(|confidence| Gain { log, deviation }.suffices(*confidence));
             assert_eq!(found, expected, "{log} {deviation}");
         }
     }

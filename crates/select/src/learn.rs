@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use std::vec::Vec;
 
-use crate::{Choice, Gain, Outcome, Proof, Row, Source, normal};
+use crate::{Choice, Confidence, Gain, Outcome, Row, Source, normal};
 
 /// The share of a program's time that timing its calls, and trying others, may cost.
 const SHARE: f64 = 0.005;
@@ -326,7 +326,7 @@ impl Class {
         // Another one must be surely faster: a change may be that of the machine.
         if least != self.best {
             let (apart, deviation) = self.apart(least);
-            if (Gain { log: -apart, deviation }).suffices(Proof::SureEachTime) {
+            if (Gain { log: -apart, deviation }).suffices(Confidence::SureEachTime) {
                 self.best = least;
             }
         }

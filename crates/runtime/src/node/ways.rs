@@ -21,7 +21,7 @@ use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
 use std::time::Instant;
-use strata_select::{Gain, Learner, Library, Note, Predicted, Proof};
+use strata_select::{Confidence, Gain, Learner, Library, Note, Predicted};
 
 /// Classes of sizes: four in each factor of two, up to 2³² words.
 const CLASSES: usize = 4 * 32;
@@ -215,7 +215,7 @@ impl Node {
         let of = |name: &str| L::TABLE.entries.iter().position(|entry| entry.name == name);
         let of = |name: &str| predicted.get(of(name)?).copied().flatten();
         let (own_way, other) = (of("transport"), of("mpi"));
-        let gains = Gain::between(own_way, other).is_none_or(|gain| gain.suffices(Proof::Sure));
+        let gains = Gain::between(own_way, other).is_none_or(|gain| gain.suffices(Confidence::Sure));
         let library = gains && choice.name == "mpi" && matches!(choice.note, None | Some(Note::Nearest));
         self.learns_from(place, || match (own_way, other) {
             // What is not left for a small gain begins as good as the other.

@@ -1,8 +1,8 @@
 //! A program under our eyes: its lines as they come, and Ctrl-C passed on to it in order.
 //!
 //! The child gets a process group of its own, so that a Ctrl-C at the terminal reaches only us; we
-//! pass on one signal, and kill only when asked twice, or what does not end with its input after
-//! some seconds. Otherwise a child could get two and take the second for impatience.
+//! pass on one signal. A second Ctrl-C kills the child, and so do some seconds in which it has not
+//! ended. Were it to get two signals, it would take them for two Ctrl-C.
 //!
 //! We hold the other end of its standard input, never write to it, and let go when it has ended. A
 //! profiling program ends with its input, so that it does not outlive us, however we end. Cargo and

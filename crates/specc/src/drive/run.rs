@@ -96,7 +96,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         _ => Err(DriveError::Run {
             status: end.status.to_string(),
             message: if message.is_empty() { "(no further output)".to_owned() } else { message },
-            // What a time limit or a neighbour's memory ended has no fault of its own.
+            // A run that a signal ended (a time limit, lack of memory) has nothing to mend.
             help: kept(
                 &options.output,
                 if end.status.code().is_some_and(|code| code < 128) { MEND } else { RESUME },

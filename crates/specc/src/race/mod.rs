@@ -38,8 +38,8 @@ const OF_ALL: f64 = 0.2;
 /// lie. It is the noise threshold of criterion, too.
 const NOTABLE: f64 = 0.01;
 
-/// What is taken for the standard deviation between two builds of the same code before one is seen,
-/// and as how many values it counts beside those that are: criterion's noise threshold, again.
+/// The prior standard deviation between two builds of the same code, criterion's noise threshold, and
+/// the number of observations that it counts for.
 const OF_BUILDS: (f64, usize) = (0.01, 8);
 
 /// The most bytes that the environment of a run is longer by: more than a page, so that the stack
@@ -154,8 +154,8 @@ pub fn judge(rounds: &[[&Times; 2]], builds: &[[&Times; 2]]) -> Judged {
     }
 }
 
-/// The variance between builds of the same code, and by as many values as it is known. The
-/// benchmarks of a group run the same code, and so are one value.
+/// The variance between builds of the same code, and the number of observations behind it. The
+/// benchmarks of a group run the same code, and are one observation.
 fn between(builds: &[[&Times; 2]]) -> Option<(f64, usize)> {
     let judged = judge_beside(builds, &[], None);
     let groups = groups(&judged.benchmarks);

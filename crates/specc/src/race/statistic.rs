@@ -42,7 +42,7 @@ impl Trimmed {
         Some(Self { middle, error: (squares / (kept * (kept - 1)) as f64).sqrt(), freedom: kept - 1 })
     }
 
-    /// The same with a further source of scatter, of which the variance is known as well as by so
+    /// The same with a second, independent source of scatter, whose variance was estimated from so
     /// many values: Welch (1947), Satterthwaite (1946).
     #[must_use]
     pub fn with(self, variance: f64, values: usize) -> Self {

@@ -111,7 +111,7 @@ impl Search<'_> {
     }
 }
 
-/// Less beyond the limit is better, then less in all; differences by rounding are none.
+/// Compares the loss beyond the limit first, then the whole loss; rounding errors count as equal.
 fn compare(a: Cost, b: Cost) -> std::cmp::Ordering {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (a.abs() + b.abs());
     let beyond = if near(a.0, b.0) { std::cmp::Ordering::Equal } else { a.0.total_cmp(&b.0) };

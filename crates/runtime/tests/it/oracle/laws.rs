@@ -56,7 +56,7 @@ pub(crate) fn go_on(node: &mut Node) -> Result<(), Error> {
     }
 }
 
-/// A node that may do something else than the others.
+/// Node 1, which is at fault where only one node is.
 fn is_other(node: &Node) -> bool {
     node.rank() == 1
 }
