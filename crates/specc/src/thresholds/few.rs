@@ -2,7 +2,11 @@
 //! them loses no more than a limit.
 //!
 //! The least set is a cover problem, which is NP-hard. Ways are added greedily, each time the one
-//! that saves most, and then exchanged while that saves more (Teitz and Bart 1968, for medians).
+//! that saves most, and then exchanged while that saves more (Teitz and Bart 1968, for medians). If
+//! the set still loses more than the limit, as many are searched that do not: by the point that the
+//! fewest ways suit, and only up to a number of steps.
+
+use std::collections::BTreeSet;
 
 /// How few ways there are to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,19 +27,36 @@ impl Limits {
 /// The most ways of a set.
 const MOST: usize = 24;
 
+/// The most steps of a search for a set that loses no more than the limit.
+const STEPS: usize = 100_000;
+
 /// Sets of one way, of two, and so on: each by the indices of its ways, up to the first set that
 /// meets the limits and one beyond; and the place of that set. `losses` has, for each point, the loss
-/// of each of `count` ways.
+/// of each of `count` ways, at most 64.
 pub(super) fn sets(losses: &[Vec<f64>], count: usize, limits: Limits) -> (Vec<Vec<usize>>, usize) {
     let most = limits.ways.unwrap_or(MOST).clamp(1, count.max(1));
     let limit = limits.slowdown.unwrap_or(0.0);
     let (mut sets, mut set, mut met) = (Vec::new(), Vec::new(), None);
+    // Of each point the ways that lose no more than the limit there, one bit each.
+    let suit =
+        |row: &Vec<f64>| (0..count).filter(|way| row[*way] <= limit).fold(0, |all, way| all | 1 << way);
+    let suits: Option<BTreeSet<u64>> = limits.slowdown.map(|_| losses.iter().map(suit).collect());
     while set.len() < count && met.is_none_or(|met| sets.len() < met + 2) {
         let search = Search { losses, limit };
         search.add(&mut set, count);
         search.exchange(&mut set, count);
         let worst = losses.iter().map(|row| least(row, &set)).fold(0.0, f64::max);
-        let is_met = limits.slowdown.is_some_and(|slowdown| worst <= slowdown) || set.len() >= most;
+        let mut is_within = limits.slowdown.is_some_and(|slowdown| worst <= slowdown);
+        if !is_within
+            && met.is_none()
+            && let Some(found) =
+                suits.as_ref().and_then(|suits| cover(suits, 0, set.len(), &mut STEPS.clone()))
+        {
+            is_within = true;
+            set = (0..count).filter(|way| found >> way & 1 == 1).collect();
+            search.exchange(&mut set, count);
+        }
+        let is_met = is_within || set.len() >= most;
         if met.is_none() && is_met {
             met = Some(sets.len());
         }
@@ -62,6 +83,18 @@ pub(super) fn added(losses: &[Vec<f64>], count: usize, enough: f64) -> Vec<usize
 /// The loss of the best way of a set at a point.
 pub(super) fn least(row: &[f64], set: &[usize]) -> f64 {
     set.iter().map(|way| row[*way]).fold(f64::INFINITY, f64::min)
+}
+
+/// At most `most` ways, as bits, one of which suits each point, with those of `set` among them; `None`
+/// also where so many steps find none.
+fn cover(suits: &BTreeSet<u64>, set: u64, most: usize, steps: &mut usize) -> Option<u64> {
+    let open = suits.iter().filter(|ways| **ways & set == 0).min_by_key(|ways| ways.count_ones());
+    let Some(ways) = open else { return Some(set) };
+    let ways = (0..u64::BITS).filter(|way| ways >> way & 1 == 1 && (set.count_ones() as usize) < most);
+    { ways }.find_map(|way| {
+        *steps = steps.checked_sub(1)?;
+        cover(suits, set | 1 << way, most, steps)
+    })
 }
 
 /// What the points lose beyond the limit, and what they lose.
@@ -140,8 +173,7 @@ mod tests {
         let losses: Vec<Vec<f64>> =
             (0..6).map(|point| good.iter().map(|way| f64::from(way[point])).collect()).collect();
         assert_eq!(sizes(&losses, None, Some(0.1)), (vec![0, 1], 0.0));
-        let (three, _) = sizes(&losses, Some(1), None);
-        assert_eq!(three, [2]);
+        assert_eq!([1, 2].map(|ways| sizes(&losses, Some(ways), None).0), [vec![2], vec![0, 1]]);
     }
 
     #[test]
@@ -158,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_is_at_most_one_way_larger_than_the_least(
+        fn no_smaller_set_loses_as_little(
             losses in prop::collection::vec(prop::collection::vec(0.0f64..1.0, 6), 1..30),
             slowdown in 0.05f64..0.8,
         ) {
@@ -169,7 +201,7 @@ mod tests {
             };
             match (1u32..64).filter(|bits| covers(*bits)).map(u32::count_ones).min() {
                 Some(fewest) => {
-                    prop_assert!(worst <= slowdown && set.len() <= fewest as usize + 1, "{set:?} {fewest}");
+                    prop_assert!(worst <= slowdown && set.len() == fewest as usize, "{set:?} {fewest}");
                 }
                 None => prop_assert_eq!(set.len(), 6),
             }
