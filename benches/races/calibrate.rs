@@ -21,7 +21,7 @@ struct Arguments {
     /// On what: threads, mpi, or a simulated machine, such as sim:cm5
     #[arg(long, default_value = "threads")]
     on: On,
-    /// The number of nodes; where it is left out, as `specc calibrate` chooses it
+    /// The number of nodes (default: as `specc calibrate` chooses it)
     #[arg(long)]
     nodes: Option<u32>,
     /// How long to measure each library

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use strata_model::{LibraryModels, ModelSet};
-use strata_select::{Question, Row, Source as _, choose_among};
+use strata_select::{Question, Row, choose_among};
 
 use crate::library::{Entry, Way};
 
@@ -14,6 +14,7 @@ pub struct Chooser {
     name: &'static str,
     /// Of each candidate of the file, its index in the library.
     places: Vec<usize>,
+    verdicts: Vec<String>,
 }
 
 /// A choice, and what it says of itself.
@@ -48,7 +49,10 @@ impl Chooser {
             let of = of.map(|range| range.declared(range.name.clone().leak()));
             Row::new(entry.candidates[*place].name, of.collect::<Vec<_>>().leak())
         });
-        Ok(Self { rows: rows.collect(), models: models.clone(), name: entry.name, places })
+        let of = set.library(entry.name).map_or(&[][..], |library| &library.candidates);
+        let verdict = |name: &String| set.model(name).map(|model| model.verdict.to_string());
+        let verdicts = of.iter().filter_map(|candidate| verdict(&candidate.model)).collect();
+        Ok(Self { rows: rows.collect(), models: models.clone(), name: entry.name, places, verdicts })
     }
 
     /// What the models choose for a problem.
@@ -72,8 +76,7 @@ impl Chooser {
     /// The verdicts on the candidates' models, in their order.
     #[must_use]
     pub fn verdicts(&self) -> String {
-        let of = (0..self.rows.len()).map(|candidate| self.models.verdict(candidate).to_string());
-        of.collect::<Vec<_>>().join(", ")
+        self.verdicts.join(", ")
     }
 }
 

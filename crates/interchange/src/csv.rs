@@ -42,7 +42,7 @@ pub(crate) fn read(
     let roles = roles(&names, &rows, selection, problems, &mut experiment.notes)?;
     let inputs = names.iter().zip(&roles).filter(|(_, role)| **role == Role::Input);
     experiment.parameters = inputs.map(|((_, name), _)| (*name).to_owned()).collect();
-    if experiment.parameters.is_empty() {
+    if experiment.parameters.is_empty() && !roles.contains(&Role::Model) {
         let at = names.first().map_or(0, |(at, _)| *at);
         problems.push(at, "there must be a column of an input besides the time".into());
     }
@@ -299,7 +299,9 @@ fn roles(
         (true, [only]) => {
             let values: BTreeSet<&str> =
                 rows.iter().filter_map(|row| row.get(*only)).map(|(_, cell)| *cell).collect();
-            if values.len() == rows.len() && rows.len() > 1 {
+            // Beside a name and a time alone there is nothing else that could tell them apart.
+            let others = (0..names.len()).any(|column| column != *only && roles[column] == Role::Input);
+            if values.len() == rows.len() && rows.len() > 1 && others {
                 let message = format!(
                     "`{name}` holds text, another one in each row, so that it tells no models apart; remove the column, or \
                      name the one that does with `--model-column NAME`",

@@ -88,6 +88,7 @@ impl Experiment {
         selection: &Selection,
         problems: &mut Problems<'_>,
         notes: &mut Vec<String>,
+        names_in_file: &mut BTreeMap<String, String>,
     ) -> Option<Samples> {
         if self.measurements.is_empty() {
             problems
@@ -130,6 +131,8 @@ impl Experiment {
             .into_iter()
             .map(|path| (path, name(&mut names, "call path", &self.paths.texts[path])))
             .collect();
+        names_in_file
+            .extend(called.iter().map(|(path, name)| (name.clone(), self.paths.texts[*path].clone())));
         let mut places: Vec<Option<usize>> = vec![None; self.paths.texts.len()];
         let mut models: Vec<ModelSamples> = Vec::new();
         let mut inputs: Vec<Vec<bool>> = Vec::new();

@@ -32,6 +32,7 @@ pub mod rules;
 mod selection;
 mod text;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -83,11 +84,17 @@ pub enum Format {
     DotNet,
     /// The text of nccl-tests.
     Nccl,
+    /// Kernel Tuner's cache.
+    KernelTuner,
+    /// StarPU's performance models of codelets.
+    StarPu,
+    /// The JSON of nanobench's template `json`.
+    Nanobench,
 }
 
 impl Format {
     /// All formats, in the order of their documentation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Strata,
         Self::ExtraPText,
         Self::ExtraPJson,
@@ -105,6 +112,9 @@ impl Format {
         Self::Asv,
         Self::DotNet,
         Self::Nccl,
+        Self::KernelTuner,
+        Self::StarPu,
+        Self::Nanobench,
     ];
 
     /// The name by which users select it.
@@ -128,6 +138,9 @@ impl Format {
             Self::Asv => "asv",
             Self::DotNet => "benchmark-dot-net",
             Self::Nccl => "nccl-tests",
+            Self::KernelTuner => "kernel-tuner",
+            Self::StarPu => "starpu",
+            Self::Nanobench => "nanobench",
         }
     }
 
@@ -149,6 +162,9 @@ impl Format {
             Self::Asv => "airspeed velocity",
             Self::DotNet => "BenchmarkDotNet",
             Self::Nccl => "nccl-tests",
+            Self::KernelTuner => "Kernel Tuner",
+            Self::StarPu => "StarPU",
+            Self::Nanobench => "nanobench",
         }
     }
 
@@ -211,6 +227,9 @@ pub struct Imported {
     pub format: Format,
     /// Remarks for the user: names that had to be changed, columns that are not used.
     pub notes: Vec<String>,
+    /// The name in the file of each model that was named by it: of two files the same model has the
+    /// same, whatever others are called alike.
+    pub names: BTreeMap<String, String>,
 }
 
 /// Reads samples in any [`Format`]; `format` if it is known, otherwise the
@@ -287,7 +306,7 @@ fn read_measure(
             if let Some(HoldOut::Share(share)) = selection.hold_out {
                 selection::hold_out(&mut samples, share);
             }
-            return Ok(Imported { samples, format, notes: Vec::new() });
+            return Ok(Imported { samples, format, notes: Vec::new(), names: BTreeMap::new() });
         }
         Format::ExtraPText => text::read(text, &mut problems),
         Format::ExtraPJson => json::read(text, &mut problems),
@@ -315,14 +334,15 @@ fn imported(
     selection: &Selection,
     mut problems: Problems<'_>,
 ) -> Result<Imported, SamplesErrors> {
-    let mut notes = Vec::new();
-    let samples = experiment.and_then(|e: Experiment| e.samples(selection, &mut problems, &mut notes));
+    let (mut notes, mut names) = (Vec::new(), BTreeMap::new());
+    let samples =
+        experiment.and_then(|e: Experiment| e.samples(selection, &mut problems, &mut notes, &mut names));
     match samples {
         Some(mut samples) if problems.is_empty() => {
             if let Some(HoldOut::Share(share)) = selection.hold_out {
                 selection::hold_out(&mut samples, share);
             }
-            Ok(Imported { samples, format, notes })
+            Ok(Imported { samples, format, notes, names })
         }
         _ => Err(problems.errors()),
     }

@@ -79,7 +79,7 @@ impl FromStr for Hosts {
 
 /// The identity of a machine and the way it is used. Two sets of models with equal platforms are
 /// interchangeable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Platform {
     /// How the nodes communicate: `threads`, `mpi`, `sim:` and the name of a simulated machine, or
     /// `smpi:` and the name of a platform of SimGrid, on which an MPI job is simulated.

@@ -24,6 +24,7 @@ pub mod kernels;
 mod order;
 mod panics;
 mod progress;
+pub mod returned;
 mod run;
 mod schedule;
 mod settings;

@@ -286,8 +286,9 @@ fn unresolvable(model: &str, once: bool, (count, points): (usize, usize)) -> Str
     } else {
         "was it optimised away? keep its result with `std::hint::black_box`"
     };
+    let which = if count == points { "all".to_owned() } else { format!("{count} of") };
     format!(
-        "model {model}: at {count} of {points} points the clock cannot tell the task from nothing; {way_out}"
+        "model {model}: at {which} {points} points the clock cannot tell the task from nothing; {way_out}"
     )
 }
 

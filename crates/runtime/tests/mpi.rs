@@ -11,6 +11,7 @@ mod mpirun;
 mod oracle;
 
 use mpirun::{CASE, Job};
+use oracle::laws::{Does, LAWS, go_on};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -138,51 +139,6 @@ const CASES: &[Case] = &[
     },
     Case { name: "unchecked operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
     Case {
-        name: "a node that leaves early is missed unchecked",
-        least: 2,
-        check: "0",
-        run: |node| if node.rank() == 1 { Ok(()) } else { go_on(node) },
-        fails_with: &["node 1: left the program while node ", " waits in barrier at ", "tests/mpi.rs:"],
-    },
-    Case {
-        name: "a broadcast of larger elements is named",
-        least: 2,
-        check: "0",
-        run: |node| unlike_elements::<0>(node),
-        fails_with: &[
-            "node 1: broadcast from node 0 of 1 elements of 1048576 bytes at ",
-            ", but node 0 called ",
-        ],
-    },
-    Case {
-        name: "a gather of larger elements is named",
-        least: 2,
-        check: "0",
-        run: |node| unlike_elements::<1>(node),
-        fails_with: &["node 1: all_gather of 1 elements of 16384 bytes at ", ", but node 0 called "],
-    },
-    Case {
-        name: "a broadcast of as many bytes is named",
-        least: 2,
-        check: "0",
-        run: |node| unlike_elements::<2>(node),
-        fails_with: &["node 1: broadcast from node 1 of 2 elements of 256 bytes at ", ", but node 0 called "],
-    },
-    Case {
-        name: "blocks of other elements are named",
-        least: 2,
-        check: "0",
-        run: |node| unlike_elements::<3>(node),
-        fails_with: &["node 1: all_to_all_v of elements of 256 bytes at ", ", but node 0 called "],
-    },
-    Case {
-        name: "a gather of other lengths without bytes is named",
-        least: 2,
-        check: "0",
-        run: |node| unlike_elements::<4>(node),
-        fails_with: &["node 1: all_gather of 4 elements of 0 bytes at ", ", but node 0 called "],
-    },
-    Case {
         name: "shared words that no memory holds are refused",
         least: 1,
         check: "0",
@@ -224,49 +180,7 @@ const CASES: &[Case] = &[
         run: |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
         fails_with: &["expose_words at ", " asks for "],
     },
-    Case {
-        name: "a node that leaves while others wait for messages is missed",
-        least: 2,
-        check: "0",
-        run: |node| {
-            if node.rank() != 1 {
-                node.wait_until(|| false);
-            }
-            Ok(())
-        },
-        fails_with: &[
-            "node 0: deadlock, nothing is under way: node",
-            " in wait_until at ",
-            "tests/mpi.rs:",
-            "node 1 waits for the others to end",
-        ],
-    },
-    Case {
-        name: "nodes that wait for each other's messages are named",
-        least: 1,
-        check: "0",
-        run: |node| {
-            node.install(node.handlers());
-            node.wait_until(|| false);
-            Ok(())
-        },
-        fails_with: &["node 0: deadlock, nothing is under way: node", "in wait_until at "],
-    },
     Case { name: "late messages are waited for", least: 1, check: "0", run: late, fails_with: &[] },
-    Case {
-        name: "a barrier that meets a scan is named",
-        least: 2,
-        check: "1",
-        run: |node| {
-            if node.rank() == 1 {
-                node.barrier();
-            } else {
-                node.scan_add(1u64);
-            }
-            Ok(())
-        },
-        fails_with: &["node 1: barrier at ", "but node 0 called scan add of 1 u64 at "],
-    },
     Case {
         name: "every operation agrees with the oracle",
         least: 1,
@@ -345,124 +259,15 @@ const CASES: &[Case] = &[
         run: random_programs,
         fails_with: &[],
     },
-    Case {
-        name: "a put past the end of a port is named",
-        least: 2,
-        check: "1",
-        run: |node| {
-            node.install(node.handlers());
-            node.open_port(3, Block::<u64>::zeroed(10));
-            node.barrier();
-            if node.rank() == 0 {
-                node.put(1, 3, 9, &[1u64, 2]);
-            }
-            go_on(node)
-        },
-        fails_with: &["node 0: put 16 bytes at 72 into port 3 of node 1, which has 80 bytes"],
-    },
-    Case {
-        name: "a handler that panics ends the job",
-        least: 2,
-        check: "0",
-        run: |node| {
-            let mut handlers = node.handlers();
-            let request = handlers.request(|_, _: u8| panic!("the handler's fault"));
-            node.install(handlers);
-            if node.rank() == 0 {
-                node.send(1, request, 1);
-            }
-            go_on(node)
-        },
-        fails_with: &["node 1: panicked: the handler's fault"],
-    },
     Case { name: SETTINGS, least: 1, check: "1", run: settings, fails_with: &[] },
     Case { name: UNLIKE_CACHES, least: 2, check: "1", run: unlike_caches, fails_with: &[] },
     Case { name: "nodes may end at different times", least: 1, check: "1", run: uneven_end, fails_with: &[] },
-    Case {
-        name: "a panic ends the job",
-        least: 1,
-        check: "1",
-        run: panics,
-        fails_with: &["node 0: panicked: by design"],
-    },
-    Case {
-        name: "an error ends the job",
-        least: 2,
-        check: "1",
-        run: |node| if node.rank() == 1 { Err("no more".into()) } else { go_on(node) },
-        fails_with: &["node 1: no more"],
-    },
-    Case {
-        name: "a fail ends the job",
-        least: 2,
-        check: "1",
-        run: |node| if node.rank() == 1 { node.fail("cannot go on") } else { go_on(node) },
-        fails_with: &["node 1: cannot go on (at ", "tests/mpi.rs:"],
-    },
-    Case {
-        name: "a node that leaves early is missed",
-        least: 2,
-        check: "1",
-        run: |node| if node.rank() == 1 { Ok(()) } else { go_on(node) },
-        fails_with: &["node 1: left the program while node ", " waits in barrier at ", "tests/mpi.rs:"],
-    },
     Case {
         name: "a process that exits is missed",
         least: 2,
         check: "1",
         run: |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
         fails_with: &["node 1: its process exited inside the program"],
-    },
-    Case {
-        name: "a root out of range is named",
-        least: 1,
-        check: "1",
-        run: |node| {
-            node.broadcast(9, &mut [1u8]);
-            Ok(())
-        },
-        fails_with: &[
-            "broadcast from node 9 of 1 elements of 1 bytes at ",
-            "tests/mpi.rs:",
-            "there is no node 9",
-        ],
-    },
-    Case {
-        name: "lengths that differ are named",
-        least: 2,
-        check: "1",
-        run: |node| {
-            node.reduce_add(&mut vec![1i64; 2 + 1000 * node.rank().min(1)]);
-            Ok(())
-        },
-        fails_with: &["node 1: reduce add of 1002 i64 at ", "but node 0 called reduce add of 2 i64 at "],
-    },
-    Case {
-        name: "collectives that differ are named",
-        least: 2,
-        check: "1",
-        run: |node| {
-            if node.rank() == 1 {
-                drop(node.all_gather(&[1u8]))
-            } else {
-                node.scan_add(&mut [1.0; 500])
-            }
-            Ok(())
-        },
-        fails_with: &[
-            "node 1: all_gather of 1 elements of 1 bytes at ",
-            "but node 0 called scan add of 500 f64 at ",
-        ],
-    },
-    Case {
-        name: "a wrong number of blocks is named",
-        least: 1,
-        check: "1",
-        run: |node| {
-            node.all_to_all_v(vec![Block::<u8>::default(); 9]);
-            Ok(())
-        },
-        fails_with: &["all_to_all_v of elements of 1 bytes at ", "9 blocks for "],
     },
 ];
 
@@ -471,11 +276,6 @@ fn late(node: &mut Node) -> Result<(), Error> {
     let pause = Duration::from_millis(2500 / node.size() as u64);
     oracle::messages::in_turn(node, 2, |_| std::thread::sleep(pause));
     Ok(())
-}
-
-/// A case of elements whose sizes differ by node.
-fn unlike_elements<const CASE: usize>(node: &mut Node) -> Result<(), Error> {
-    go_on_after(node, oracle::UNLIKE[CASE].0)
 }
 
 /// A thread that nobody waits for reads the words until the process has ended.
@@ -714,31 +514,9 @@ fn uneven_end(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-fn panics(node: &mut Node) -> Result<(), Error> {
-    struct Meets<'a>(&'a mut Node);
-    impl Drop for Meets<'_> {
-        fn drop(&mut self) {
-            self.0.barrier();
-        }
-    }
-    let meets = Meets(node);
-    if meets.0.rank() == 0 {
-        panic!("by design");
-    }
-    go_on(meets.0)
-}
-
-/// Collectives without end.
-fn go_on(node: &mut Node) -> Result<(), Error> {
-    loop {
-        node.barrier();
-        node.reduce_add(&mut vec![1.0; 500]);
-        node.scan_add(1u64);
-    }
-}
-
-/// What the names of further cases begin with: before the number of a call that one node does not
+/// What the names of further cases begin with: before the number of a law, and of a call that one node does not
 /// make, to which [`RECEIVING`] is added; before the seeds of random programs.
+const LAW: &str = "law ";
 const UNMADE: &str = "unmade call ";
 const RECEIVING: usize = 100;
 const STUCK: &str = "stuck program ";
@@ -766,6 +544,9 @@ fn of_number(name: &str) -> Option<Result<Option<()>, Error>> {
         return Some(launch(unsent));
     }
     let number = |begin: &str| name.strip_prefix(begin)?.parse::<usize>().ok();
+    if let Some(number) = number(LAW) {
+        return Some(launch(|node| LAWS[number].run(node)));
+    }
     if let Some(number) = number(UNMADE) {
         let (_, call) = oracle::stuck::CALLS[number % RECEIVING];
         return Some(launch(|node| {
@@ -911,6 +692,16 @@ fn main() -> ExitCode {
     }
     for nodes in mpirun::nodes(&[5, 8]) {
         all.extend(jobs(nodes, |case| case.name.starts_with(BY_LIBRARY)));
+    }
+    for (number, law) in LAWS.iter().enumerate() {
+        let unchecked = if matches!(law.2, Does::Checked(_)) { "1" } else { "0" };
+        let on = mpirun::nodes(&[law.0.max(2), 3]).into_iter().zip(["1", unchecked]);
+        all.extend(on.map(|(nodes, check)| {
+            let name = format!("{LAW}{number}");
+            Job::new(name.clone(), nodes, move || {
+                mpirun::run(&name, nodes, &[], &[("STRATA_CHECK", check)])?.failed_with(law.1)
+            })
+        }));
     }
     for (number, (says, _)) in oracle::stuck::CALLS.into_iter().enumerate() {
         for number in [number, number + RECEIVING] {

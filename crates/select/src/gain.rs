@@ -1,16 +1,77 @@
-//! The criterion of choices that have a default: another candidate must be significantly better.
+//! The criterion for leaving what is in use: another way must be faster beyond doubt.
 
 use std::fmt;
 
 use crate::wrapping::Wrapped;
-use crate::{Library, MAX_INPUTS, Models, Table};
+use crate::{Library, MAX_INPUTS, Models, Predicted, Table};
 
-/// The probability with which a candidate must be faster than the default, in standard deviations:
-/// 95 %, one-sided.
-const SURE: f64 = 1.645;
+/// How sure it must be that another way is the faster one: the more, the more often it is asked and
+/// the more is known of the way in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confidence {
+    /// 84 %, one standard deviation: as much speaks for one as for the other, such as models of
+    /// another machine and their fit to this one.
+    Likely,
+    /// 95 %: the way in use is a default that is known to be good.
+    Sure,
+    /// 99.9 %: one of many timings, each followed by a decision, which together must not leave the
+    /// better way by chance. A tuner's default, 99 % two-sided in four looks, is as much.
+    SureEachTime,
+}
 
-/// The least gain: a smaller one is not worth a call through a pointer.
-const LEAST_GAIN: f64 = 1.02;
+impl Confidence {
+    /// The one-sided quantile of the normal distribution, and the least gain, a logarithm: a default
+    /// is not left for what may cost as much elsewhere, such as a call through a pointer.
+    const fn asks(self) -> (f64, f64) {
+        match self {
+            Self::Likely => (1.0, 0.0),
+            Self::Sure => (1.645, 0.02),
+            Self::SureEachTime => (3.0, 0.02),
+        }
+    }
+}
+
+/// What another way gains over the one in use: the logarithm of the ratio of their times, above 0
+/// where the other is faster, and its standard deviation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// The logarithm of the time of the way in use over that of the other.
+    pub log: f64,
+    /// Its standard deviation.
+    pub deviation: f64,
+}
+
+impl Gain {
+    /// The gain of one way over another by their predictions; `None` where one has none.
+    #[must_use]
+    pub fn between(used: Predicted, other: Predicted) -> Option<Self> {
+        let ((used, used_deviation), (other, deviation)) = (used?, other?);
+        Some(Self { log: used - other, deviation: used_deviation.hypot(deviation) })
+    }
+
+    /// The mean of several gains, whose errors may be the same one.
+    #[must_use]
+    pub fn mean(gains: impl IntoIterator<Item = Self>) -> Self {
+        let (mut log, mut deviation, mut count) = (0.0, 0.0, 0.0);
+        for gain in gains {
+            (log, deviation, count) = (log + gain.log, deviation + gain.deviation, count + 1.0);
+        }
+        Self { log: log / count, deviation: deviation / count }
+    }
+
+    /// The least gain that this confidence leaves possible, a logarithm.
+    fn least(self, confidence: Confidence) -> f64 {
+        self.log - confidence.asks().0 * self.deviation
+    }
+
+    /// Whether the other way replaces the one in use: it is faster at this confidence, and by 2 % if it
+    /// replaces a default or what was chosen before. All choices that leave one way for another have
+    /// this criterion.
+    #[must_use]
+    pub fn suffices(self, confidence: Confidence) -> bool {
+        self.log >= confidence.asks().1 && self.log > 0.0 && self.least(confidence) >= 0.0
+    }
+}
 
 /// The uncertainty of models of another machine, as a [distance](crate::Choice::distance): a factor
 /// of two is plausible.
@@ -32,9 +93,9 @@ impl Situation {
         Self { table: L::TABLE, models: *Models::of::<L>(nodes) }
     }
 
-    /// The logarithm of the default's time over the candidate's, and its standard deviation; `None`
-    /// without a model of both. Outside the measured range, at the nearest measured point.
-    fn gain(&self, default: &str, name: &str, inputs: &[f64], extra: f64) -> Option<(f64, f64)> {
+    /// The gain of a candidate over the default; `None` without a model of both. Outside the measured
+    /// range, at the nearest measured point.
+    fn gain(&self, default: &str, name: &str, inputs: &[f64], extra: f64) -> Option<Gain> {
         let source = self.models.source;
         // A library may have fewer inputs than another: exchanges are of aligned blocks.
         let given = inputs.get(..self.table.inputs.len())?;
@@ -52,8 +113,7 @@ impl Situation {
             let deviation = (found.deviation.get() / seconds).hypot(elsewhere);
             (seconds > 0.0).then_some((seconds.ln(), deviation))
         };
-        let (default, candidate) = (predict(default)?, predict(name)?);
-        Some((default.0 - candidate.0, default.1.hypot(candidate.1)))
+        Gain::between(predict(default), predict(name))
     }
 }
 
@@ -73,34 +133,27 @@ pub fn better_than<T>(
     extra: f64,
     of: impl Fn(&str) -> Option<T>,
 ) -> Option<T> {
-    let mut best: Option<(f64, f64, &str, T)> = None;
+    let mut best: Option<(Gain, &str, T)> = None;
     let names = situations.first().map_or(&[][..], |first| first.table.entries);
     for name in names.iter().map(|entry| entry.name).filter(|name| *name != default) {
         let Some(candidate) = of(name) else { continue };
-        let (mut gains, mut deviations, mut least) = (0.0, 0.0, f64::INFINITY);
-        for situation in situations {
-            let mut here = 0.0;
-            for inputs in inputs {
-                let gain = situation.gain(default, name, inputs, extra);
-                let (gain, deviation) = gain.unwrap_or((f64::NEG_INFINITY, 0.0));
-                here += gain;
-                deviations += deviation;
-            }
-            least = least.min(here);
-            gains += here;
-        }
-        let count = (situations.len() * inputs.len()) as f64;
-        let (gain, deviation) = (gains / count, deviations / count);
-        let sure = least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation);
-        if sure && best.as_ref().is_none_or(|(most, ..)| gain > *most) {
-            best = Some((gain, deviation, name, candidate));
+        let in_one = |situation: &Situation| {
+            let none = Gain { log: f64::NEG_INFINITY, deviation: 0.0 };
+            let gain = |inputs: &&[f64]| situation.gain(default, name, inputs, extra).unwrap_or(none);
+            Gain::mean(inputs.iter().map(gain))
+        };
+        let gain = Gain::mean(situations.iter().map(in_one));
+        let sure = gain.suffices(Confidence::Sure)
+            && situations.iter().all(|situation| in_one(situation).log >= 0.0);
+        if sure && best.as_ref().is_none_or(|(most, ..)| gain.log > most.log) {
+            best = Some((gain, name, candidate));
         }
     }
     if crate::explains() {
         let by = Origin(situations);
         match &best {
-            Some((gain, deviation, name, _)) => {
-                let (gain, least) = (gain.exp(), (gain - SURE * deviation).exp());
+            Some((gain, name, _)) => {
+                let (gain, least) = (gain.log.exp(), gain.least(Confidence::Sure).exp());
                 let faster = format_args!("{name}, {gain:.2} times as fast as {default}");
                 let text =
                     format_args!("{what}: {faster}, at least {least:.2} with 95 %\n  by the models {by}");
@@ -168,6 +221,25 @@ mod tests {
 
     fn here(table: &'static Table) -> Situation {
         Situation { table, models: Models { source: table, file: None, note: None } }
+    }
+
+    #[test]
+    fn the_more_must_be_proved_the_more_a_gain_must_exceed_its_error() {
+        use Confidence::{Likely, Sure, SureEachTime};
+        for (log, deviation, expected) in [
+            (0.10, 0.11, None),
+            (0.10, 0.09, Some(Likely)),
+            (0.10, 0.06, Some(Sure)),
+            (0.10, 0.03, Some(SureEachTime)),
+            (0.01, 0.0, Some(Likely)),
+            (0.0, 0.0, None),
+            (-0.1, 0.0, None),
+            (f64::NAN, 0.0, None),
+        ] {
+            let most = [SureEachTime, Sure, Likely];
+            let found = most.into_iter().find(|confidence| Gain { log, deviation }.suffices(*confidence));
+            assert_eq!(found, expected, "{log} {deviation}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use std::vec::Vec;
 
-use crate::{Choice, Outcome, Row, Source, normal};
+use crate::{Choice, Confidence, Gain, Outcome, Row, Source, normal};
 
 /// The share of a program's time that timing its calls, and trying others, may cost.
 const SHARE: f64 = 0.005;
@@ -27,9 +27,6 @@ const TRYING: f64 = 0.4 * SHARE;
 /// After a change a call's time may be lost at once, if the last such change is so many calls ago:
 /// the rest of the share.
 const BETWEEN_CHANGES: f64 = 1.0 / (0.2 * SHARE);
-
-/// Another candidate is taken for good if it is faster by so many deviations.
-const SURE: f64 = 3.0;
 
 /// The deviation of the first drift: models are of another day.
 const DRIFT: f64 = 0.3;
@@ -329,7 +326,7 @@ impl Class {
         // Another one must be surely faster: a change may be that of the machine.
         if least != self.best {
             let (apart, deviation) = self.apart(least);
-            if -apart > (SURE * deviation).max(0.01) {
+            if (Gain { log: -apart, deviation }).suffices(Confidence::SureEachTime) {
                 self.best = least;
             }
         }

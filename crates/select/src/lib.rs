@@ -100,7 +100,7 @@ pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
 pub use files::{Lock, read_file, write_atomically};
 #[cfg(feature = "std")]
-pub use gain::{Situation, better_than};
+pub use gain::{Confidence, Gain, Situation, better_than};
 #[cfg(target_has_atomic = "64")]
 pub use kept::Kept;
 #[cfg(feature = "std")]

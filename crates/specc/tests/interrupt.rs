@@ -94,26 +94,28 @@ fn what_is_killed_ends_all_nodes_under_mpirun() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_killed_while_it_builds_ends_the_compilers() {
-    building_ended(Signal::SIGKILL, None);
+    building_ended(Signal::SIGKILL, None, ":");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interruption_ends_the_compilers() {
-    building_ended(Signal::SIGINT, Some(130));
-    building_ended(Signal::SIGTERM, Some(130));
+    building_ended(Signal::SIGINT, Some(130), ":");
+    building_ended(Signal::SIGTERM, Some(130), ":");
+    // What ignores the signal, as its children then do, is killed with them.
+    building_ended(Signal::SIGINT, Some(130), "trap '' INT");
 }
 
 /// Cargo is a script that starts a compiler of five minutes and waits for it.
 #[cfg(target_os = "linux")]
-fn building_ended(signal: Signal, status: Option<i32>) {
+fn building_ended(signal: Signal, status: Option<i32>, first: &str) {
     use std::os::unix::fs::PermissionsExt as _;
 
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/long.spec");
     let folder = tempfile::tempdir().unwrap();
     let (cargo, ids) = (folder.path().join("cargo"), folder.path().join("ids"));
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = build ] || exec '{}' \"$@\"\n\
+        "#!/bin/sh\n[ \"$1\" = build ] || exec '{}' \"$@\"\n{first}\n\
          sh -c \"echo $$ \\$\\$ >'{}'; exec sleep 300\"\necho\n",
         env!("CARGO"),
         ids.display()

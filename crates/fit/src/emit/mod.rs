@@ -31,6 +31,7 @@ use function::Functions;
 
 pub use add::{AddError, Added, add, is_generated, is_old};
 pub use standalone::standalone;
+pub use typed::renamed;
 
 /// Model sets of one spec, measured on several platforms, as the text of one Rust module, which can
 /// also be included (`include!`) in another.

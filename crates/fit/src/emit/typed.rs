@@ -14,6 +14,15 @@ use super::library::table_name;
 const TYPES: [&str; 12] =
     ["AsRef", "Err", "Explained", "Input", "Library", "None", "Ok", "Option", "Row", "Self", "Some", "Table"];
 
+/// Of the names of all libraries, or of the candidates of one, those that cannot have their own name
+/// in Rust, each with the one that it gets: `Option` is taken, and `fast` and `Fast` are both `Fast`.
+#[must_use]
+pub fn renamed<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<(&'a str, String)> {
+    let mut scope = Scope::with(&TYPES);
+    let all = names.into_iter().map(|name| (name, claim_type(&mut scope, name)));
+    all.filter(|(name, claimed)| *claimed != pascal(name)).collect()
+}
+
 /// A field of a variant: its name, its type, and its value over the parameters `k0`, `k1`, ….
 struct Field {
     name: String,

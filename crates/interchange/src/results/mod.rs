@@ -15,6 +15,7 @@ mod mpi;
 mod names;
 mod pytest;
 mod substrate;
+mod tuners;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,8 @@ pub(crate) fn detect(text: &str) -> Option<Format> {
             (Format::Asv, has("result_columns") && has("results")),
             (Format::DotNet, has("Benchmarks") && has("HostEnvironmentInfo")),
             (Format::Hyperfine, has("results") && has("command") && has("mean")),
+            (Format::KernelTuner, has("tune_params_keys") && has("cache")),
+            (Format::Nanobench, has("results") && has("median(elapsed)")),
         ];
         return known.into_iter().find_map(|(format, is_it)| is_it.then_some(format));
     }
@@ -54,6 +57,7 @@ pub(crate) fn detect(text: &str) -> Option<Format> {
         (Format::Go, begins("Benchmark") && text.contains("ns/op")),
         (Format::Osu, first.starts_with("# OSU ") || begins("# OSU MPI")),
         (Format::Imb, begins("# Benchmarking ")),
+        (Format::StarPu, begins("# Performance Model Version")),
         (Format::Nccl, begins("# nccl-tests") || begins("# nThread ")),
         (
             Format::DotNet,
@@ -86,6 +90,9 @@ pub(crate) fn read(
         Format::Asv => asv::read(text, &mut results, problems),
         Format::DotNet => dotnet::read(text, &mut results, problems),
         Format::Nccl => mpi::nccl(text, &mut results, problems),
+        Format::KernelTuner => tuners::kernel_tuner(text, &mut results, problems),
+        Format::StarPu => tuners::starpu(text, &mut results, problems),
+        Format::Nanobench => tuners::nanobench(text, &mut results, problems),
         Format::Strata | Format::ExtraPText | Format::ExtraPJson | Format::JsonLines | Format::Csv => {}
     }
     results.finish(problems)

@@ -116,7 +116,6 @@ fn every_mistake_has_its_place_and_a_way_out() {
             "x.csv:2:3: `time` is -2, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute`",
         ),
         ("x.csv", "n,time\none,2\n3,4\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
-        ("x.csv", "n,time\none,2\n", "x.csv:1:1: there must be a column of an input besides the time"),
         (
             "x.csv",
             "1,2\n3,4\n",

@@ -404,3 +404,56 @@ fn what_is_no_format_says_what_is_read() {
     // Samples with a fault have the message about it.
     assert!(bad("s.txt", "model Clear length\nClear much 1\n").contains("s.txt:2:"));
 }
+
+const KERNEL_TUNER: &str = r#"{
+"device_name": "A4000", "kernel_name": "add", "problem_size": 1000, "tune_params_keys": ["x", "how"],
+"tune_params": {"x": [32, 64], "how": ["a"]}, "objective": "time",
+"cache": {
+"32,a": {"x": 32, "how": "a", "time": 0.5, "times": [0.4, 0.6], "compile_time": 440.9},
+"64,a": {"x": 64, "how": "a", "time": "InvalidConfig"},
+"#;
+
+#[test]
+fn kernel_tuner_whose_file_is_still_open() {
+    let expected = [one("add_a", &["x"], &[(&[32.0], 400_000.0), (&[32.0], 600_000.0)])];
+    let imported = good("cache.json", KERNEL_TUNER, Format::KernelTuner);
+    assert_eq!(told(&imported), expected);
+    let notes = imported.notes.join("\n");
+    assert!(notes.contains("tuning had not ended") && notes.contains("the configuration failed"), "{notes}");
+    let closed = format!("{}}}}}", KERNEL_TUNER.trim_end().trim_end_matches(','));
+    assert_eq!(told(&good("cache.json", &closed, Format::KernelTuner)), expected);
+    let error = bad("cache.json", &KERNEL_TUNER.replace("\"times\": [0.4", "\"times\": [0.4;"));
+    assert!(error.contains("cache.json:5:") && error.contains("Kernel Tuner's JSON"), "{error}");
+}
+
+const STARPU: &str = "##################\n# Performance Model Version\n45\n\n#####\n# Model for cpu0_impl0 (Comb0)\n\
+    # number of entries\n2\n# not multiple-regression-base\n0\n\
+    # hash\t\tsize\t\tflops\t\tmean (us)\tdev (us)\tsum\t\tsum2\t\tn\n\
+    00005a10\t3145728\t2.7e+08\t4.1e+01\t2.1e+00\t3.3e+04\t1.3e+06\t812\n\
+    0000b6dd\t28311552\t7.2e+09\t8.9e+03\t2.4e+04\t6.8e+05\t5.0e+10\t77\n";
+
+#[test]
+fn starpu() {
+    let imported = good("codelet.45", STARPU, Format::StarPu);
+    let rows: &[(&[f64], f64)] = &[(&[3_145_728.0, 2.7e8], 41_000.0), (&[28_311_552.0, 7.2e9], 8_900_000.0)];
+    assert_eq!(told(&imported), [one("cpu0_impl0", &["size", "flops"], rows)]);
+    assert!(imported.notes.iter().any(|note| note.contains("0000b6dd")), "{:?}", imported.notes);
+    let error = bad("codelet.45", &STARPU.replace("4.1e+01", "nan"));
+    assert!(error.contains("codelet.45:12:"), "{error}");
+}
+
+const NANOBENCH: &str = r#"{"results": [
+ {"title": "maps", "name": "insert", "unit": "op", "batch": 1, "complexityN": 10, "median(elapsed)": 2e-7,
+  "measurements": [{"iterations": 30, "elapsed": 1.5e-7}, {"iterations": 30, "elapsed": 2.5e-7}]},
+ {"title": "maps", "name": "find", "complexityN": -1, "median(elapsed)": 3e-8, "measurements": []}]}"#;
+
+#[test]
+fn nanobench() {
+    let imported = good("n.json", NANOBENCH, Format::Nanobench);
+    let insert = one("insert", &["n"], &[(&[10.0], 150.0), (&[10.0], 250.0)]);
+    assert_eq!(told(&imported), [insert, one("find", &[], &[(&[], 30.0)])]);
+    let error = bad("n.json", &NANOBENCH.replace("1.5e-7", "-1.5e-7"));
+    assert!(error.contains("n.json:2:") && error.contains("no time is below zero"), "{error}");
+    let error = bad("n.json", &NANOBENCH[..180]);
+    assert!(error.contains("truncated"), "{error}");
+}

@@ -64,17 +64,49 @@ impl fmt::Display for Regret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = self;
         // A negative loss is noise.
-        let [mean, low, high, worst] = [mean.max(0.0), *low, *high, *worst].map(percent);
-        write!(
-            f,
-            "choices lose {mean} ({low} to {high}), at worst {worst} ({worst_at}), measured at {inputs} fresh inputs"
-        )?;
+        let loss = |loss: f64| percent(loss.max(0.0));
+        write!(f, "choices lose {}", loss(*mean))?;
+        match *high > 0.0 {
+            true => write!(f, " ({} to {})", loss(*low), loss(*high))?,
+            false => f.write_str(", not distinguishable from the best")?,
+        }
+        if *worst > 0.0 {
+            write!(f, ", at worst {} ({worst_at})", loss(*worst))?;
+        }
+        write!(f, ", measured at {inputs} fresh inputs")?;
         if let Some(Constant { name, mean }) = constant {
-            write!(f, "; always `{name}` loses {}", percent(mean.max(0.0)))?;
+            write!(f, "; always `{name}` loses {}", loss(*mean))?;
         }
         match before {
-            Some(Constant { name, mean }) => write!(f, ", `{name}`, as before, {}", percent(*mean)),
+            Some(Constant { name, mean }) => write!(f, ", `{name}`, as before, {}", loss(*mean)),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_loss_is_negative_on_a_screen() {
+        let of = |mean: f64, interval: (f64, f64), worst: f64, before: f64| {
+            let constant = |mean| Some(Constant { name: "few".into(), mean });
+            let worst_at = "n=7".into();
+            let (constant, before) = (constant(-0.02), constant(before));
+            Regret { inputs: 9, mean, interval, worst, worst_at, constant, before }.to_string()
+        };
+        assert_eq!(
+            of(-0.01, (-0.015, -0.003), -0.001, -0.5),
+            "choices lose 0 %, not distinguishable from the best, measured at 9 fresh inputs; \
+             always `few` loses 0 %, `few`, as before, 0 %"
+        );
+        assert!(
+            of(0.01, (-0.003, 0.04), 0.2, 0.1)
+                .starts_with("choices lose 1 % (0 % to 4 %), at worst 20 % (n=7)")
+        );
+        for (mean, interval) in [(-0.01, (-0.015, -0.003)), (-0.01, (-0.1, 0.2)), (0.1, (-0.1, 0.2))] {
+            assert!(!of(mean, interval, -0.3, -0.4).contains('-'));
         }
     }
 }

@@ -21,10 +21,7 @@ use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
 use std::time::Instant;
-use strata_select::{Learner, Library, Note, Outcome, Predicted};
-
-/// The gain for which the run-time's way is left: models of collectives err by a tenth.
-const GAIN: f64 = 0.1;
+use strata_select::{Confidence, Gain, Learner, Library, Note, Predicted};
 
 /// Classes of sizes: four in each factor of two, up to 2³² words.
 const CLASSES: usize = 4 * 32;
@@ -214,27 +211,18 @@ impl Node {
         if choice.pinned {
             return Ok(choice.name == "mpi");
         }
-        let own_way = choice.outcomes().find_map(|(name, outcome)| match outcome {
-            Outcome::Slower(seconds, _) if name == "transport" => Some(seconds.get()),
-            _ => None,
-        });
-        let gains = match (own_way, choice.expected) {
-            (Some(own_way), Some(library)) => library.get() < (1.0 - GAIN) * own_way,
-            _ => true,
-        };
+        let predicted = choice.predicted(selector.models().source, self.size(), words);
+        let of = |name: &str| L::TABLE.entries.iter().position(|entry| entry.name == name);
+        let of = |name: &str| predicted.get(of(name)?).copied().flatten();
+        let (own_way, other) = (of("transport"), of("mpi"));
+        let gains = Gain::between(own_way, other).is_none_or(|gain| gain.suffices(Confidence::Sure));
         let library = gains && choice.name == "mpi" && matches!(choice.note, None | Some(Note::Nearest));
-        let (source, nodes) = (selector.models().source, self.size());
-        self.learns_from(place, || {
-            let predicted = choice.predicted(source, nodes, words);
-            let of = |name: &str| L::TABLE.entries.iter().position(|entry| entry.name == name);
-            let of = |name: &str| predicted.get(of(name)?).copied().flatten();
-            match (of("transport"), of("mpi")) {
-                // What is not left for a small gain begins as good as the other.
-                (Some(own_way), Some((log, deviation))) if !library => {
-                    vec![Some(own_way), Some((log.max(own_way.0), deviation))]
-                }
-                (own_way, other) => vec![own_way, other],
+        self.learns_from(place, || match (own_way, other) {
+            // What is not left for a small gain begins as good as the other.
+            (Some((log, _)), Some((other, deviation))) if !library => {
+                vec![own_way, Some((other.max(log), deviation))]
             }
+            _ => vec![own_way, other],
         });
         Ok(library)
     }

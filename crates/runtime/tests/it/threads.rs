@@ -1,6 +1,7 @@
 //! The threads transport against sequential oracles, and its failures.
 
 use crate::oracle;
+use crate::oracle::laws::{Law, go_on};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -215,151 +216,6 @@ fn messages_reach_a_node_whose_program_has_ended() {
 }
 
 #[test]
-fn misused_messages_and_ports_name_node_and_place() {
-    fn with_port(node: &mut Node) {
-        node.install(node.handlers());
-        node.open_port(3, Block::<u64>::zeroed(10));
-        node.barrier();
-    }
-    fn request(node: &mut Node) -> strata_runtime::message::Request<u8> {
-        let mut handlers = node.handlers();
-        let request = handlers.request(|_, _: u8| {});
-        node.install(handlers);
-        request
-    }
-    type Case = (&'static [&'static str], fn(&mut Node));
-    let cases: &[Case] = &[
-        (&["send to node 4 at ", "there is no node 4: nodes are 0 to 3"], |node| {
-            let request = request(node);
-            node.send(4, request, 1);
-        }),
-        (&["send to node ", "there is no node 18446744073709551615"], |node| {
-            let request = request(node);
-            node.send(0usize.wrapping_sub(1), request, 1);
-        }),
-        (&["send to node 0 at ", "Request<u8>(0) is not installed"], |node| {
-            let request = node.handlers().request(|_, _: u8| {});
-            node.send(0, request, 1);
-        }),
-        (&["send to node 1 at ", "a message of 65537 bytes: at most 65536"], |node| {
-            let mut handlers = node.handlers();
-            let request = handlers.request_with_bytes(|_, _: u8, _| {});
-            node.install(handlers);
-            node.send_with_bytes(1, request, 1, &[0; 65536]);
-        }),
-        (&["send to node 1 at ", "a message of 65540 bytes: at most 65536"], |node| {
-            let mut handlers = node.handlers();
-            let reply = handlers.reply_with_bytes(|_, _: u32, _| {});
-            node.install(handlers);
-            node.send_either_with_bytes(1, reply, 1, &[0; 65536]);
-        }),
-        (&["panicked: a reply of 65540 bytes: at most 65536"], |node| {
-            let mut handlers = node.handlers();
-            let reply = handlers.reply_with_bytes(|_, _: u32, _| {});
-            let request =
-                handlers.request(move |context, ()| context.reply_with_bytes(reply, 1, &[0; 65536]));
-            node.install(handlers);
-            node.send(1, request, ());
-            node.barrier();
-        }),
-        (&["send to node 0 at ", "Reply<u8>(0) is not installed"], |node| {
-            let reply = node.handlers().reply(|_, _: u8| {});
-            node.send_either(0, reply, 1);
-        }),
-        (&["put to node 1 at ", "the offset -2 is negative: offsets count from the first element"], |node| {
-            with_port(node);
-            node.put(1, 3, 0usize.wrapping_sub(2), &[1u64]);
-        }),
-        (&["install at ", "the nodes install different handlers"], |node| {
-            let mut handlers = node.handlers();
-            if node.rank() == 2 {
-                handlers.request(|_, _: u16| {});
-            } else {
-                handlers.request(|_, _: i16| {});
-            }
-            node.install(handlers);
-        }),
-        (&["install at ", "other handlers were installed"], |node| {
-            let mut handlers = node.handlers();
-            handlers.request(|_, _: u16| {});
-            request(node);
-            node.install(handlers);
-        }),
-        (&["panicked: the handler's fault"], |node| {
-            let mut handlers = node.handlers();
-            let request =
-                handlers.request(|_, _: u8| std::panic::resume_unwind(Box::new("the handler's fault")));
-            node.install(handlers);
-            if node.rank() == 0 {
-                node.send(3, request, 1);
-            }
-        }),
-        (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
-            with_port(node);
-            if node.rank() == 0 {
-                node.put(1, 3, 9, &[1u64, 2]);
-            }
-        }),
-        (&["put to node 1 at ", "port 4", "not open"], |node| {
-            with_port(node);
-            if node.rank() == 0 {
-                node.put(1, 4, 0, &[1u64, 2]);
-            }
-        }),
-        (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
-            with_port(node);
-            if node.rank() == 0 {
-                node.put(1, 3, isize::MAX.unsigned_abs(), &[1u64]);
-            }
-        }),
-        (&["put to node 9 at ", "there is no node 9"], |node| {
-            with_port(node);
-            node.put(9, 3, 0, &[1u8]);
-        }),
-        (&["there is no port 4096: ports are 0 to 4079"], |node| {
-            with_port(node);
-            node.put(1, 4096, 0, &[1u8]);
-        }),
-        (&["port 3 is open already"], |node| {
-            with_port(node);
-            node.open_port(3, Block::<u8>::zeroed(1));
-        }),
-        (&["port 5 of this node is not open"], |node| {
-            with_port(node);
-            node.close_port::<u8>(5);
-        }),
-        (&["uninstall at ", "a port is open"], |node| {
-            with_port(node);
-            node.uninstall();
-        }),
-        (&["port 1 before `install`"], |node| node.open_port(1, Block::<u8>::zeroed(1))),
-        (&["sent a header for port 8, which is not open"], |node| {
-            with_port(node);
-            node.send_header::<u8>((node.rank() + 1) % 4, 8, 1);
-        }),
-        (&["7 elements cannot be shared out to 4 nodes"], |node| {
-            use strata_runtime::patterns::{Schedule, all_to_all};
-            all_to_all(node, &[1u8; 7], Block::default(), Schedule::Free);
-        }),
-        (
-            &["all_to_all of 2 elements of 1 bytes at ", "but node 0 called all_to_all of 1 elements"],
-            |node| {
-                use strata_runtime::patterns::{Schedule, all_to_all};
-                let length = if node.rank() == 1 { 8 } else { 4 };
-                all_to_all(node, &[1u8; 8][..length], Block::default(), Schedule::Free);
-            },
-        ),
-    ];
-    for (parts, misuse) in cases {
-        let (_, message) = failure(4, |node| {
-            misuse(node);
-            go_on(node)
-        });
-        assert!(parts.iter().all(|part| message.contains(part)), "{message} instead of {parts:?}");
-    }
-}
-
-#[test]
 fn nobody_passes_a_barrier_early() {
     for nodes in NODES {
         let come = AtomicUsize::new(0);
@@ -446,155 +302,20 @@ fn settings_are_those_of_the_environment() {
         .unwrap();
 }
 
+#[test]
+fn jobs_that_must_end_say_why() {
+    Law::hold(&[1, 2, 3, 5, 8, 40], |nodes, law| {
+        let (rank, message) = failure(nodes, |node| law.run(node));
+        format!("node {rank}: {message}")
+    });
+}
+
 /// Runs a program that has to fail, and gives the node and the message.
 fn failure<T: Send>(nodes: usize, program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> (usize, String) {
     match Machine::threads(nodes).and_then(|machine| machine.run(program)) {
         Err(Error::Node { rank, message }) => (rank, message),
         Err(other) => panic!("not a node's failure: {other}"),
         Ok(_) => panic!("no failure"),
-    }
-}
-
-/// Collectives without end, of every kind: what the other nodes are in when one fails.
-fn go_on(node: &mut Node) -> Result<(), Error> {
-    let size = node.size();
-    loop {
-        node.barrier();
-        node.reduce_add(&mut vec![1.0; 500]);
-        node.all_to_all_v((0..size).map(|_| Block::from_slice(&[1u8])).collect());
-        node.scan_add(1u64);
-    }
-}
-
-#[test]
-fn a_panic_an_error_and_a_fail_end_the_job_with_their_node() {
-    for nodes in [1, 2, 5, 64] {
-        let culprit = nodes - 1;
-        for rounds in [0, 3] {
-            let start = |node: &mut Node| {
-                for _ in 0..rounds {
-                    node.barrier();
-                    node.reduce_add(&mut vec![1.0; 500]);
-                    node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u8])).collect());
-                    node.scan_add(1u64);
-                }
-            };
-            let found = failure(nodes, |node| {
-                start(node);
-                if node.rank() == culprit {
-                    std::panic::resume_unwind(Box::new("a quiet panic"));
-                }
-                go_on(node)
-            });
-            assert_eq!(found, (culprit, "panicked: a quiet panic".to_owned()));
-            let found = failure(nodes, |node| {
-                start(node);
-                if node.rank() == culprit { Err(Error::program("no more")) } else { go_on(node) }
-            });
-            assert_eq!(found, (culprit, "no more".to_owned()));
-            let (rank, message) = failure(nodes, |node| -> Result<(), Error> {
-                start(node);
-                if node.rank() == culprit {
-                    node.fail("cannot go on");
-                }
-                go_on(node)
-            });
-            assert_eq!(rank, culprit);
-            assert!(message.starts_with("cannot go on (at ") && message.contains("threads.rs:"), "{message}");
-        }
-    }
-}
-
-#[test]
-fn a_node_that_leaves_early_is_missed() {
-    for nodes in [2, 5, 64] {
-        // After long enough for the others to sleep, and at once.
-        for delay in [0, 30] {
-            let (rank, message) = failure(nodes, |node| {
-                node.barrier();
-                if node.rank() == 1 {
-                    std::thread::sleep(Duration::from_millis(delay));
-                    return Ok(());
-                }
-                node.barrier();
-                Ok(())
-            });
-            assert_eq!(rank, 1);
-            assert!(message.starts_with("left the program while node "), "{message}");
-            assert!(
-                message.contains(" waits in barrier at ") && message.contains("threads.rs:"),
-                "{message}"
-            );
-        }
-    }
-}
-
-#[test]
-fn nodes_that_can_never_go_on_are_named() {
-    type Case = (usize, fn(&mut Node), &'static [&'static str]);
-    fn long(node: &mut Node) {
-        node.reduce_add(&mut vec![1u64; 10_000]);
-    }
-    let cases: [Case; 7] = [
-        (1, |node| node.wait_until(|| false), &["node 0 waits in wait_until at "]),
-        // One has left.
-        (
-            3,
-            |node| {
-                if node.rank() != 1 {
-                    node.wait_until(|| false);
-                }
-            },
-            &["nodes 0, 2", " in wait_until at ", "1 node has ended"],
-        ),
-        (
-            3,
-            |node| {
-                let handlers = node.handlers();
-                node.install(handlers);
-                if node.rank() != 1 {
-                    node.wait_until(|| false);
-                }
-            },
-            &["nodes 0, 2", " in wait_until at ", "node 1 waits for the others to end"],
-        ),
-        (2, |node| node.wait_until(|| false), &["nodes 0-1", " wait in wait_until at "]),
-        // Other nodes wait in a collective, with memory that they have lent, or in one in flight.
-        (
-            2,
-            |node| if node.rank() == 0 { node.barrier() } else { node.wait_until(|| false) },
-            &["node 0 waits in barrier at "],
-        ),
-        (
-            2,
-            |node| if node.rank() == 0 { node.wait_until(|| false) } else { long(node) },
-            &["node 0 waits in wait_until at ", " in reduce add of 10000 u64 at "],
-        ),
-        (
-            2,
-            |node| {
-                let handlers = node.handlers();
-                node.install(handlers);
-                if node.rank() == 1 {
-                    node.receiving(|node| node.wait_until(|| false));
-                }
-                long(node);
-            },
-            &[" in wait_until at ", " in reduce add of 10000 u64 at "],
-        ),
-    ];
-    for (least, program, says) in cases {
-        for nodes in [1, 2, 3, 5, 8, 40].into_iter().filter(|nodes| *nodes == least || *nodes > least.max(1))
-        {
-            let (_, message) = failure(nodes, |node| {
-                program(node);
-                Ok(())
-            });
-            assert!(message.starts_with("deadlock, nothing is under way: "), "{nodes}: {message}");
-            if nodes == least {
-                assert!(says.iter().all(|text| message.contains(text)), "{says:?}: {message}");
-            }
-        }
     }
 }
 
@@ -627,46 +348,6 @@ fn nodes_may_end_at_different_times() {
 }
 
 #[test]
-fn misuse_names_node_operation_and_place() {
-    type Case = (&'static str, usize, fn(&mut Node));
-    let cases: [Case; 10] = [
-        ("all_gather of 2 elements of 1 bytes at ", 0, |node| {
-            node.all_gather_into(&[1u8; 2], &mut [0; 7]);
-        }),
-        ("broadcast from node 7 of 1 elements of 4 bytes at ", 0, |node| node.broadcast(7, &mut [1u32])),
-        ("all_to_all_v of elements of 8 bytes at ", 0, |node| drop(node.all_to_all_v::<u64>(Vec::new()))),
-        ("reduce xor of 1 f64 at ", 0, |node| node.reduce(Op::Xor, &mut [1.0])),
-        ("reduce add of 4 i32 at ", 2, |node| node.reduce_add(&mut vec![1; 2 + node.rank().max(1)])),
-        ("scan max of 200 i32 at ", 1, |node| node.scan(Op::Max, &mut vec![1; 100 << node.rank()])),
-        ("all_gather of 5 elements of 2 bytes at ", 1, |node| {
-            drop(node.all_gather(&[1u16; 9][..if node.rank() == 1 { 5 } else { 9 }]));
-        }),
-        ("reduce max of 1 i64 at ", 3, |node| {
-            node.reduce(if node.rank() == 3 { Op::Max } else { Op::Min }, &mut [1i64]);
-        }),
-        ("broadcast from node 1 of 100 elements of 8 bytes at ", 1, |node| {
-            node.broadcast(node.rank() % 2, &mut [0u64; 100]);
-        }),
-        ("barrier at ", 3, |node| {
-            if node.rank() == 3 {
-                node.barrier();
-            } else {
-                node.scan_add(&mut [1u32; 3]);
-            }
-        }),
-    ];
-    for (start, culprit, misuse) in cases {
-        let (rank, message) = failure(4, |node| {
-            misuse(node);
-            go_on(node)
-        });
-        assert!(message.starts_with(start) && message.contains("tests/it/threads.rs:"), "{message}");
-        // What one node alone can see, all see at once, and any of them may be the first to say so.
-        assert!(rank == culprit || !message.contains("but node 0 called"), "node {rank}: {message}");
-    }
-}
-
-#[test]
 fn elements_of_any_size_move() {
     for nodes in NODES {
         let run = Machine::threads(nodes).unwrap().run(|node| {
@@ -674,20 +355,6 @@ fn elements_of_any_size_move() {
             Ok(())
         });
         run.unwrap();
-    }
-}
-
-#[test]
-fn elements_of_other_sizes_are_named_and_not_accessed() {
-    for nodes in [2, 3, 8] {
-        for (unlike, says) in oracle::UNLIKE {
-            let (rank, message) = failure(nodes, |node| {
-                unlike(node);
-                go_on(node)
-            });
-            assert_eq!(rank, 1, "{message}");
-            assert!(message.starts_with(says) && message.contains(", but node 0 called "), "{message}");
-        }
     }
 }
 

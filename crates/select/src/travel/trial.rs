@@ -5,6 +5,7 @@
 use std::vec::Vec;
 
 use super::Point;
+use crate::{Confidence, Gain};
 
 /// The most problems of a trial.
 const MOST: usize = 24;
@@ -89,14 +90,14 @@ impl Trial {
         self.ratios().count()
     }
 
-    /// Whether the fitted models' choices are faster, by more than the standard error of the mean
-    /// logarithm of the ratio.
+    /// Whether the fitted models' choices are [likely](Confidence::Likely) faster: by the mean logarithm
+    /// of the ratio and its standard error.
     pub(super) fn is_won(&self) -> bool {
         let count = self.timed() as f64;
-        let mean = self.ratios().sum::<f64>() / count;
-        let square = self.ratios().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
+        let log = -self.ratios().sum::<f64>() / count;
+        let square = self.ratios().map(|ratio| (ratio + log).powi(2)).sum::<f64>();
         let error = if count > 1.0 { (square / (count * (count - 1.0))).sqrt() } else { ERROR_OF_ONE };
-        mean + error < 0.0
+        Gain { log, deviation: error }.suffices(Confidence::Likely)
     }
 
     /// The logarithms of the seconds of the fitted models' choices over those of the shipped ones.

@@ -12,6 +12,7 @@ use strata_interchange::{Format, HoldOut, TimeColumn};
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
 use crate::drive::Launcher;
+use crate::thresholds::Limits;
 
 use super::values::{Layout, PriceUnit, layout, prefix, share};
 
@@ -83,7 +84,8 @@ pub(super) enum Command {
     Emit {
         #[command(flatten)]
         specs: Specs,
-        /// The numbers of nodes to plan for, `1,2,4`, or with hosts `2x8,4x4`; the number of cores where it is left out.
+        /// The numbers of nodes to plan for, `1,2,4`, or with hosts `2x8,4x4` (default: the number
+        /// of cores).
         #[arg(long, value_delimiter = ',', value_parser = layout)]
         nodes: Vec<Layout>,
         #[command(flatten)]
@@ -113,16 +115,18 @@ pub(super) enum Command {
     Calibrate(Calibrate),
     /// Measure what choices by models lose.
     ///
-    /// At fresh inputs what is chosen is timed beside what else could be. `calibrate` does it too, of the models that it makes. A loss is the time of the choice over
-    /// that of the fastest of what was tried, less 1; its mean has an interval by the scatter from
-    /// input to input. `always` is the way that would lose least if it were taken everywhere.
+    /// Choices are timed at fresh inputs beside the alternatives, as `calibrate` does for its own
+    /// models. A loss is the time of the choice over that of the fastest alternative, less 1; its
+    /// mean has an interval by the scatter from input to input. `always` is the alternative that
+    /// would lose least if it were taken everywhere.
     Regret(Regret),
     /// Check whether committed models, thresholds or a constant still hold.
     ///
     /// At fresh inputs what they choose is timed beside what else could be. They hold as long as
     /// choices lose no more than is accepted, and models, compared with each other, take what they
-    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed. Says also
-    /// whether the spec or the sources of the measured code have changed since.
+    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed; 4 that cannot be
+    /// told: the mean loss is above what is accepted, and noise may be why. Says also whether the
+    /// spec or the sources of the measured code have changed since.
     Verify(Verify),
     /// Say which further samples would help choices most, for their time.
     ///
@@ -157,8 +161,8 @@ pub(super) enum Command {
         /// Take this candidate, for example `sort=radix:11`.
         #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
         pin: Option<String>,
-        /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of
-        /// several.
+        /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number,
+        /// the largest if several).
         #[arg(long, value_parser = layout)]
         nodes: Option<Layout>,
         /// Print JSON.
@@ -188,7 +192,7 @@ pub(super) enum Command {
     Show {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
-        /// The model's name; a line for each model where it is left out.
+        /// The model's name (default: a line for each model).
         model: Option<String>,
     },
     /// Say who wins where: the values of an input at which the choice changes.
@@ -200,8 +204,8 @@ pub(super) enum Command {
     },
     /// Say at which values the choice changes, as numbers for a program.
     ///
-    /// For each: between which values it lies with 95 %, which values lose less than 2 %, what half
-    /// of it and twice of it lose, and what GMP's `tuneup` would take of the same timings.
+    /// For each: its 95 % interval, the range that loses under 2 %, the loss at half and at twice
+    /// the value, and what GMP's `tuneup` would take of the same timings.
     /// `export --to thresholds` writes these numbers as Rust.
     Crossovers {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote. With the samples.txt of
@@ -295,17 +299,17 @@ pub(super) struct RunOf {
     /// `smpi:FILE`, an MPI job on a platform of SimGrid.
     #[arg(long)]
     pub(super) on: String,
-    /// The number of nodes, `16`, or on how many hosts how many each, `2x8`; the number of cores
-    /// where it is left out.
+    /// The number of nodes, `16`, or on how many hosts how many each, `2x8` (default: the number of
+    /// cores).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// What starts the job of `--on mpi`, a template as for `calibrate`.
     #[arg(long, value_name = "TEMPLATE")]
     pub(super) launcher: Option<Launcher>,
-    /// The package; that of this folder where it is left out.
+    /// The package (default: that of this folder).
     #[arg(long, value_name = "FILE")]
     pub(super) manifest_path: Option<PathBuf>,
-    /// The binary; may be left out where the package has one.
+    /// The binary (default: the only one of the package).
     #[arg(long, value_name = "NAME", conflicts_with = "example")]
     pub(super) bin: Option<String>,
     /// The example to run instead.
@@ -373,11 +377,12 @@ pub(super) struct Elsewhere {
     /// Its inputs, for example `keys=1000 width=32`.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number, the
+    /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
-    /// Predict for a machine of which only a platform file is known, as `comet` writes it
-    /// (`here.toml`), from the models of the others.
+    /// Predict for a machine known only by its platform file, as `comet` writes it (`here.toml`),
+    /// from the models of the others.
     #[arg(long, value_name = "MACHINE")]
     pub(super) on: Option<String>,
     /// With `--on`: the set of models of a further machine, with its platform file unless that is
@@ -389,20 +394,20 @@ pub(super) struct Elsewhere {
     pub(super) json: bool,
 }
 
-/// Of what a map is, and how it looks.
+/// Options of `map`.
 #[derive(Debug, Args)]
 pub(super) struct MapOf {
-    /// The library's name; may be left out where there is one.
+    /// The library's name (default: the only one).
     pub(super) library: Option<String>,
-    /// Inputs that are held fixed. Of others beyond two the choice is that in the middle of their
-    /// range; a grid needs all beyond two.
+    /// Inputs that are held fixed. Others beyond two are held at the middle of their range; a grid
+    /// needs all beyond two.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number, the
+    /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
-    /// The input along which the choice is followed; where it is left out, the one with the widest
-    /// range.
+    /// The input along which the choice is followed (default: the one with the widest range).
     #[arg(long, value_name = "INPUT", conflicts_with = "grid")]
     pub(super) by: Option<String>,
     /// Draw a grid over the first two inputs that are free.
@@ -413,7 +418,7 @@ pub(super) struct MapOf {
     pub(super) json: bool,
 }
 
-/// Of what time, and which changes.
+/// Options of `impact`.
 #[derive(Debug, Args)]
 pub(super) struct ImpactOf {
     /// The name of a model or of a library.
@@ -422,7 +427,8 @@ pub(super) struct ImpactOf {
     /// ranges.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
-    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number, the
+    /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// What the time would be if a model, or one of its costs, were multiplied by a factor:
@@ -437,36 +443,54 @@ pub(super) struct ImpactOf {
     pub(super) json: bool,
 }
 
-/// Of what crossovers are, and how they look.
+/// Options of `crossovers`.
 #[derive(Debug, Args)]
 pub(super) struct CrossoversOf {
-    /// The library's name; all libraries where it is left out.
+    /// The library's name (default: all libraries).
     pub(super) library: Option<String>,
-    /// The input along which the choice is followed; where it is left out, the one with the widest
-    /// range.
-    #[arg(long, value_name = "INPUT")]
+    /// The input along which the choice is followed (default: the one with the widest range).
+    #[arg(long, value_name = "INPUT", conflicts_with_all = ["ways", "slowdown"])]
     pub(super) by: Option<String>,
-    /// Inputs that are held fixed. Of others beyond two the crossovers are those in the middle of
-    /// their range.
+    /// Inputs that are held fixed. Others beyond two are held at the middle of their range.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
-    /// On how many nodes, or hosts and nodes on each, `2x8`; where it is left out, as many as were measured, or the most of several.
+    /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number, the
+    /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
     /// The samples of the fit, where they do not lie beside the models.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ways", "slowdown"])]
     pub(super) samples: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) few: FewWays,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 }
 
+/// To choose among few ways.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct FewWays {
+    /// Choose among at most so many ways (candidates with values of their parameters), and say what
+    /// that loses against all.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=24))]
+    pub(super) ways: Option<u16>,
+    /// Choose among the fewest ways with which no input loses more than this against all.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(super) slowdown: Option<f64>,
+}
+
+impl From<FewWays> for Limits {
+    fn from(few: FewWays) -> Self {
+        Self { ways: few.ways.map(usize::from), slowdown: few.slowdown }
+    }
+}
+
 /// How runs are compared.
 #[derive(Debug, Args)]
 pub(super) struct CompareHow {
-    /// Fail if a model, or a part of its inputs that is told apart, got slower by more than this
-    /// with confidence: the lower end of the interval lies above it. Status 4 if nothing can be
-    /// told.
+    /// Fail if a model, or a region of its inputs, got slower by more than this with confidence:
+    /// the lower end of the interval lies above it. Status 4 if nothing can be told.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) fail_above: Option<f64>,
     /// Print JSON.
@@ -479,17 +503,17 @@ pub(super) struct CompareHow {
 pub(super) struct Race {
     /// The command before, for the shell.
     pub(super) a: String,
-    /// The command after; with `--git` that before where it is left out.
+    /// The command after (default with `--git`: that before).
     #[arg(required_unless_present = "git")]
     pub(super) b: Option<String>,
-    /// Where times come from: `wall`, the time of the whole command, or the format of the benchmarks'
-    /// results, `google-benchmark`, `go`, `criterion` or any other that `fit` reads. `wall` where it
-    /// is left out, and with `--results` what these are recognised as.
+    /// Where times come from: `wall`, the time of the whole command, or the format of the
+    /// benchmarks' results, `google-benchmark`, `go`, `criterion` or any other that `fit` reads.
+    /// Default: `wall`, with `--results` what these are recognised as.
     #[arg(long, value_name = "FORMAT")]
     pub(super) from: Option<Source>,
     /// The file to which a command writes its results, or criterion's folder; said twice, that of A
-    /// and that of B. Where it is left out the results are read from standard output. A file that a run
-    /// does not write anew counts as none.
+    /// and that of B. Default: standard output. A file that a run does not write anew counts as
+    /// none.
     #[arg(long, value_name = "FILE")]
     pub(super) results: Vec<PathBuf>,
     /// Names for the numbers in the names of benchmarks, or the columns of CSV that are inputs.
@@ -505,20 +529,22 @@ pub(super) struct Race {
     /// folder. Each runs once before, to build.
     #[arg(long, value_name = "BASE")]
     pub(super) git: Option<String>,
-    /// The number of rounds; half of them where then nothing can be slower by more than `--fail-above`.
+    /// The number of rounds. With `--fail-above` half of them where then nothing can be slower by more,
+    /// and with `--budget`, too, as many again until each benchmark is decided.
     #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(super) rounds: u32,
     /// Begin no round that would end after this time.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
-    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells.
+    /// Run A against a copy of it in all rounds, not in two alone, and say which changes that tells;
+    /// status 4 if it tells any.
     #[arg(long)]
     pub(super) noop: bool,
     /// Fail if a benchmark got slower by more than this with confidence: the lower end of its interval
     /// lies above it.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) fail_above: Option<f64>,
-    /// What the random order and environments follow from; drawn, and said, where it is left out.
+    /// The seed of the random order and environments (default: drawn, and printed).
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Print JSON.
@@ -575,19 +601,17 @@ pub struct Features {
 /// On what to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub struct Target {
-    /// On what: `threads`, `mpi`, a simulated machine, such as `sim:cm5` or `sim:FILE` (see
-    /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`, or
-    /// `smpi:FILE`, an MPI job on a platform of SimGrid. Where it is left out, `threads`, or what
-    /// the spec names first.
+    /// On what: `threads`, `mpi`, a simulated machine, such as `sim:cm5` or `sim:FILE` (see `specc
+    /// platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`, or `smpi:FILE`, an
+    /// MPI job on a platform of SimGrid. Default: `threads`, or what the spec names first.
     #[arg(long)]
     pub on: Option<String>,
     /// The number of nodes, or several, `1,2,4`, that are fitted together; `2x8` is 8 on each of 2
-    /// hosts. Where it is left out, the number of cores, but 1 where the spec names neither `node`
-    /// nor `P`.
+    /// hosts. Default: the number of cores, but 1 where the spec names neither `node` nor `P`.
     #[arg(long, value_delimiter = ',', value_parser = layout)]
     pub nodes: Vec<Layout>,
-    /// What starts the jobs of `--on mpi`, such as `srun -n` with an `n` in braces, which is the number
-    /// of nodes; of `--nodes 2x8`, `{hosts}` is 2 and `{per_host}` 8. Where it is left out, what
+    /// What starts the jobs of `--on mpi`, such as `srun -n` with an `n` in braces, which is the
+    /// number of nodes; of `--nodes 2x8`, `{hosts}` is 2 and `{per_host}` 8. Default: what
     /// STRATA_MPIRUN holds, or `mpirun`.
     #[arg(long, value_name = "TEMPLATE")]
     pub launcher: Option<Launcher>,
@@ -628,8 +652,8 @@ pub(super) struct Job {
     /// Also write a script that calibrates as a job of Slurm or PBS.
     #[arg(long, value_name = "SYSTEM", conflicts_with = "expand")]
     pub(super) job: Option<Scheduler>,
-    /// With `--job`: what starts the processes, a template as for `calibrate`. Where it is left out,
-    /// `srun -n` in Slurm, `mpiexec -n` in PBS, with what places them on hosts.
+    /// With `--job`: what starts the processes, a template as for `calibrate`. Default: `srun -n`
+    /// in Slurm, `mpiexec -n` in PBS, with what places them on hosts.
     #[arg(long, value_name = "TEMPLATE", requires = "job")]
     pub(super) launcher: Option<Launcher>,
     /// With `--job`: how long it measures at most; its time limit is 20 minutes more, for building.
@@ -718,7 +742,7 @@ pub(super) struct Verify {
     pub(super) output: Output,
 }
 
-/// What is to hold, and how well.
+/// What `verify` checks, and its limits.
 #[derive(Debug, Args)]
 pub(super) struct Holding {
     /// Check these thresholds or tables, as `export --to thresholds` wrote them (Rust, C or JSON),
@@ -794,34 +818,37 @@ pub(super) struct Reading {
     /// The program whose results these are, where it is not recognised: `samples` (ours),
     /// `extra-p-text`, `extra-p-json`, `json-lines` (also TaLPas), `csv`, `google-benchmark`,
     /// `hyperfine`, `criterion`, `pytest-benchmark`, `jmh`, `go`, `osu`, `imb`, `nccl-tests`,
-    /// `substrate`, `asv` or `benchmark-dot-net`.
+    /// `substrate`, `asv`, `benchmark-dot-net`, `kernel-tuner`, `starpu` or `nanobench`.
     #[arg(long = "from", visible_alias = "format", value_name = "FORMAT")]
     pub(super) format: Option<Format>,
     /// Which metric is the time, where a file has several.
     #[arg(long, value_name = "NAME", conflicts_with = "time")]
     pub(super) metric: Option<String>,
-    /// The column of CSV that holds the times, or the metric, with its unit: `elapsed:ms`. In CSV,
-    /// where it is left out, the column `time` or `seconds`, in s. A unit that is none of time
-    /// (`ps`, `ns`, `us`, `ms`, `s`, `min`) is kept as it is: `cost:gas`. Said several times, each
-    /// further column makes models of its own, `NAME_COLUMN`.
+    /// The column of CSV that holds the times, or the metric, with its unit: `elapsed:ms`. Default
+    /// in CSV: the column `time` or `seconds`, in s. A unit that is none of time (`ps`, `ns`, `us`,
+    /// `ms`, `s`, `min`) is kept as it is: `cost:gas`. Said several times, each further column
+    /// makes models of its own, `NAME_COLUMN`.
     #[arg(long, value_name = "COLUMN:UNIT")]
     pub(super) time: Vec<TimeColumn>,
     /// Which samples are held out for verification: a share of the points of each model, `20%`, or
-    /// the rows of CSV in which this column is 1 (not 0). As the file says where it is left out.
+    /// the rows of CSV in which this column is 1 (not 0). Default: as the file says.
     #[arg(long, value_name = "SHARE|COLUMN")]
     pub(super) hold_out: Option<HoldOut>,
-    /// The column of CSV that says of which model a row is, or several, which together do; where
-    /// it is left out, the one that holds text, and without one all rows are of the model that has
-    /// the file's name.
+    /// The column of CSV that names the model of a row, or several that do together. Default: the
+    /// one that holds text; without one all rows are of the model with the file's name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(super) model_column: Vec<String>,
-    /// The columns of CSV that are inputs, all others are then left out; or names for the numbers
-    /// in the names of benchmarks, in their order: `--inputs n,width` for `sort/1024x64`.
+    /// The columns of CSV that are inputs, instead of all others; or names for the numbers in the
+    /// names of benchmarks, in their order: `--inputs n,width` for `sort/1024x64`.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(super) inputs: Option<Vec<String>>,
     /// An input that a file does not have, with the value that holds for all of it: `ranks=144`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) set: Vec<Binding>,
+    /// The machine that the samples are of, where they do not say: the name of its processor, as the
+    /// system gives it, or any other. Thresholds of several machines are told apart by it.
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) machine: Option<String>,
     /// Whether times may be below zero.
     #[arg(skip)]
     pub(super) differences: bool,
@@ -865,35 +892,38 @@ pub(super) struct Export {
     /// of its sources, which the file replaces.
     #[arg(long, value_name = "FILE", required_if_eq("to", "mpich-json"))]
     pub(super) base: Option<PathBuf>,
-    /// With `--to openmpi-rules`, `mpich-json` and `intel-adjust`: what fewer, longer ranges may lose; 2 % where it is left out.
+    /// With `--to openmpi-rules`, `mpich-json` and `intel-adjust`: what fewer, longer ranges may
+    /// lose (default: 2 %).
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) lose: Option<f64>,
     /// With `--to thresholds` and rules: inputs that are held fixed, `width=32`; with one left over
     /// there are constants instead of a table.
     #[arg(long, value_name = "INPUT=VALUE,…", value_delimiter = ',')]
     pub(super) at: Vec<Binding>,
-    /// With `--to thresholds` and rules: the library; all libraries where it is left out.
+    /// With `--to thresholds`.
+    #[command(flatten)]
+    pub(super) few: FewWays,
+    /// With `--to thresholds` and rules: the library (default: all libraries).
     #[arg(long, value_name = "NAME")]
     pub(super) library: Option<String>,
-    /// With `--to c` and `thresholds-c`: what all names begin with, so that one program can include the headers of
-    /// several sets; `strata` where it is left out.
+    /// With `--to c` and `thresholds-c`: what all names begin with, so that one program can include
+    /// the headers of several sets (default: `strata`).
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub(super) prefix: Option<String>,
     /// Write whole numbers that are never below the model: each coefficient rounded up, sums that
     /// stay at the greatest number. With `--to rust`, `c`, `csv` and `json`.
     #[arg(long, value_name = "HOW")]
     pub(super) round: Option<Round>,
-    /// The unit of these numbers: one of time, as `ns` (`ps` where it is left out and times are
-    /// rounded), or any other with how many of it one of the model's own unit is (of times a
-    /// second): `gas=2.5e9`.
+    /// The unit of these numbers: one of time, as `ns` (default for rounded times: `ps`), or any
+    /// other with how many of it one of the model's own unit is (of times a second): `gas=2.5e9`.
     #[arg(long, value_name = "UNIT[=FACTOR]")]
     pub(super) unit: Option<PriceUnit>,
-    /// The model whose samples are written; all of them where it is left out.
+    /// The model whose samples are written (default: all of them).
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
     #[command(flatten)]
     pub(super) reading: Reading,
-    /// The file to write; standard output where it is left out.
+    /// The file to write (default: standard output).
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 }
@@ -942,7 +972,7 @@ pub(super) enum Form {
     JsonLines,
 }
 
-/// How to fit; counts more than what the spec says, or the samples with the words of their spec.
+/// Fitting options. They override the spec, and the fitting clauses stored in the samples.
 #[derive(Clone, Debug, Args)]
 pub(super) struct How {
     /// Minimise the absolute error instead of the relative one.
@@ -956,18 +986,18 @@ pub(super) struct How {
     pub(super) keep_all: bool,
     /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval`
     /// or `confidence` (its interval includes zero, as in the thesis), or `aicc` (corrected Akaike
-    /// criterion); `best-subset` where neither this nor the spec says.
+    /// criterion) (default: the spec's, or `best-subset`).
     #[arg(long, value_name = "BY")]
     pub(super) eliminate: Option<Elimination>,
     /// What relative errors are relative to: `predicted` times, which noise does not bias, or
-    /// `measured` ones (as in the thesis); `predicted` where neither this nor the spec says.
+    /// `measured` ones (as in the thesis) (default: the spec's, or `predicted`).
     #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
     pub(super) weights: Option<Weights>,
-    /// Leave outliers out (`reject`, as where neither this nor the spec says), or not (`none`).
+    /// Leave outliers out (`reject`), or not (`none`) (default: the spec's, or `reject`).
     #[arg(long, value_name = "HOW")]
     pub(super) robust: Option<Robust>,
-    /// The mean relative error of verification up to which a model passes, for example `15%`; 10 %
-    /// where neither this nor the spec says.
+    /// The mean relative error of verification up to which a model passes, for example `15%`
+    /// (default: the spec's, or 10 %).
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) accept: Option<f64>,
     /// Allow no negative coefficients: a cost cannot be negative.
@@ -979,8 +1009,8 @@ pub(super) struct How {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) upper: Option<f64>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those
-    /// that are fail), or `always`, which is also what the option alone means; `when-needed` where
-    /// neither this nor the spec says.
+    /// that are fail), or `always`, which is also what the option alone means (default: the
+    /// spec's, or `when-needed`).
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(super) search: Option<Search>,
 }

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use strata_model::set::Verdict::Failed;
 use strata_model::{ModelSet, Platform, Sha256, SpecId, count, grouped, percent, rounded, sha256_hex};
-use strata_screen::{Failure, print, tell, width, wrapped};
+use strata_screen::{Failure, print, shortened, tell, width, wrapped};
 
 use super::args::{CompareHow, Reading};
 use super::{choosing, crossovers, exchange};
 use crate::compare::{self, By, Change, LibraryChange, LineChange, ModelChange, Models, Part, Run, Verdict};
 use crate::crossovers::Crossover;
+use crate::race::NAMED;
 
 const SAMPLES: &str = "samples.txt";
 const MODELS: &str = "models.toml";
@@ -27,8 +28,18 @@ pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(
 }
 
 /// Compares two runs, prints the changes, and fails if they are greater than allowed.
-pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
-    let models = compare::models(before, after).map_err(Failure::Usage)?;
+fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
+    report([before, after], compare::models(before, after).map_err(Failure::Usage)?, None, how)
+}
+
+/// Prints the changes of models and those of choices, and fails if times are longer than allowed;
+/// of what was measured in rounds with what all of them share.
+pub(super) fn report(
+    [before, after]: [&Run; 2],
+    models: Models,
+    rounds: Option<Option<String>>,
+    how: &CompareHow,
+) -> Result<(), Failure> {
     let warnings = warnings(before, after, &models);
     let compared = Compared {
         models,
@@ -37,8 +48,11 @@ pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Fa
         common: None,
         warnings,
     };
-    let compared = Compared { common: compared.shared(), ..compared };
-    let too_slow = how.fail_above.map_or(Vec::new(), |share| compared.slower(share));
+    let is_same = rounds.is_some() && matches!(compared.code, Code::Same(_));
+    let compared = Compared { common: rounds.unwrap_or_else(|| compared.shared()), ..compared };
+    // What then differs is how it was built, or the machine.
+    let judged = how.fail_above.filter(|_| !is_same);
+    let too_slow = judged.map_or(Vec::new(), |share| compared.slower(share));
     if how.json {
         let mut value = compared.json();
         value["fails"] = json!(!too_slow.is_empty());
@@ -48,9 +62,7 @@ pub(super) fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Fa
         print(compared.screen([before, after], width()))?;
     }
     match (too_slow.is_empty(), how.fail_above) {
-        (false, Some(share)) => {
-            Err(Failure::Fault(format!("slower by more than {}: {}", percent(share), too_slow.join("; "))))
-        }
+        (false, Some(share)) => Err(Failure::Fault(slower_text(share, &too_slow))),
         (true, Some(_))
             if compared.models.changes.iter().all(|one| one.whole.verdict == Verdict::Unknown) =>
         {
@@ -130,7 +142,7 @@ fn warnings(before: &Run, after: &Run, models: &Models) -> Vec<String> {
         && old.sha256 != new.sha256
     {
         warnings.push(format!(
-            "the specs differ, {} in {} and {} in {}: what is measured may be another thing",
+            "the specs differ, {} in {} and {} in {}: the two files may measure different things",
             old.path, before.name, new.path, after.name
         ));
     }
@@ -223,13 +235,13 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// A text for each model that is slower by more than `share`.
+    /// A text for each model that is slower by more than `share`: the part where it is slowest.
     pub(super) fn slower(&self, share: f64) -> Vec<String> {
-        let all = self.models.changes.iter().flat_map(|model| {
-            model.changes().filter(|(_, change)| change.exceeds(share)).map(|(part, change)| {
-                let part = part.map_or(String::new(), |part| format!(" {}", where_text(part)));
-                format!("`{}` is {}{part}", model.model, change_text(change))
-            })
+        let all = self.models.changes.iter().filter_map(|model| {
+            let slower = model.changes().filter(|(_, change)| change.exceeds(share));
+            let (part, change) = slower.max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio))?;
+            let part = part.map_or(String::new(), |part| format!(" {}", where_text(part)));
+            Some(format!("`{}` is {}{part}", named(&model.model), change_text(change)))
         });
         all.collect()
     }
@@ -262,6 +274,7 @@ impl Compared {
             self.models.changes.iter().map(|one| one.model.chars().count()).max().unwrap_or(0).min(24);
         for one in &self.models.changes {
             let ModelChange { model, by, whole, parts } = one;
+            let model = named(model);
             let text = |part: &Part| format!("{} {}", change_text(&part.change), where_text(part));
             let mut texts: Vec<String> = parts.iter().flatten().map(text).collect();
             match by {
@@ -334,6 +347,17 @@ impl Compared {
             "libraries": self.libraries.iter().map(library_json).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A name, shortened where it would not fit on a line.
+pub(super) fn named(name: &str) -> String {
+    shortened(name, NAMED)
+}
+
+/// The message on what is slower by more than `share`, a line each if there are several.
+pub(super) fn slower_text(share: f64, slower: &[String]) -> String {
+    let between = if slower.len() == 1 { " " } else { "\n  " };
+    format!("slower by more than {}:{between}{}", percent(share), slower.join("\n  "))
 }
 
 /// Lines with their indentation, wrapped.

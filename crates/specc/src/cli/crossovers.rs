@@ -6,21 +6,27 @@ use serde_json::{Value, json};
 use strata_interchange::emit::thresholds::{ends, flat_text, short};
 use strata_model::set::Library;
 use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
-use strata_screen::{Failure, print, tell, width, wrapped};
+use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
 use super::choosing::{competition, known, no_library, placed, read, warn_of_failed};
+use super::comparing::folded;
 use super::measuring::DECISIONS;
 use super::values::Layout;
 use crate::competition::Competition;
 use crate::crossings::Crossings;
 use crate::crossovers::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tuneup};
+use crate::decisions::pin;
+use crate::thresholds::{self, Few, Limits, Loss, NEVER, Taken};
 
 /// `specc crossovers`.
 pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failure> {
     let set = read(path)?;
     let evidence = evidence(path, &set, asked.samples.as_deref())?;
     let libraries = named(&set, path, asked.library.as_deref())?;
+    if Limits::from(asked.few).are_set() {
+        return few_ways(&set, path, &libraries, asked);
+    }
     let mut found = Vec::new();
     for library in &libraries {
         let competition = competition(&set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
@@ -33,6 +39,68 @@ pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failur
     }
     let blocks: Vec<String> = found.iter().map(|found| block(found, width())).collect();
     print(blocks.join("\n\n"))
+}
+
+/// The fewest ways of each library that suffice.
+fn few_ways(
+    set: &ModelSet,
+    path: &Path,
+    libraries: &[&Library],
+    asked: &CrossoversOf,
+) -> Result<(), Failure> {
+    let limits = Limits::from(asked.few);
+    let (mut blocks, mut values) = (Vec::new(), Vec::new());
+    for library in libraries {
+        let competition = competition(set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
+        let at = placed(set, path, competition.inputs(), &asked.at, asked.nodes)?;
+        known(&format!("library `{}`", library.name), competition.inputs(), &at)?;
+        warn_of_failed(&competition, path);
+        let fixed: Vec<(String, f64)> = at.into_iter().map(|b| (b.name, b.value)).collect();
+        let few = thresholds::few(&competition, &fixed, limits).map_err(Failure::Usage)?;
+        let name =
+            |(candidate, parameters): &Taken| pin(competition.candidates()[*candidate].name, parameters);
+        let loss = |loss: Loss| json!({ "mean": loss.mean, "worst": loss.worst });
+        values.push(json!({
+            "library": library.name,
+            "nodes": competition.nodes(),
+            "held": fixed.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "ways": few.ways.iter().map(|(way, share)| json!({ "way": name(way), "share": share })).collect::<Vec<_>>(),
+            "of": few.of,
+            "points": few.points,
+            "loss": loss(few.loss),
+            "loss_of_one_fewer": few.fewer.map(loss),
+            "loss_of_one_more": few.more.map(loss),
+        }));
+        let named: Vec<(String, f64)> = few.ways.iter().map(|(way, share)| (name(way), *share)).collect();
+        blocks.push(few_block(&library.name, &few, &named, limits));
+    }
+    if asked.json { print(json!({ "libraries": values })) } else { print(blocks.join("\n\n")) }
+}
+
+/// The text about the fewest ways of a library.
+fn few_block(library: &str, few: &Few, ways: &[(String, f64)], limits: Limits) -> String {
+    // A way that does not apply loses as much as is counted at all.
+    let worst = |loss: Loss| match loss.worst {
+        worst if worst < NEVER => format!("up to {}", percent(worst)),
+        _ => format!("{} or more", percent(NEVER)),
+    };
+    let lost = |loss: Loss| format!("{}, {} on average", worst(loss), percent(loss.mean));
+    let several = |ways: usize| count(ways, "way", "ways");
+    let head = format!("{library}: {} of {} lose {}", ways.len(), several(few.of), lost(few.loss));
+    let mut lines = vec![(0, head)];
+    let longest = ways.iter().map(|(name, _)| columns_of(name)).max().unwrap_or(0);
+    lines.extend(ways.iter().map(|(name, share)| {
+        (2, format!("{name:longest$}  best of them at {} of the inputs", percent(*share)))
+    }));
+    for (ways, loss) in [(ways.len().wrapping_sub(1), few.fewer), (ways.len() + 1, few.more)] {
+        lines.extend(loss.map(|loss| (2, format!("with {} {}", several(ways), lost(loss)))));
+    }
+    if let Some(slowdown) = limits.slowdown.filter(|slowdown| few.loss.worst > *slowdown) {
+        lines.push((2, format!("more than {} at some inputs: allow more ways", percent(slowdown))));
+    }
+    let points = grouped(few.points as f64, ',');
+    lines.push((2, format!("(against all, by the models, at {points} random inputs of the measured range)")));
+    folded(&lines, width())
 }
 
 /// The library of this name or, without one, all libraries with a choice to make.

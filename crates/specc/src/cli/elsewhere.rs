@@ -19,7 +19,7 @@ use crate::cross::{COSTS, Costs, Predicted, predict};
 /// Shares of a time that are told.
 const NOTABLE: f64 = 0.05;
 
-/// An interval of more than this factor either way says nothing.
+/// Intervals wider than this factor either way are not reported.
 const UNKNOWN: f64 = 100.0;
 
 /// A set of models, and the machine that it is of.

@@ -8,25 +8,39 @@ use strata_interchange::emit;
 use strata_interchange::emit::prices::{self, Prices, Pricing};
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::set::{SetError, Verdict};
-use strata_model::{ModelSet, Samples, Sha256, write_atomically};
+use strata_model::{ModelSet, Platform, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
 use super::values::{Binding, PriceUnit};
 use super::{choosing, crossovers, rules};
-use crate::thresholds;
+use crate::thresholds::{self, Limits};
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
-    if path.is_dir() {
+    let mut imported = if path.is_dir() {
         let imported =
             strata_interchange::read_criterion(path, &selection(reading)).map_err(Failure::Fault)?;
         digest.add(imported.samples.to_text().as_bytes());
-        return Ok(imported);
+        imported
+    } else {
+        let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
+        digest.add(&bytes);
+        samples_in(&bytes, &path.display().to_string(), reading)?
+    };
+    if let Some(machine) = &reading.machine {
+        if let Some(platform) = &imported.samples.platform {
+            let own = format!("{} says itself that its machine is {platform}", path.display());
+            return Err(Failure::Usage(format!("--machine: {own}")));
+        }
+        imported.samples.platform = Some(Platform {
+            transport: "threads".into(),
+            nodes: 1,
+            cpu: machine.clone(),
+            ..Platform::default()
+        });
     }
-    let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
-    digest.add(&bytes);
-    samples_in(&bytes, &path.display().to_string(), reading)
+    Ok(imported)
 }
 
 /// Reads samples in any of the formats from the bytes of a file of this name.
@@ -74,6 +88,9 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     }
     if args.to != Form::MpichJson && args.base.is_some() {
         return Err(Failure::Usage("`--base` is for `--to mpich-json`".into()));
+    }
+    if !is_thresholds && Limits::from(args.few).are_set() {
+        return Err(Failure::Usage("`--ways` and `--slowdown` are for `--to thresholds`".into()));
     }
     if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
         return Err(Failure::Usage(
@@ -219,8 +236,8 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
                 }
             }
             choosing::warn_of_failed(&competition, source);
-            let (one, warnings) =
-                thresholds::of(&set, &competition, &fixed, &evidence).map_err(Failure::Usage)?;
+            let (one, warnings) = thresholds::of(&set, &competition, &fixed, args.few.into(), &evidence)
+                .map_err(Failure::Usage)?;
             warnings.iter().for_each(|warning| tell!("warning: {warning}"));
             libraries.push(one);
         }
@@ -261,7 +278,8 @@ fn warn_of_exported(set: &ModelSet, source: &Path) {
 
 /// Refuses options that only apply to samples.
 fn only_whole(args: &Export) -> Result<(), Failure> {
-    let Reading { format, metric, time, hold_out, model_column, inputs, set, differences: _ } = &args.reading;
+    let Reading { format, metric, time, hold_out, model_column, inputs, set, machine, differences: _ } =
+        &args.reading;
     let unused = [
         ("--inputs", inputs.is_some()),
         ("--set", !set.is_empty()),
@@ -270,6 +288,7 @@ fn only_whole(args: &Export) -> Result<(), Failure> {
         ("--time", !time.is_empty()),
         ("--hold-out", hold_out.is_some()),
         ("--model-column", !model_column.is_empty()),
+        ("--machine", machine.is_some()),
         ("--model", args.model.is_some()),
     ];
     if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {

@@ -20,7 +20,9 @@ impl Lock {
     /// The folder cannot be created, another command has locked it, or something else than a regular
     /// file has the name of the lock.
     pub fn take(folder: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| {
+            Failure::Machine(format!("cannot make the folder {}: {error}; name another", folder.display()))
+        })?;
         let path = folder.join(NAME);
         match strata_select::Lock::try_take(&path).map_err(|error| Failure::file(&path, error))? {
             Some(lock) => Ok(Self { _lock: lock }),

@@ -50,7 +50,8 @@ specc verify sort.spec --models m.toml --constant sort=quick:64 -o verify",
     (
         "crossovers",
         "specc crossovers here/models.toml sort
-specc crossovers here/models.toml sort --by keys --at width=32",
+specc crossovers here/models.toml sort --by keys --at width=32
+specc crossovers here/models.toml sort --slowdown 10%",
     ),
     (
         "compare",

@@ -317,6 +317,7 @@ impl Screen<'_> {
         let median = ratios[ratios.len() / 2];
         let chosen = match others.count() {
             0 => String::new(),
+            n if n == scaled.len() => "; at all points another candidate is chosen".to_owned(),
             n => format!("; at {n} of {} points another candidate is chosen", scaled.len()),
         };
         format!("with the changes {} to {}, median {}{chosen}", signed(*least), signed(*most), signed(median))

@@ -13,7 +13,7 @@ use super::args::Target;
 use super::machine::{self, Watch};
 use super::values::Layout;
 use crate::decisions::{self, Decisions, Held};
-use crate::drive::{self, Launcher, On, Program};
+use crate::drive::{self, Launcher, On, PADDING, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::MachineKind;
@@ -35,6 +35,7 @@ pub struct Campaign<'a> {
     options: drive::RunOptions,
     /// The only models to measure, without points for verification; `None` for those of the spec.
     only: Option<BTreeSet<String>>,
+    quiet: bool,
 }
 
 /// The default number of nodes of a spec: one, unless its work or its choices depend on the nodes.
@@ -126,7 +127,7 @@ impl<'a> Campaign<'a> {
         let folder = target.program.as_deref().unwrap_or(output);
         let emitted = emit::emit(spec, folder, &target.features.features, alone)?;
         let program = drive::build(&emitted, &options.on)?;
-        Ok(Self { spec, seed: target.seed, emitted, program, options, only: None })
+        Ok(Self { spec, seed: target.seed, emitted, program, options, only: None, quiet: false })
     }
 
     /// The profiling program.
@@ -156,6 +157,14 @@ impl<'a> Campaign<'a> {
         self.options.part = Some(part);
     }
 
+    /// Makes the environment of the runs that follow longer by so many bytes; one of many runs, they
+    /// are not announced.
+    pub(super) fn pad(&mut self, bytes: usize) {
+        self.quiet = true;
+        self.options.settings.retain(|(name, _)| *name != PADDING);
+        self.options.settings.push((PADDING, "x".repeat(bytes)));
+    }
+
     /// The identity of the spec's text.
     pub(super) fn spec(&self) -> &strata_model::SpecId {
         &self.emitted.spec
@@ -178,7 +187,11 @@ impl<'a> Campaign<'a> {
         Ok(self.options.launcher()?)
     }
 
-    fn announce(&self) -> Result<(), Failure> {
+    /// Says what disturbs the runs, unless they are many.
+    pub(super) fn announce(&self) -> Result<(), Failure> {
+        if self.quiet {
+            return Ok(());
+        }
         let drive::RunOptions { on, nodes, hosts, .. } = &self.options;
         machine::announce(on, nodes / hosts.unwrap_or(1).max(1), self.launcher()?.as_ref());
         Ok(())
@@ -413,13 +426,22 @@ pub(super) fn measure<'a>(
 ) -> Result<(PathBuf, Campaign<'a>), Failure> {
     let given = given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
-    let Some(mut points) = given else { return Ok((campaign.loops()?, campaign)) };
-    check(&points, &campaign)?;
+    Ok((once(&campaign, given, target)?, campaign))
+}
+
+/// Measures the points that are given, or those of the spec's loops; returns the path of the
+/// samples.
+pub(super) fn once(
+    campaign: &Campaign<'_>,
+    given: Option<Points>,
+    target: &Target,
+) -> Result<PathBuf, Failure> {
+    let Some(mut points) = given else { return campaign.loops() };
+    check(&points, campaign)?;
     if target.resume {
         join(&mut points, &campaign.earlier());
     }
-    let path = campaign.points(&points, target.resume, target.budget.as_secs_f64())?;
-    Ok((path, campaign))
+    campaign.points(&points, target.resume, target.budget.as_secs_f64())
 }
 
 /// Judges the choices of `set` by the timed decisions of an earlier calibration, if they lie beside

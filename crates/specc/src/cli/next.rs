@@ -7,9 +7,19 @@ use strata_screen::{columns_of, wrapped};
 
 use crate::competition::Competition;
 
-/// The next steps with the models in `folder`, one a line, or wrapped if too wide. `read_at_start`:
-/// whether programs read the models when they start; otherwise they compile them in.
-pub(super) fn steps(set: &ModelSet, folder: &Path, read_at_start: bool, width: usize) -> String {
+/// How programs get the models.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// They read them when they start.
+    ReadAtStart,
+    /// They compile them in, once they are copied.
+    Copied,
+    /// They compile them in from where they were added.
+    Added,
+}
+
+/// The next steps with the models in `folder`, one a line, or wrapped if too wide.
+pub(super) fn steps(set: &ModelSet, folder: &Path, used: Use, width: usize) -> String {
     let folder = nearest(folder);
     let models = folder.join("models.toml");
     let models = models.display();
@@ -20,13 +30,13 @@ pub(super) fn steps(set: &ModelSet, folder: &Path, read_at_start: bool, width: u
             let inputs = middle(&competition);
             let name = competition.name();
             steps.push(("ask it", format!("specc choose {models} {name}{inputs}")));
-            steps.push((
-                "use it",
-                match read_at_start {
-                    true => format!("STRATA_MODELS={models} PROGRAM"),
-                    false => format!("cp {} src/", folder.join("models.rs").display()),
-                },
-            ));
+            match used {
+                Use::ReadAtStart => steps.push(("use it", format!("STRATA_MODELS={models} PROGRAM"))),
+                Use::Copied => {
+                    steps.push(("use it", format!("cp {} src/", folder.join("models.rs").display())));
+                }
+                Use::Added => {}
+            }
         }
         None => {
             let name = set.models.first().map_or("MODEL", |model| model.name.as_str());

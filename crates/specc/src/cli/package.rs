@@ -38,7 +38,7 @@ pub(super) enum Command {
     /// Check whether committed models, thresholds or a constant still hold, see `specc verify
     /// --help`.
     Verify(Box<Verify>),
-    /// Measure this package at two revisions in turns, and say what got slower or faster, see `specc
+    /// Race this package at two revisions, and say what got slower or faster, see `specc
     /// compare --help`.
     Compare(Box<Compare>),
     /// Say who wins where by the last calibration.
@@ -47,7 +47,7 @@ pub(super) enum Command {
     Crossovers(CrossoversOf),
     /// Show the models of the last calibration: a line each, or all about one.
     Show {
-        /// The model's name; a line for each model where it is left out.
+        /// The model's name (default: a line for each model).
         model: Option<String>,
     },
     /// Say where the report of the last calibration is.
@@ -72,6 +72,9 @@ pub(super) struct New {
     /// Depend on the crates of Strata in this repository.
     #[arg(long, value_name = "URL")]
     git: Option<String>,
+    /// The implementations are functions in C, compiled by `build.rs`.
+    #[arg(long)]
+    c: bool,
 }
 
 /// What `calibrate` takes.
@@ -123,7 +126,7 @@ pub(super) struct Compare {
     /// The side before: a revision of git, or a folder with the package. What a revision depends on
     /// by a relative path lies in the repository.
     before: String,
-    /// The side after; this folder where it is left out.
+    /// The side after (default: this folder).
     #[arg(default_value = ".")]
     after: String,
     #[command(flatten)]
@@ -192,13 +195,25 @@ fn make(new: &New) -> Result<(), Failure> {
     let text = fs::read_to_string(&manifest).map_err(|error| Failure::file(&manifest, error))?;
     let dependency = format!("[dependencies]\nstrata-select = {{ {source} }}\n");
     let bench = "\n[[bench]]\nname = \"calibrate\"\nharness = false\n";
+    let compiler = if new.c { "\n[build-dependencies]\ncc = \"1\"\n" } else { "" };
+    let library = fill(include_str!("new/lib.rs.txt"));
+    let of_c = [
+        ("build.rs", include_str!("new/build.rs.txt").to_owned()),
+        ("c/ways.c", include_str!("new/ways.c.txt").to_owned()),
+    ];
+    let of_c = if new.c { &of_c[..] } else { &[] };
     for (path, text) in [
-        ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1) + bench),
-        ("src/lib.rs", fill(include_str!("new/lib.rs.txt"))),
+        ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1) + compiler + bench),
+        ("src/lib.rs", if new.c { fill(&in_c(&library)) } else { library }),
         ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
         ("benches/calibrate.rs", fill(include_str!("new/calibrate.rs.txt"))),
         ("tests/choices.rs", fill(include_str!("new/choices.rs.txt"))),
-    ] {
+        // Cargo writes one only where it also makes a repository.
+        (".gitignore", "/target\n".into()),
+    ]
+    .iter()
+    .chain(of_c)
+    {
         let path = new.path.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
@@ -212,6 +227,13 @@ fn make(new: &New) -> Result<(), Failure> {
         new.path.display()
     );
     Ok(())
+}
+
+/// The library with its ways as functions in C: the declarations take the place of what is before
+/// the numbers to try it on.
+fn in_c(library: &str) -> String {
+    let rest = library.find("/// `n` numbers").map_or("", |at| &library[at..]);
+    include_str!("new/extern.rs.txt").to_owned() + rest
 }
 
 /// The dependency of the new package on Strata: the one requested, else the sources in
@@ -314,8 +336,12 @@ mod tests {
 
     #[test]
     fn a_new_package_has_strata_from_where_it_is() {
-        let new =
-            |strata: Option<&str>| New { path: "count".into(), strata: strata.map(Into::into), git: None };
+        let new = |strata: Option<&str>| New {
+            path: "count".into(),
+            strata: strata.map(Into::into),
+            git: None,
+            c: false,
+        };
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert!(source(&new(None), here).is_ok_and(|source| source.starts_with("path = ")));
         let clone = here.join("../..");

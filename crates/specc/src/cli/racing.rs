@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
-use strata_interchange::without_numbers;
-use strata_model::{Samples, Sha256, count, number_text, percent, rounded};
+use strata_interchange::{Imported, without_numbers};
+use strata_model::{Sha256, count, number_text, percent, rounded};
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Race, Reading, Source};
-use super::comparing::{Code, Compared, change_json, change_text, folded, where_text};
+use super::comparing::{Code, Compared, change_json, change_text, folded, named, slower_text, where_text};
 use super::{exchange, revisions};
 use crate::bootstrap::mean;
-use crate::compare::{Models, median};
+use crate::compare::{Change, ModelChange, Models, median};
 use crate::drive::{Interrupt, shell};
 use crate::race::{Judged, LEAST, Time, Times, Who, judge, schedule};
 
@@ -28,6 +28,12 @@ const INTERRUPTED: u8 = 130;
 
 /// The rounds with a copy of A that are made in any case.
 const COPIES: usize = 2;
+
+/// How often as many rounds are made again as there have been, until the budget is spent.
+const LOOKS: u64 = 4;
+
+/// Where as many rounds have failed and none has not, the others would, too.
+const HOPELESS: usize = 3;
 
 /// The last lines of a command that failed that are shown.
 const SHOWN: usize = 5;
@@ -75,13 +81,34 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
     let rounds = args.rounds as usize;
     let (mut done, mut failed): (Vec<Round>, Vec<String>) = (Vec::new(), Vec::new());
     let (start, mut longest) = (Instant::now(), Duration::ZERO);
-    let plan = schedule(rounds, if args.noop { rounds } else { COPIES }, seed);
+    // Where a race may end early, its copies have run.
+    let early = rounds.div_ceil(2).max(LEAST);
+    let mut parts = vec![(early, COPIES), (rounds - early, 0)];
+    if args.fail_above.is_some() && args.budget.is_some() {
+        // As many again, each time, as there have been.
+        parts.extend((0..LOOKS).map(|look| (rounds << look, COPIES)));
+    }
+    let part = |(number, (length, copies)): (u64, (usize, usize))| {
+        schedule(length, if args.noop { length } else { copies }, seed.wrapping_add(number))
+    };
+    let plan: Vec<_> = (0..).zip(parts).flat_map(part).collect();
     'rounds: for (number, slots) in (1..).zip(&plan) {
         let begun = start.elapsed();
         if interrupt.count() > 0 || args.budget.is_some_and(|budget| begun + longest > budget) {
             break;
         }
-        tell!("round {number} of {rounds}");
+        // Each benchmark is judged where as many rounds again would follow, so seldom that it adds
+        // few false alarms.
+        if let Some(share) = args.fail_above
+            && number > rounds
+            && done.len() >= LEAST
+            && (number - 1) % rounds == 0
+            && ((number - 1) / rounds).is_power_of_two()
+            && Shown::of(&done, Vec::new(), seed).open(share).is_empty()
+        {
+            break;
+        }
+        tell!("round {number} of {}", if number > rounds { plan.len() } else { rounds });
         let mut round = Round::default();
         for slot in slots {
             let mut ran = run(slot.who, slot.padding, copy.as_ref());
@@ -95,7 +122,11 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
                 Err(why) => {
                     tell!("warning: round {number} does not count: {why}");
                     failed.push(format!("round {number}: {why}"));
-                    if rounds < failed.len() + LEAST {
+                    if done.is_empty() && failed.len() == HOPELESS {
+                        let why = format!("each of the first {HOPELESS} rounds failed, see above");
+                        return Err(Failure::Fault(why));
+                    }
+                    if rounds < failed.len() + LEAST && done.len() < LEAST {
                         let few = rounds - failed.len();
                         return Err(Failure::Fault(format!(
                             "{few} of {rounds} rounds are left, and {LEAST} are the fewest"
@@ -107,7 +138,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
         }
         done.push(round);
         // It ends early only if no change is reported, so that this adds no false alarm.
-        if number == rounds.div_ceil(2).max(LEAST)
+        if number == early
             && let Some(share) = args.fail_above
             && let early = Shown::of(&done, Vec::new(), seed)
             && done.len() >= LEAST
@@ -140,13 +171,20 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
     } else {
         print(shown.screen(width()))?;
     }
+    let false_alarms = shown.false_alarms(args.fail_above);
     match outcome {
         _ if stopped => {
             Err(Failure::Stage(INTERRUPTED, format!("interrupted: this is of {} rounds", done.len())))
         }
+        _ if !false_alarms.is_empty() => Err(Failure::Stage(
+            UNDECIDED,
+            format!(
+                "not decided: of A against a copy of it changes are reported, too: {}",
+                false_alarms.join(", ")
+            ),
+        )),
         Some((share, slower)) if !slower.is_empty() => {
-            let slower = slower.join("\n  ");
-            Err(Failure::Stage(SLOWER, format!("slower by more than {}: {slower}", percent(share))))
+            Err(Failure::Stage(SLOWER, slower_text(share, &slower)))
         }
         Some((share, _)) => match shown.undecided(share) {
             Some(why) => Err(Failure::Stage(UNDECIDED, why)),
@@ -214,7 +252,7 @@ fn once(
             format!("has no results that can be read: {why}{}", last())
         }
     })?;
-    Ok(Some(times(&samples.samples)))
+    Ok(Some(times(&samples)))
 }
 
 /// Earlier results, which must not be read as new ones.
@@ -276,23 +314,29 @@ fn forget(folder: &Path) -> std::io::Result<()> {
 /// The time of each benchmark of one run: the lower quartile of its repeats, since other programs only
 /// add to them (Chen and Revels, *Robust benchmarking in noisy environments*, 2016, take the least).
 /// Numbers in a name that has no inputs are inputs.
-fn times(samples: &Samples) -> Times {
+pub(super) fn times(read: &Imported) -> Times {
     let mut all: BTreeMap<String, (Time, Vec<f64>)> = BTreeMap::new();
-    for model in &samples.models {
+    for model in &read.samples.models {
+        // Of names that become one identifier, which one is which depends on the others.
+        let own = read.names.get(&model.name).unwrap_or(&model.name);
         for row in model.rows.iter().filter(|row| row.seconds.is_finite() && row.seconds > 0.0) {
-            let columns = model.columns.iter().map(|column| column.text.clone());
+            // Our own samples have terms, too.
+            let terms_alone = model.inputs().next().is_none();
+            let columns = model.columns.iter().zip(&row.values);
+            let columns =
+                columns.filter(|(column, value)| value.is_finite() && (terms_alone || column.is_input()));
             let at: Vec<(String, f64)> =
-                columns.zip(row.values.iter().copied()).filter(|(_, value)| value.is_finite()).collect();
-            let mut whole = model.name.clone();
+                columns.map(|(column, value)| (column.text.clone(), *value)).collect();
+            let mut whole = own.clone();
             at.iter().for_each(|(name, value)| whole += &format!(" {name}={}", number_text(*value)));
-            let (name, at) = match without_numbers(&model.name).filter(|_| at.is_empty()) {
+            let (name, at) = match without_numbers(own).filter(|_| at.is_empty()) {
                 Some((rest, numbers)) => {
                     let input = |place: usize| {
                         if numbers.len() == 1 { "n".to_owned() } else { format!("n{}", place + 1) }
                     };
                     (rest, numbers.iter().enumerate().map(|(place, value)| (input(place), *value)).collect())
                 }
-                None => (model.name.clone(), at),
+                None => (own.clone(), at),
             };
             let name = name.trim_end_matches(['_', '/', '-', ' ']).to_owned();
             all.entry(whole)
@@ -344,7 +388,7 @@ struct Shown {
     /// The rounds with a copy, how far A is from it, and which of its changes would be told.
     copies: usize,
     apart: Vec<f64>,
-    alarms: Option<Vec<String>>,
+    alarms: Option<Vec<ModelChange>>,
     compared: Compared,
 }
 
@@ -353,7 +397,7 @@ impl Shown {
         let pairs = |other: usize| -> Vec<[&Times; 2]> {
             done.iter().filter_map(|round| Some([round[0].as_ref()?, round[other].as_ref()?])).collect()
         };
-        let (judged, with_copy) = (judge(&pairs(1)), pairs(2));
+        let (judged, with_copy) = (judge(&pairs(1), &[]), pairs(2));
         let copies = with_copy.len();
         let names = with_copy.first().map_or(Vec::new(), |[a, _]| a.keys().collect());
         let apart = names.iter().filter_map(|name| {
@@ -363,8 +407,8 @@ impl Shown {
         });
         let apart = apart.collect();
         let alarms = (copies >= LEAST).then(|| {
-            let judged = judge(&with_copy);
-            judged.changes.iter().filter(|one| one.is_changed()).map(|one| one.model.clone()).collect()
+            let judged = judge(&with_copy, &[]);
+            judged.changes.into_iter().filter(ModelChange::is_changed).collect()
         });
         let models = Models { changes: judged.changes.clone(), left_out: judged.left_out.clone() };
         let compared = Compared {
@@ -384,13 +428,31 @@ impl Shown {
         all.chain(self.compared.slower(share)).collect()
     }
 
+    /// The benchmarks of which it is told neither that they are slower nor that they are not slower
+    /// by more than `share`.
+    fn open(&self, share: f64) -> Vec<String> {
+        let may = |change: &Change| change.interval.is_none_or(|(_, high)| high > 1.0 + share);
+        let slower: Vec<&String> = match self.slower(share)[..] {
+            [] => Vec::new(),
+            _ => self.judged.changed.iter().collect(),
+        };
+        let all = self.judged.benchmarks.iter();
+        let open = all.filter(|one| may(&one.change) && !slower.contains(&&one.name));
+        open.map(|one| named(&one.name)).collect()
+    }
+
+    /// What is reported of A against its copy, and would fail this gate.
+    fn false_alarms(&self, share: Option<f64>) -> Vec<String> {
+        let fails = |one: &&ModelChange| {
+            share.is_none_or(|share| one.changes().any(|(_, change)| change.exceeds(share)))
+        };
+        self.alarms.iter().flatten().filter(fails).map(|one| named(&one.model)).collect()
+    }
+
     /// Why it cannot be said that no benchmark is slower by more than `share`.
     fn undecided(&self, share: f64) -> Option<String> {
-        let may = |high: f64| high > 1.0 + share;
-        let open =
-            self.judged.benchmarks.iter().filter(|one| one.change.interval.is_none_or(|(_, high)| may(high)));
-        let open: Vec<&str> = open.map(|one| &*one.name).collect();
-        let what = match open[..] {
+        let open = self.open(share);
+        let what = match &open[..] {
             [] if self.judged.missing.is_empty() => return None,
             [] => return Some(format!("not decided: {} did not run in B", self.judged.missing.join(", "))),
             [first] => format!("`{first}` may be slower"),
@@ -426,7 +488,7 @@ impl Shown {
                 "A against a copy of it: false alarms, {} of {all}, in {}: {}",
                 alarms.len(),
                 rounds(*copies),
-                alarms.join(", ")
+                alarms.iter().map(|one| named(&one.model)).collect::<Vec<_>>().join(", ")
             )),
             None => lines.extend(shares(apart.clone()).map(|[middle, most]| {
                 format!(
@@ -488,7 +550,7 @@ impl Shown {
         value["rounds"] = json!(self.rounds);
         value["seed"] = json!(self.seed);
         value["common"] = self.judged.common.as_ref().map(change_json).into();
-        value["noop"] = json!({ "rounds": self.copies, "apart": self.apart, "reported": self.alarms });
+        value["noop"] = json!({ "rounds": self.copies, "apart": self.apart, "reported": self.alarms.as_ref().map(|all| all.iter().map(|one| &one.model).collect::<Vec<_>>()) });
         value["fails"] = json!(fails);
         value
     }

@@ -1,25 +1,27 @@
-//! `cargo strata compare`: the package at two revisions, measured in turns.
+//! `cargo strata compare`: the package at two revisions, raced.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 
-use strata_model::{Samples, Sha256, sha256_hex};
+use strata_interchange::Imported;
+use strata_model::{Sha256, sha256_hex};
 use strata_screen::{Failure, tell};
 
 use super::args::{CompareHow, Reading, Target};
 use super::folder::Lock;
-use super::measuring::{self, write};
-use super::{comparing, exchange, package, specs};
-use crate::compare::Run;
+use super::measuring::{self, Campaign, write};
+use super::{comparing, exchange, package, racing, specs};
+use crate::compare::{Models, Run};
 use crate::crossovers::Evidence;
 use crate::emit::{self, Workspace};
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
+use crate::race::{Times, judge, schedule};
 
-/// The number of measurements of each side in turns, so that a slow period of the machine affects
-/// both sides, and their scatter shows what differs between two runs.
-const TURNS: u32 = 5;
+/// The number of rounds, in each of which every side is measured once, so that a slow period of the
+/// machine affects all of them, and their scatter shows what differs between two runs.
+const ROUNDS: usize = 8;
 
 /// One side: a folder with the package at a revision.
 struct Side {
@@ -80,12 +82,19 @@ impl Worktree {
 pub(super) fn kept(own: &Path, named: &str) -> Result<(PathBuf, Lock), Failure> {
     let folder = git(own, &["rev-parse", "--path-format=absolute", "--git-common-dir"], &[])?;
     let folder = Path::new(&folder).join("strata-race");
-    let lock = Lock::take(&folder)?;
+    let lock = Lock::take(&folder).map_err(|failure| match failure {
+        Failure::Usage(_) => Failure::Usage(format!(
+            "another race with --git is at work in {}; wait until it has ended",
+            folder.display()
+        )),
+        other => other,
+    })?;
     Ok((Worktree::new(own, named, folder.join("tree"), true)?.0, lock))
 }
 
 /// Measures the package in `own` at `before` and `after`, each a folder with the package or a
-/// revision of its repository, and compares the times.
+/// revision of its repository, and compares the times. The side before is built twice, in two
+/// folders, so that what differs between two builds of the same code is known.
 pub(super) fn compare(
     own: &Path,
     [before, after]: [&str; 2],
@@ -96,8 +105,9 @@ pub(super) fn compare(
         return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
     }
     let _lock = Lock::take(output)?;
-    let sides =
-        [Side::new(own, before, &output.join("before"))?, Side::new(own, after, &output.join("after"))?];
+    let side = |named: &str, folder: &str| Side::new(own, named, &output.join(folder));
+    // In the order of `Who`.
+    let sides = [side(before, "before")?, side(after, "after")?, side(before, "again")?];
     let folders = [&sides[0], &sides[1]].map(|side| target_of(&side.package));
     if let [Ok(one), Ok(other)] = &folders
         && one == other
@@ -109,19 +119,40 @@ pub(super) fn compare(
             one.display()
         )));
     }
-    let [old, new] = [&sides[0], &sides[1]].map(Side::spec);
-    let specs = [old?, new?];
-    for turn in 1..=TURNS {
-        tell!("turn {turn} of {TURNS}");
-        // The sides take turns at going first.
-        let order = if turn % 2 == 1 { [0, 1] } else { [1, 0] };
-        for side in order {
-            sides[side].measure(&specs[side], target, turn)?;
+    let [a, b, again] = sides.each_ref().map(Side::spec);
+    let specs = [a?, b?, again?];
+    let given = measuring::given(target)?;
+    let target = Target { budget: target.budget / (3 * ROUNDS as u32), resume: false, ..target.clone() };
+    let campaign = |side: usize| sides[side].campaign(&specs[side], &target);
+    let mut campaigns = [campaign(0)?, campaign(1)?, campaign(2)?];
+    campaigns[0].announce()?;
+    let mut read: [Vec<Imported>; 3] = Default::default();
+    for (number, slots) in (1..).zip(&schedule(ROUNDS, ROUNDS, target.seed)) {
+        tell!("round {number} of {ROUNDS}");
+        for slot in slots {
+            let campaign = &mut campaigns[slot.who as usize];
+            campaign.part(sides[slot.who as usize].name.clone());
+            campaign.pad(slot.padding);
+            let path = measuring::once(campaign, given.clone(), &target)?;
+            read[slot.who as usize].push(exchange::samples(
+                &path,
+                &Reading::default(),
+                &mut Sha256::default(),
+            )?);
         }
     }
-    let before = sides[0].run(&specs[0], target)?;
-    let after = sides[1].run(&specs[1], target)?;
-    comparing::runs(&before, &after, how)
+    let times = read.each_ref().map(|rounds| rounds.iter().map(racing::times).collect::<Vec<Times>>());
+    let pairs = |other: usize| times[0].iter().zip(&times[other]).map(|(a, b)| [a, b]).collect::<Vec<_>>();
+    let judged = judge(&pairs(1), &pairs(2));
+    let common = judged.common.as_ref().map(comparing::change_text);
+    let [a, b, _] = read;
+    let before = sides[0].run(&specs[0], &target, a)?;
+    let after = sides[1].run(&specs[1], &target, b)?;
+    // Of points that changed by themselves those that did not are left out.
+    let model = |name: &str| specs[0].models.iter().any(|model| model.name == name);
+    let changes = judged.changes.into_iter().filter(|one| one.is_changed() || model(&one.model)).collect();
+    let models = Models { changes, left_out: judged.left_out };
+    comparing::report([&before, &after], models, Some(common), how)
 }
 
 impl Side {
@@ -141,39 +172,24 @@ impl Side {
         specs::load(&[package::specs_in(&self.package)?])
     }
 
-    /// The folder of a turn.
-    fn turn(&self, turn: u32) -> PathBuf {
-        self.output.join(format!("turn-{turn}"))
+    /// The program of this side.
+    fn campaign<'a>(&self, spec: &'a CheckedSpec, target: &Target) -> Result<Campaign<'a>, Failure> {
+        let target = Target { program: Some(self.output.clone()), ..target.clone() };
+        Campaign::new(spec, &target, &self.output.join("round"))
     }
 
-    fn measure(&self, spec: &CheckedSpec, target: &Target, turn: u32) -> Result<(), Failure> {
-        let target = Target {
-            budget: target.budget / (2 * TURNS),
-            program: Some(self.output.clone()),
-            ..target.clone()
-        };
-        measuring::measure(spec, &target, &self.turn(turn)).map(drop)
-    }
-
-    /// Joins the samples of all turns, and fits models to them.
-    fn run(&self, spec: &CheckedSpec, target: &Target) -> Result<Run, Failure> {
-        let (mut samples, mut turns) = (Samples::default(), Vec::new());
-        for turn in 1..=TURNS {
-            let path = self.turn(turn).join("samples.txt");
-            let read = exchange::samples(&path, &Reading::default(), &mut Sha256::default())?;
-            turns.push(read.samples.clone());
-            match turn {
-                1 => samples = read.samples,
-                _ => samples.join(read.samples).map_err(Failure::Fault)?,
-            }
-        }
+    /// Joins the samples of all rounds, and fits models to them.
+    fn run(&self, spec: &CheckedSpec, target: &Target, rounds: Vec<Imported>) -> Result<Run, Failure> {
+        let mut rounds = rounds.into_iter().map(|read| read.samples);
+        let mut samples = rounds.next().unwrap_or_default();
+        rounds.try_for_each(|round| samples.join(round)).map_err(Failure::Fault)?;
         let text = samples.to_text();
         write(&self.output.join("samples.txt"), &text)?;
         let mut set =
             fitting::fit(&samples, sha256_hex(text.as_bytes()), Some(spec), &Overrides::default()).set;
         set.code_sha256 = emit::code_hash(spec, &target.features.features)?;
         let evidence = Evidence { samples: Some(samples.clone()), decisions: None };
-        Ok(Run { name: self.name.clone(), samples: Some(samples), turns, set: Some(set), evidence })
+        Ok(Run { name: self.name.clone(), samples: Some(samples), set: Some(set), evidence })
     }
 }
 

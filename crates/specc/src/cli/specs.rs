@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use strata_fit::emit::renamed as renamed_in_rust;
 use strata_model::{count, write_atomically};
 use strata_screen::{Failure, print, tell};
 
+use crate::lang::plan::Library;
 use crate::lang::{self, CheckErrors, CheckedSpec};
 
 impl From<CheckErrors> for Failure {
@@ -16,7 +18,36 @@ impl From<CheckErrors> for Failure {
 
 /// Reads and checks spec files, and folders of them, together.
 pub(super) fn load(paths: &[PathBuf]) -> Result<CheckedSpec, Failure> {
-    Ok(lang::load_paths(paths)?)
+    let spec = lang::load_paths(paths)?;
+    renamed(&spec).iter().for_each(|warning| tell!("warning: {warning}"));
+    Ok(spec)
+}
+
+/// A message for each library and candidate that cannot have its own name in Rust.
+fn renamed(spec: &CheckedSpec) -> Vec<String> {
+    let told = |file: usize, at: usize, (name, claimed): (&str, String)| {
+        let file = &spec.files[file];
+        format!(
+            "{}:{}: `{name}` is `{claimed}` in Rust, where its name is taken; choose another name",
+            file.name,
+            file.position(at).0
+        )
+    };
+    let mut all = Vec::new();
+    // A library without candidates has no type.
+    let typed: Vec<&Library> = spec.libraries.iter().filter(|one| !one.candidates.is_empty()).collect();
+    for found in renamed_in_rust(typed.iter().map(|one| &*one.name)) {
+        all.extend(
+            typed.iter().find(|one| one.name == found.0).map(|one| told(one.file, one.span.start, found)),
+        );
+    }
+    for library in typed {
+        for found in renamed_in_rust(library.candidates.iter().map(|one| &*one.name)) {
+            let place = library.candidates.iter().find(|one| one.name == found.0);
+            all.extend(place.map(|one| told(library.file, one.span.start, found)));
+        }
+    }
+    all
 }
 
 /// `specc check`.

@@ -16,6 +16,7 @@ use super::args::{Calibrate, Fit, How, Job, Output, Reading, Regret, Specs, Targ
 use super::exchange;
 use super::folder::Lock;
 use super::measuring::Campaign;
+use super::next::Use;
 use super::values::Layout;
 use super::{choosing, jobs, measuring, models, next, page, refining, specs, winners};
 use crate::drive::{DriveError, On};
@@ -118,7 +119,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
         spec.as_ref(),
         &how,
         decide,
-        (args.output.as_deref(), args.residuals),
+        (args.output.as_deref(), args.residuals, false),
         if args.json { Screen::Json } else { Screen::Models },
     )
     .map(drop)
@@ -161,16 +162,14 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
     let screen = if json { Screen::Json } else { Screen::Decision };
-    let set =
-        finish(source, Some(&spec), &how, decide, (Some(output), false), screen).map_err(|failure| {
-            match failure {
-                Failure::Fault(message) => {
-                    let more = measuring::longer(target, output).filter(|_| !refining.refine);
-                    Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
-                }
-                other => other,
-            }
-        })?;
+    let files = (Some(&**output), false, added.is_some());
+    let set = finish(source, Some(&spec), &how, decide, files, screen).map_err(|failure| match failure {
+        Failure::Fault(message) => {
+            let more = measuring::longer(target, output).filter(|_| !refining.refine);
+            Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
+        }
+        other => other,
+    })?;
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
             tell!("installed {}", file.display());
@@ -236,13 +235,13 @@ enum Screen {
 }
 
 /// Fits the samples, judges the choices, writes the files to `output`, and prints the result;
-/// returns the models.
+/// returns the models. `added`: they are added to the files of a program afterwards.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
     decide: Decide<'_>,
-    (output, residuals): (Option<&Path>, bool),
+    (output, residuals, added): (Option<&Path>, bool, bool),
     screen: Screen,
 ) -> Result<ModelSet, Failure> {
     let start = Instant::now();
@@ -310,8 +309,12 @@ fn finish(
             folder.display()
         );
         if screen != Screen::Json && !fitting.set.models.is_empty() {
-            let read_at_start = spec.is_some_and(|spec| spec.uses_nodes() || spec.uses_project());
-            say!("{}", next::steps(&fitting.set, folder, read_at_start, screen::width_of_stderr()));
+            let used = match spec.is_some_and(|spec| spec.uses_nodes() || spec.uses_project()) {
+                _ if added => Use::Added,
+                true => Use::ReadAtStart,
+                false => Use::Copied,
+            };
+            say!("{}", next::steps(&fitting.set, folder, used, screen::width_of_stderr()));
         }
     }
     decided?;

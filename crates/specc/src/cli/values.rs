@@ -123,8 +123,11 @@ pub fn layout(text: &str) -> Result<Layout, String> {
     let number = |part: &str| match part.parse::<u32>() {
         Ok(number) if (1..=MOST_NODES).contains(&number) => Ok(number),
         _ => Err(format!(
-            "`{part}` is not in 1..={MOST_NODES}: say how many nodes, as in `16`, or on how many hosts how \
-             many each, as in `2x8`"
+            "{}: say how many nodes, as in `16`, or on how many hosts how many each, as in `2x8`",
+            match part {
+                "" => "a number is missing".to_owned(),
+                part => format!("`{part}` is not in 1..={MOST_NODES}"),
+            }
         )),
     };
     let Some((hosts, each)) = text.split_once('x') else { return Ok(number(text)?.into()) };

@@ -48,29 +48,11 @@ pub struct Change {
     pub verdict: Verdict,
 }
 
-/// A point with the logarithm of its ratio, and that of each turn.
+/// A point with the logarithm of its ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) at: Vec<f64>,
     pub(super) log: f64,
-    pub(super) turns: Vec<Option<f64>>,
-}
-
-/// The standard deviation of the mean of these points by what differs from turn to turn, such that
-/// a normal distribution's interval is Student's of the turns. Points of one run do not show it.
-pub(super) fn off_by_turns(points: &[Point]) -> f64 {
-    let turns = points.iter().map(|point| point.turns.len()).max().unwrap_or(0);
-    let of = |turn: usize| {
-        let apart = |point: &Point| Some(point.turns.get(turn).copied()?? - point.log);
-        let logs: Vec<f64> = points.iter().filter_map(apart).collect();
-        (!logs.is_empty()).then(|| mean(&logs))
-    };
-    let means: Vec<f64> = (0..turns).filter_map(of).collect();
-    let count = means.len();
-    let Some(quantile) = t_quantile(0.95, count.saturating_sub(1)) else { return 0.0 };
-    let middle = mean(&means);
-    let square: f64 = means.iter().map(|one| (one - middle).powi(2)).sum();
-    quantile / HALF_WIDTH * (square / (count * (count - 1)) as f64).sqrt()
 }
 
 /// Two parts of the points: one up to a value of an input, the other from the next value on.
@@ -214,7 +196,7 @@ mod tests {
 
     fn points(logs: impl Fn(f64, f64) -> f64) -> Vec<Point> {
         let all = (0..8).flat_map(|n| (0..4).map(move |width| (f64::from(n), f64::from(width))));
-        all.map(|(n, width)| Point { at: vec![n, width], log: logs(n, width), turns: Vec::new() }).collect()
+        all.map(|(n, width)| Point { at: vec![n, width], log: logs(n, width) }).collect()
     }
 
     #[test]

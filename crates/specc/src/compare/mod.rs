@@ -17,7 +17,7 @@ use strata_model::{ModelSet, Samples, did_you_mean, number_text};
 
 use crate::crossovers::Evidence;
 
-use change::{Cut, Point, off_by_turns};
+use change::{Cut, Point};
 
 pub use change::{Change, Verdict};
 pub use choices::{LibraryChange, LineChange, Moved, libraries};
@@ -37,8 +37,6 @@ pub struct Run {
     pub name: String,
     /// The samples.
     pub samples: Option<Samples>,
-    /// The samples of each turn, where the runs were measured in turns.
-    pub turns: Vec<Samples>,
     /// The models.
     pub set: Option<ModelSet>,
     /// The source of the intervals of crossovers.
@@ -169,7 +167,7 @@ fn changes_of(name: &str, ratios: &ratios::Ratios, level: f64) -> Vec<ModelChang
     }
     let change = |points: &[Point]| {
         let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
-        Change::of(&logs, off.hypot(off_by_turns(points)), level)
+        Change::of(&logs, *off, level)
     };
     // With predicted times, an error of a model would look like a change of a part.
     let cut = if *by == By::Samples { Cut::find(points, level) } else { None };

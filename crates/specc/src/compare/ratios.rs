@@ -83,33 +83,10 @@ pub(super) fn of(name: &str, [before, after]: [&Run; 2]) -> Result<Option<Ratios
     let order = old.names.clone();
     let names = order.iter().map(ToString::to_string).chain(["P".to_owned()]).collect();
     let (was, is) = (old.measured(&order), new.measured(&order));
-    let ratio = |at: &[f64], after: f64, before: f64| Point {
-        at: at.to_vec(),
-        log: (after / before).ln(),
-        turns: Vec::new(),
-    };
-    let turns: Vec<_> = before.turns.iter().zip(&after.turns).collect();
-    let turns: Vec<_> = turns
-        .iter()
-        .map(|(was, is)| {
-            [was, is].map(|turn| turn.model(name).map(|one| measured(one, &order)).unwrap_or_default())
-        })
-        .collect();
-    let by_turn = |at: &[f64]| {
-        let log = |[was, is]: &[Times; 2]| {
-            let [was, is] =
-                [was, is].map(|times| times.get(&bits(at)).map(|(_, times)| median(times.clone())));
-            Some((is? / was?).ln())
-        };
-        turns.iter().map(log).collect()
-    };
+    let ratio = |at: &[f64], after: f64, before: f64| Point { at: at.to_vec(), log: (after / before).ln() };
     let both = || is.values().filter_map(|(at, after)| Some((at, &was.get(&bits(at))?.1, after)));
-    let points: Vec<Point> = both()
-        .map(|(at, before, after)| Point {
-            turns: by_turn(at),
-            ..ratio(at, median(after.clone()), median(before.clone()))
-        })
-        .collect();
+    let points: Vec<Point> =
+        both().map(|(at, before, after)| ratio(at, median(after.clone()), median(before.clone()))).collect();
     let ratios = |by, points, off, repeats| Ok(Some(Ratios { by, names, points, off, repeats }));
     if points.len() >= LEAST {
         return ratios(By::Samples, points, 0.0, None);

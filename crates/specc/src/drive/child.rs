@@ -1,8 +1,8 @@
 //! A program under our eyes: its lines as they come, and Ctrl-C passed on to it in order.
 //!
 //! The child gets a process group of its own, so that a Ctrl-C at the terminal reaches only us; we
-//! pass on one signal, and kill only when asked twice. Otherwise a child could get two and take the
-//! second for impatience.
+//! pass on one signal. A second Ctrl-C kills the child, and so do some seconds in which it has not
+//! ended. Were it to get two signals, it would take them for two Ctrl-C.
 //!
 //! We hold the other end of its standard input, never write to it, and let go when it has ended. A
 //! profiling program ends with its input, so that it does not outlive us, however we end. Cargo and
@@ -95,8 +95,14 @@ pub(super) fn run(
         // does not at the first one: the end of its input then ends the program.
         if passed > 0 {
             let asked_at = *asked_at.get_or_insert_with(Instant::now);
-            if asked_at.elapsed() > PATIENCE || child.try_wait()?.is_some() {
+            let is_late = asked_at.elapsed() > PATIENCE;
+            if is_late || child.try_wait()?.is_some() {
                 input = None;
+            }
+            // Others need not end with their input, and may ignore the signal.
+            if is_late && reach == Reach::Group && passed == 1 {
+                passed += 1;
+                signal(group, Signal::SIGKILL);
             }
         }
         // A grandchild may hold the pipes open after the child has gone.

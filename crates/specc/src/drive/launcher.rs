@@ -227,7 +227,7 @@ impl Launcher {
         DriveError::Launch {
             command: command.collect::<Vec<_>>().join(" "),
             status: status.to_owned(),
-            message: if message.is_empty() { "it said nothing".to_owned() } else { message },
+            message: if message.is_empty() { "(no output)".to_owned() } else { message },
             help: format!(
                 "{hosts}the same words with `hostname` behind them show what is wrong; --launcher says others"
             ),

@@ -34,7 +34,7 @@ pub use interrupt::Interrupt;
 pub use launcher::Launcher;
 pub use own::OwnProgram;
 pub use run::profile;
-pub(crate) use shell::shell;
+pub(crate) use shell::{PADDING, shell};
 
 /// The most nodes a run may have; the runtime's own limit may be lower.
 pub const MAX_NODES: usize = 4096;

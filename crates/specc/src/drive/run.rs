@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use strata_model::{Seconds, count};
+use strata_model::{Samples, Seconds, count};
 
 use super::child::{self, Line, Reach};
 use super::compiler::in_spec;
 use super::progress::Status;
 use super::{DriveError, Interrupt, Launcher, On, Program, RunOptions, smpi};
 use crate::emit::Emitted;
+
+const RESUME: &str = "run the same command with --resume to go on";
+const MEND: &str = "mend that, then go on with the same command and --resume";
 
 /// Runs the program and returns the samples file it has written.
 ///
@@ -84,16 +87,20 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     began |= length() != kept_before;
     match (end.status.code(), launcher.filter(|_| !began)) {
         (Some(0), _) => Ok(options.output.clone()),
-        _ if end.interrupted => Err(DriveError::Interrupted { help: kept(&options.output) }),
-        (Some(130), _) => Err(DriveError::Interrupted { help: kept(&options.output) }),
+        _ if end.interrupted => Err(DriveError::Interrupted { help: kept(&options.output, RESUME) }),
+        (Some(130), _) => Err(DriveError::Interrupted { help: kept(&options.output, RESUME) }),
         (_, Some(launcher)) => {
             Err(launcher.failed((options.nodes, options.hosts), &end.status.to_string(), before.join("\n")))
         }
         (Some(1), None) if !message.is_empty() => Err(DriveError::Fault { message }),
         _ => Err(DriveError::Run {
             status: end.status.to_string(),
-            message: if message.is_empty() { "it said nothing more".to_owned() } else { message },
-            help: kept(&options.output),
+            message: if message.is_empty() { "(no further output)".to_owned() } else { message },
+            // A run that a signal ended (a time limit, lack of memory) has nothing to mend.
+            help: kept(
+                &options.output,
+                if end.status.code().is_some_and(|code| code < 128) { MEND } else { RESUME },
+            ),
         }),
     }
 }
@@ -176,16 +183,16 @@ pub(super) fn start_error(
     DriveError::Start { program, reason: error.to_string(), help }
 }
 
-/// The message about the files that an unfinished run leaves.
-fn kept(output: &Path) -> String {
+/// The message about the files that an unfinished run leaves, and the way on.
+fn kept(output: &Path, way_on: &str) -> String {
     let partial = partial(output);
-    if partial.is_file() {
-        format!(
-            "what was measured is kept in {}; run the same command with --resume to go on",
-            partial.display()
-        )
-    } else {
-        "nothing had been measured yet".to_owned()
+    let text = std::fs::read_to_string(&partial).unwrap_or_default();
+    match Samples::parse_partial(&text, "") {
+        // A run that ended at its first point leaves the names of the models.
+        Ok(read) if read.samples.models.iter().all(|model| model.rows.is_empty()) => {
+            "nothing had been measured yet".to_owned()
+        }
+        _ => format!("what was measured is kept in {}; {way_on}", partial.display()),
     }
 }
 

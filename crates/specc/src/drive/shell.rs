@@ -16,6 +16,9 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
+/// The variable that makes an environment longer.
+pub(crate) const PADDING: &str = "STRATA_PADDING";
+
 /// Runs a command in a folder, without input, its environment longer by so many bytes.
 pub(crate) fn shell(
     command: &str,
@@ -25,7 +28,7 @@ pub(crate) fn shell(
 ) -> std::io::Result<Ran> {
     let mut process = Command::new("sh");
     process.args(["-c", &format!("exec </dev/null\n{command}")]).current_dir(folder);
-    process.env("STRATA_PADDING", "x".repeat(padding));
+    process.env(PADDING, "x".repeat(padding));
     let (mut out, mut err) = (String::new(), String::new());
     let end = child::run(&mut process, Reach::Group, interrupt, |line| {
         let (text, line) = match line {

@@ -138,9 +138,9 @@ impl Printer<'_> {
     fn execute(&mut self, code: &Code) {
         let place = self.place(code.span.start);
         self.line(2, &format!("// task, {place}"));
-        self.line(2, "::std::hint::black_box({");
+        self.line(2, "::strata_profile::returned!(::std::hint::black_box({");
         self.page.code(code, self.model.file);
-        self.line(2, "});");
+        self.line(2, "}));");
     }
 
     /// Code that measures by itself, and gives so many inputs.

@@ -3,7 +3,8 @@
 //! A benchmark's change in a round is the logarithm of the ratio of its times, which were taken
 //! beside each other; the interval comes from the scatter over rounds, so that all is in it that
 //! differs between two runs of a program. What moves all benchmarks of a round alike is the
-//! machine's, and taken out, unless it stands in all rounds. Nothing is run here.
+//! machine's, and taken out, unless it stands in all rounds. Where A was built twice, what differs
+//! between builds of the same code is in the interval, too. Nothing is run here.
 
 mod statistic;
 
@@ -13,6 +14,9 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde::Serialize;
 
+use strata_model::count;
+use strata_screen::shortened;
+
 use crate::compare::{By, Change, LEVEL, ModelChange, Part, Verdict, median};
 
 pub use statistic::{Trimmed, limit};
@@ -20,7 +24,8 @@ pub use statistic::{Trimmed, limit};
 /// The fewest rounds that tell anything.
 pub const LEAST: usize = 6;
 
-/// As many benchmarks show what all of a round share.
+/// As many benchmarks show what all of a round share; where so many differ in their inputs alone,
+/// they are not named one by one.
 const TOGETHER: usize = 8;
 
 /// The share of the benchmarks whose own interval (95 %) has a change that all share.
@@ -33,10 +38,20 @@ const OF_ALL: f64 = 0.2;
 /// lie. It is the noise threshold of criterion, too.
 const NOTABLE: f64 = 0.01;
 
+/// The prior standard deviation between two builds of the same code, criterion's noise threshold, and
+/// the number of observations that it counts for.
+const OF_BUILDS: (f64, usize) = (0.01, 8);
+
 /// The most bytes that the environment of a run is longer by: more than a page, so that the stack
 /// begins anywhere (Mytkowicz et al., *Producing wrong data without doing anything obviously
 /// wrong!*, 2009, §4).
 const PADDING: usize = 8192;
+
+/// The longest name that is written out in a message.
+pub(crate) const NAMED: usize = 60;
+
+/// As many benchmarks of too few rounds are named.
+const SHOWN: usize = 3;
 
 /// What runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -124,19 +139,36 @@ pub struct Judged {
 
 /// Judges the rounds, each the times of `A` and of `B`. Of all changes that are told, at most 5 %
 /// are noise on average; where nothing has changed, one race in twenty tells any.
+///
+/// `builds`: rounds of `A` and of another build of its code, in which all differs that may differ
+/// between two builds; empty where the copy is no other build.
 #[must_use]
-pub fn judge(rounds: &[[&Times; 2]]) -> Judged {
+pub fn judge(rounds: &[[&Times; 2]], builds: &[[&Times; 2]]) -> Judged {
+    let between = between(builds);
     // What changed moves the median of all, and so seems to move the others.
-    let first = judge_beside(rounds, &[]);
+    let first = judge_beside(rounds, &[], between);
     if first.changed.is_empty() || first.common.is_some() {
         first
     } else {
-        judge_beside(rounds, &first.changed)
+        judge_beside(rounds, &first.changed, between)
     }
 }
 
+/// The variance between builds of the same code, and the number of observations behind it. The
+/// benchmarks of a group run the same code, and are one observation.
+fn between(builds: &[[&Times; 2]]) -> Option<(f64, usize)> {
+    let judged = judge_beside(builds, &[], None);
+    let groups = groups(&judged.benchmarks);
+    let apart: Vec<f64> =
+        groups.iter().filter_map(|group| Some(pooled(&judged.benchmarks, group)?.middle.powi(2))).collect();
+    let (usual, count) = OF_BUILDS;
+    let values = count + apart.len();
+    let sum = apart.iter().sum::<f64>() + count as f64 * usual.powi(2);
+    (!apart.is_empty()).then_some((sum / values as f64, values))
+}
+
 /// As [`judge`]; `changed` are known to have changed.
-fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
+fn judge_beside(rounds: &[[&Times; 2]], changed: &[String], between: Option<(f64, usize)>) -> Judged {
     let mut judged = Judged {
         benchmarks: vec![],
         changed: vec![],
@@ -145,24 +177,31 @@ fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
         left_out: vec![],
         missing: vec![],
     };
-    let mut only = [vec![], vec![]];
+    let (mut only, mut few) = ([vec![], vec![]], vec![]);
     let names: BTreeSet<&String> = rounds.iter().flatten().flat_map(|times| times.keys()).collect();
     for name in names {
         let pair = |[a, b]: &[&Times; 2]| Some((b.get(name)?.seconds / a.get(name)?.seconds).ln());
         let logs: Vec<Option<f64>> = rounds.iter().map(pair).collect();
         let side = |side: usize| rounds.iter().find_map(|both| both[side].get(name));
         let (Some(time), Some(_)) = (side(0), side(1)) else {
-            only[usize::from(side(0).is_none())].push(format!("`{name}`"));
+            only[usize::from(side(0).is_none())].push(format!("`{}`", shortened(name, NAMED)));
             continue;
         };
         let there = logs.iter().flatten().count();
         if there < LEAST {
-            judged.left_out.push(format!("`{name}` has {there} rounds, {LEAST} are the fewest"));
+            few.push(format!("`{}` has {there} rounds, {LEAST} are the fewest", shortened(name, NAMED)));
             continue;
         }
         let (name, stem, at) = (name.clone(), time.name.clone(), time.at.clone());
         let change = Change { ratio: 1.0, interval: None, points: there, verdict: Verdict::Unknown };
         judged.benchmarks.push(Benchmark { name, change, least: 0.0, stem, at, logs });
+    }
+    let more = few.len().saturating_sub(SHOWN);
+    judged.left_out.extend(few.into_iter().take(SHOWN));
+    if more > 0 {
+        judged
+            .left_out
+            .push(format!("{} more have fewer than {LEAST} rounds", count(more, "benchmark", "benchmarks")));
     }
     for (names, side) in only.iter().zip(["A", "B"]).filter(|(names, _)| !names.is_empty()) {
         judged.left_out.push(format!("{} in {side} alone", names.join(", ")));
@@ -170,8 +209,14 @@ fn judge_beside(rounds: &[[&Times; 2]], changed: &[String]) -> Judged {
     judged.missing = std::mem::take(&mut only[0]);
     judged.common = take_common(&mut judged.benchmarks, rounds.len(), changed);
     let groups = groups(&judged.benchmarks);
-    let pieces: Vec<Vec<Piece>> = groups.iter().map(|group| pieces(&judged.benchmarks, group)).collect();
-    let single: Vec<Trimmed> = judged.benchmarks.iter().filter_map(Benchmark::trimmed).collect();
+    let widened = |trimmed: Trimmed| match between {
+        Some((variance, values)) => trimmed.with(variance, values),
+        None => trimmed,
+    };
+    let mut pieces: Vec<Vec<Piece>> = groups.iter().map(|group| pieces(&judged.benchmarks, group)).collect();
+    pieces.iter_mut().flatten().for_each(|piece| piece.trimmed = widened(piece.trimmed));
+    let single: Vec<Trimmed> =
+        judged.benchmarks.iter().filter_map(|one| Some(widened(one.trimmed()?))).collect();
     let several = pieces.iter().flatten().filter(|piece| piece.members.len() > 1);
     let chances: Vec<f64> =
         single.iter().chain(several.map(|piece| &piece.trimmed)).map(Trimmed::chance).collect();
@@ -304,7 +349,7 @@ fn pieces(all: &[Benchmark], group: &[usize]) -> Vec<Piece> {
 }
 
 /// The members of a group that changed, and its changes: the piece that explains what is told best,
-/// if one does; else each benchmark by itself.
+/// if one does, or of many members the one that is nearest to that; else each benchmark by itself.
 fn changes_of(
     all: &[Benchmark],
     group: &[usize],
@@ -317,6 +362,7 @@ fn changes_of(
         |model: &str, whole, parts| ModelChange { model: model.to_owned(), by: By::Rounds, whole, parts };
     let of = |piece: &Piece| change_of(&piece.trimmed, first.change.points, limit);
     let mut best: Option<(f64, &Piece, Change)> = None;
+    let mut nearest = best.clone();
     for piece in pieces {
         let change = of(piece);
         // What is told is within twice of the change, and what is not has it in its interval.
@@ -332,13 +378,16 @@ fn changes_of(
             .iter()
             .map(|place| all[*place].misfit(if within(&place) { change.ratio } else { 1.0 }))
             .sum();
-        if is_told(&change)
-            && piece.members.iter().all(|place| fits(&all[*place]))
-            && group.iter().all(|place| within(&place) || !is_told(&all[*place].change))
-            && best.as_ref().is_none_or(|(least, ..)| misfit < *least)
-        {
-            best = Some((misfit, piece, change));
+        let explains = piece.members.iter().all(|place| fits(&all[*place]))
+            && group.iter().all(|place| within(&place) || !is_told(&all[*place].change));
+        for kept in [Some(&mut nearest), explains.then_some(&mut best)].into_iter().flatten() {
+            if is_told(&change) && kept.as_ref().is_none_or(|(least, ..)| misfit < *least) {
+                *kept = Some((misfit, piece, change.clone()));
+            }
         }
+    }
+    if group.len() >= TOGETHER {
+        best = best.or(nearest);
     }
     let told: Vec<usize> = group.iter().copied().filter(|place| is_told(&all[*place].change)).collect();
     match (best, pieces) {
@@ -411,7 +460,7 @@ mod tests {
     }
 
     fn judged(rounds: &[[Times; 2]]) -> Judged {
-        judge(&rounds.iter().map(|[a, b]| [a, b]).collect::<Vec<_>>())
+        judge(&rounds.iter().map(|[a, b]| [a, b]).collect::<Vec<_>>(), &[])
     }
 
     fn told(judged: &Judged) -> Vec<&ModelChange> {
@@ -456,6 +505,49 @@ mod tests {
         }
         assert!(found >= 90 && placed >= 65, "{found} found, {placed} with their place");
         assert!(student <= 10, "without trimming {student} of {trials}");
+    }
+
+    #[test]
+    fn what_differs_between_builds_of_the_same_code_is_in_the_interval() {
+        let pairs = |rounds: &[[Times; 2]], builds: &[[Times; 2]]| {
+            let [rounds, builds] =
+                [rounds, builds].map(|all| all.iter().map(|[a, b]| [a, b]).collect::<Vec<_>>());
+            told(&judge(&rounds, &builds)).iter().map(|one| one.model.clone()).collect::<Vec<_>>()
+        };
+        let (mut without, mut with, mut found) = (0, 0, 0);
+        for seed in 0..20 {
+            let built = |by: f64| rounds(seed, 8, &move |name, _| if name == "hash" { by } else { 1.0 });
+            let builds = rounds(100 + seed, 8, &|name, _| match name {
+                "chase" => 1.06,
+                "sum" => 0.95,
+                _ => 1.0,
+            });
+            without += pairs(&built(1.05), &[]).len();
+            with += pairs(&built(1.05), &builds).len();
+            found += usize::from(pairs(&built(1.25), &builds) == ["hash"]);
+        }
+        assert!(without >= 8 && with <= 1 && found >= 18, "{without} without, {with} with, {found} found");
+    }
+
+    #[test]
+    fn a_change_that_grows_is_told_once_of_many_and_one_by_one_of_few() {
+        let run = |sizes: usize, seed: u64| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut side = |side: usize| {
+                let time = |n: usize| {
+                    let longer = 1.0 + 0.1 * (side * n) as f64;
+                    let seconds = longer * (0.01 * normal::draw(random.random(), random.random())).exp();
+                    let at = vec![("n".to_owned(), n as f64)];
+                    (format!("sum n={n}"), Time { name: "sum".to_owned(), at, seconds })
+                };
+                let other = Time { name: "other".to_owned(), at: Vec::new(), seconds: 1.0 };
+                (0..sizes).map(time).chain([("other".to_owned(), other)]).collect::<Times>()
+            };
+            let rounds: Vec<[Times; 2]> = (0..8).map(|_| [side(0), side(1)]).collect();
+            told(&judged(&rounds)).iter().map(|one| one.model.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(run(12, 1), ["sum"]);
+        assert!(run(5, 2).len() >= 3 && run(5, 2).iter().all(|name| name.starts_with("sum n=")));
     }
 
     #[test]

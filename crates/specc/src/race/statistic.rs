@@ -42,6 +42,19 @@ impl Trimmed {
         Some(Self { middle, error: (squares / (kept * (kept - 1)) as f64).sqrt(), freedom: kept - 1 })
     }
 
+    /// The same with a second, independent source of scatter, whose variance was estimated from so
+    /// many values: Welch (1947), Satterthwaite (1946).
+    #[must_use]
+    pub fn with(self, variance: f64, values: usize) -> Self {
+        let (own, all) = (self.error.powi(2), self.error.powi(2) + variance);
+        let freedom = all.powi(2) / (own.powi(2) / self.freedom as f64 + variance.powi(2) / values as f64);
+        Self {
+            error: all.sqrt(),
+            freedom: if freedom.is_finite() { (freedom.round() as usize).max(1) } else { self.freedom },
+            ..self
+        }
+    }
+
     /// The probability that noise alone moves the mean as far.
     #[must_use]
     pub fn chance(&self) -> f64 {
@@ -96,6 +109,19 @@ mod tests {
         let same = Trimmed::of(&[0.0; 9]).unwrap();
         assert_eq!((same.chance(), same.reach(0.05)), (1.0, 0.0));
         assert_eq!(Trimmed::of(&[0.1; 9]).unwrap().chance(), 0.0);
+    }
+
+    #[test]
+    fn a_second_source_of_scatter_adds_its_variance() {
+        let own = Trimmed::of(&[0.9, 1.0, 1.1, 1.0]).unwrap();
+        assert_eq!(own.with(0.0, 9), own);
+        let more = own.with(4.0 * own.error.powi(2), 12);
+        assert!((more.error / own.error - 5.0_f64.sqrt()).abs() < 1e-12 && more.middle == own.middle);
+        // 25 over 1/3 and 16/12.
+        assert_eq!(more.freedom, 15);
+        let exact = Trimmed::of(&[0.1; 9]).unwrap().with(0.0025, 9);
+        assert!((exact.error - 0.05).abs() < 1e-12 && exact.chance() > 0.05);
+        assert_eq!(Trimmed::of(&[0.1; 9]).unwrap().with(0.0, 9).chance(), 0.0);
     }
 
     #[test]

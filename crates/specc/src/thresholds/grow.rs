@@ -1,7 +1,7 @@
 //! Decision tables, grown from the losses of a library's ways at random points.
 //!
-//! First the fewest ways that suffice are picked. Then the inputs' ranges are split, each time
-//! where a split saves most (Breiman et al. 1984, with lost time in place of misclassified points).
+//! First the [fewest ways](super::few) that suffice are picked. Then the inputs' ranges are split,
+//! each time where a split saves most (Breiman et al. 1984, with lost time in place of misclassified points).
 //! The result is the smallest of these tables with a small loss at other random points.
 
 use chacha20::ChaCha8Rng;
@@ -9,7 +9,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use strata_interchange::emit::thresholds::{Branch, Rule, Split, Table};
 use strata_select::Pin;
 
-use super::{Taken, place};
+use super::few::{self, Limits, least};
+use super::{Few, Loss, Taken, place};
 use crate::competition::Competition;
 use crate::crossings::{self, Scale};
 use crate::decisions::pin;
@@ -26,15 +27,14 @@ const GROWN: usize = 32_768;
 /// The most splits that are tried.
 const SPLITS: usize = 255;
 
-/// The most ways from which those of the table are picked, and the most that are picked.
+/// The most ways from which those of the table are picked.
 const TRIED: usize = 64;
-const WAYS: usize = 24;
 
 /// The share of [`LOSS`] that a choice among the picked ways may lose.
 const PICKED: f64 = 0.2;
 
 /// The loss of a way that does not apply at a point, or that no model covers there.
-const NEVER: f64 = 10.0;
+pub const NEVER: f64 = 10.0;
 
 /// Random points, and the losses of ways there.
 struct Field {
@@ -52,7 +52,7 @@ struct Asked<'a> {
     scales: Vec<Scale>,
 }
 
-/// The table of a library over the inputs `free`.
+/// The table of a library over the inputs `free`, of few ways if these are limited.
 ///
 /// # Errors
 /// A message: an input has no range, or no model covers the points.
@@ -60,39 +60,104 @@ pub(super) fn table(
     competition: &Competition,
     fixed: &[(String, f64)],
     free: &[usize],
+    limits: Limits,
 ) -> Result<(Vec<Taken>, Rule), String> {
-    let value = |name: &String| fixed.iter().find(|(held, _)| held == name).map_or(0.0, |(_, value)| *value);
-    let asked = Asked {
-        competition,
-        inputs: competition.inputs().iter().map(value).collect(),
-        free,
-        scales: free.iter().map(|input| crossings::scale(competition, *input)).collect::<Result<_, _>>()?,
-    };
-    let (points, chosen) = asked.points(1, GROWN);
-    if points.is_empty() {
-        return Err(format!("no model of `{}` covers any of {GROWN} random points", competition.name()));
-    }
-    let mut counted: Vec<(Taken, usize)> = Vec::new();
-    for (way, _) in &chosen {
-        match counted.iter_mut().find(|(known, _)| known == way) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((way.clone(), 1)),
-        }
-    }
-    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counted.truncate(TRIED);
-    let tried: Vec<Taken> = counted.into_iter().map(|(way, _)| way).collect();
-    let all = asked.field(points, &chosen, &tried);
-    let picked = pick(&all.losses, tried.len());
+    let asked = Asked::new(competition, fixed, free)?;
+    let Picked { tried, all, sets, met } = asked.pick(limits)?;
+    let picked = &sets[met];
     let ways: Vec<Taken> = picked.iter().map(|place| tried[*place].clone()).collect();
-    let losses = all.losses.iter().map(|row| picked.iter().map(|place| row[*place]).collect()).collect();
+    let losses: Vec<Vec<f64>> =
+        all.losses.iter().map(|row| picked.iter().map(|place| row[*place]).collect()).collect();
+    // What the ways lose themselves no table of them can save.
+    let own = if limits.are_set() { Loss::of(&all.losses, picked).mean } else { 0.0 };
     let tree = Tree::grow(&Field { losses, ..all }, &asked.scales);
     let (points, chosen) = asked.points(2, POINTS);
-    let table = tree.smallest(&asked.field(points, &chosen, &ways));
+    let table = tree.smallest(&asked.field(points, &chosen, &ways), own + LOSS);
     Ok(used(&ways, table))
 }
 
-impl Asked<'_> {
+/// The fewest ways of a library that suffice over the inputs that `fixed` does not hold.
+///
+/// # Errors
+/// As [`table`].
+pub(super) fn few(
+    competition: &Competition,
+    fixed: &[(String, f64)],
+    free: &[usize],
+    limits: Limits,
+) -> Result<Few, String> {
+    let asked = Asked::new(competition, fixed, free)?;
+    let Picked { tried, sets, met, .. } = asked.pick(limits)?;
+    let (points, chosen) = asked.points(2, POINTS);
+    let field = asked.field(points, &chosen, &tried);
+    let count = field.losses.len().max(1) as f64;
+    let set = &sets[met];
+    let is_best = |row: &[f64], way: usize| row[way] <= least(row, set);
+    let share = |way: &usize| {
+        let first = |row: &&Vec<f64>| set.iter().find(|way| is_best(row, **way)) == Some(way);
+        field.losses.iter().filter(first).count() as f64 / count
+    };
+    let mut ways: Vec<(Taken, f64)> = set.iter().map(|way| (tried[*way].clone(), share(way))).collect();
+    ways.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let loss = |at: usize| sets.get(at).map(|set| Loss::of(&field.losses, set));
+    Ok(Few {
+        ways,
+        of: tried.len(),
+        points: field.losses.len(),
+        loss: loss(met).unwrap_or_default(),
+        fewer: met.checked_sub(1).and_then(loss),
+        more: loss(met + 1),
+    })
+}
+
+/// The ways from which few are picked, what they lose, and the picked sets.
+struct Picked {
+    tried: Vec<Taken>,
+    all: Field,
+    sets: Vec<Vec<usize>>,
+    /// The place of the set that meets the limits.
+    met: usize,
+}
+
+impl<'a> Asked<'a> {
+    fn new(competition: &'a Competition, fixed: &[(String, f64)], free: &'a [usize]) -> Result<Self, String> {
+        let value =
+            |name: &String| fixed.iter().find(|(held, _)| held == name).map_or(0.0, |(_, value)| *value);
+        Ok(Self {
+            competition,
+            inputs: competition.inputs().iter().map(value).collect(),
+            free,
+            scales: free
+                .iter()
+                .map(|input| crossings::scale(competition, *input))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn pick(&self, limits: Limits) -> Result<Picked, String> {
+        let (points, chosen) = self.points(1, GROWN);
+        if points.is_empty() {
+            let name = self.competition.name();
+            return Err(format!("no model of `{name}` covers any of {GROWN} random points"));
+        }
+        let mut counted: Vec<(Taken, usize)> = Vec::new();
+        for (way, _) in &chosen {
+            match counted.iter_mut().find(|(known, _)| known == way) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((way.clone(), 1)),
+            }
+        }
+        counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counted.truncate(TRIED);
+        let tried: Vec<Taken> = counted.into_iter().map(|(way, _)| way).collect();
+        let all = self.field(points, &chosen, &tried);
+        let (sets, met) = match limits.are_set() {
+            true => few::sets(&all.losses, tried.len(), limits),
+            false => (vec![few::added(&all.losses, tried.len(), PICKED * LOSS)], 0),
+        };
+        Ok(Picked { tried, all, sets, met })
+    }
+
     /// Random points that a model covers, with the choice there and its time.
     fn points(&self, seed: u64, count: usize) -> (Vec<Vec<f64>>, Vec<(Taken, f64)>) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -143,25 +208,6 @@ impl Asked<'_> {
         let text = format!("{}={name}", self.competition.name());
         Pin::parse(&text).is_ok_and(|pin| self.competition.choose(inputs, Some(pin)).is_ok())
     }
-}
-
-/// The indices of the fewest ways that suffice; those that save most come first.
-fn pick(losses: &[Vec<f64>], count: usize) -> Vec<usize> {
-    let mut picked: Vec<usize> = Vec::new();
-    let mut least = vec![f64::INFINITY; losses.len()];
-    while picked.len() < count.min(WAYS) {
-        let with = |way: &usize| -> f64 {
-            losses.iter().zip(&least).map(|(row, least)| row[*way].min(*least)).sum()
-        };
-        let others = (0..count).filter(|way| !picked.contains(way));
-        let Some(best) = others.min_by(|a, b| with(a).total_cmp(&with(b))) else { break };
-        least.iter_mut().zip(losses).for_each(|(least, row)| *least = least.min(row[best]));
-        picked.push(best);
-        if least.iter().sum::<f64>() <= PICKED * LOSS * losses.len() as f64 {
-            break;
-        }
-    }
-    picked
 }
 
 /// The tables after each number of splits, as one tree.
@@ -218,9 +264,9 @@ impl Tree {
         tree
     }
 
-    /// The smallest table with a loss up to [`LOSS`] in this field or, if there is none, the table
-    /// with the least loss.
-    fn smallest(&self, field: &Field) -> Table {
+    /// The smallest table with a mean loss up to `enough` in this field or, if there is none, the
+    /// table with the least loss.
+    fn smallest(&self, field: &Field, enough: f64) -> Table {
         let count = field.losses.len().max(1) as f64;
         let losses: Vec<(f64, f64)> = (0..=self.splits)
             .map(|size| {
@@ -231,7 +277,7 @@ impl Tree {
             .collect();
         let size = losses
             .iter()
-            .position(|(mean, _)| *mean <= LOSS)
+            .position(|(mean, _)| *mean <= enough)
             .or_else(|| (0..losses.len()).min_by(|a, b| losses[*a].0.total_cmp(&losses[*b].0)));
         let size = size.unwrap_or(0);
         let mut table = Table {

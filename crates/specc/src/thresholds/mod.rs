@@ -1,5 +1,6 @@
 //! Choices without models: thresholds along one input, or a decision table over several.
 
+mod few;
 mod grow;
 
 use strata_interchange::emit::thresholds::{
@@ -11,11 +12,71 @@ use crate::competition::Competition;
 use crate::crossings;
 use crate::crossovers::{self, Evidence};
 
-pub use grow::{LOSS, POINTS};
+pub use few::Limits;
+pub use grow::{LOSS, NEVER, POINTS};
+
+/// What choices lose against all ways, as shares of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loss {
+    /// On average.
+    pub mean: f64,
+    /// At the worst input.
+    pub worst: f64,
+}
+
+impl Loss {
+    /// The loss of the best ways of a set, at points with the losses of all ways.
+    fn of(losses: &[Vec<f64>], set: &[usize]) -> Self {
+        let count = losses.len().max(1) as f64;
+        let each = losses.iter().map(|row| few::least(row, set));
+        each.fold(Self::default(), |all, loss| Self {
+            mean: all.mean + loss / count,
+            worst: all.worst.max(loss),
+        })
+    }
+}
+
+/// The fewest ways of a library that suffice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Few {
+    /// Each with the share of the inputs at which it is the best of them, the largest first.
+    pub ways: Vec<(Taken, f64)>,
+    /// How many ways compete, at most 64.
+    pub of: usize,
+    /// The number of random inputs at which losses were computed.
+    pub points: usize,
+    /// The loss of choices among them.
+    pub loss: Loss,
+    /// The same of one way fewer.
+    pub fewer: Option<Loss>,
+    /// The same of one way more.
+    pub more: Option<Loss>,
+}
+
+/// The fewest ways of a library that suffice, with the inputs in `fixed` held.
+///
+/// # Errors
+/// As [`of`].
+pub fn few(competition: &Competition, fixed: &[(String, f64)], limits: Limits) -> Result<Few, String> {
+    match free(competition, fixed).as_slice() {
+        [] => Err(all_held(competition)),
+        free => grow::few(competition, fixed, free, limits),
+    }
+}
+
+/// The inputs that are not held.
+fn free(competition: &Competition, fixed: &[(String, f64)]) -> Vec<usize> {
+    let names = competition.inputs();
+    (0..names.len()).filter(|input| fixed.iter().all(|(name, _)| *name != names[*input])).collect()
+}
+
+fn all_held(competition: &Competition) -> String {
+    format!("`{}`: every input is held; leave one to choose by", competition.name())
+}
 
 /// The thresholds of a library with the inputs in `fixed` held, and warnings about them. With one
-/// free input they are constants, with several a table. An input without a range in the models is
-/// an error.
+/// free input they are constants, with several, or [limited](Limits) ways, a table. An input without
+/// a range in the models is an error.
 ///
 /// # Errors
 /// A message: no input is free, one has no range, or the choices cannot be followed.
@@ -23,11 +84,11 @@ pub fn of(
     set: &ModelSet,
     competition: &Competition,
     fixed: &[(String, f64)],
+    limits: Limits,
     evidence: &Evidence,
 ) -> Result<(LibraryThresholds, Vec<String>), String> {
     let names = competition.inputs();
-    let free: Vec<usize> =
-        (0..names.len()).filter(|input| fixed.iter().all(|(name, _)| *name != names[*input])).collect();
+    let free = free(competition, fixed);
     let mut inputs = Vec::new();
     for input in &free {
         let scale = crossings::scale(competition, *input)?;
@@ -36,12 +97,22 @@ pub fn of(
     }
     let mut warnings = Vec::new();
     let (ways, rule) = match free.as_slice() {
-        [] => return Err(format!("`{}`: every input is held; leave one to choose by", competition.name())),
-        [_] => line(set, competition, fixed, evidence, &mut warnings)?,
-        several => grow::table(competition, fixed, several)?,
+        [] => return Err(all_held(competition)),
+        [_] if !limits.are_set() => line(set, competition, fixed, evidence, &mut warnings)?,
+        several => grow::table(competition, fixed, several, limits)?,
     };
-    if let Rule::Table(table) = &rule
+    if let (Rule::Table(table), Some(slowdown)) = (&rule, limits.slowdown)
+        && table.worst > slowdown
+    {
+        warnings.push(format!(
+            "the table of `{}` loses up to {} at some inputs, more than {}: more ways (`--ways`), or export the models",
+            competition.name(),
+            percent(table.worst),
+            percent(slowdown)
+        ));
+    } else if let Rule::Table(table) = &rule
         && table.loss > LOSS
+        && !limits.are_set()
     {
         warnings.push(format!(
             "the table of `{}` loses {} on average with {} questions; hold an input with `--at`, or export the models",
@@ -71,7 +142,7 @@ pub fn of(
 }
 
 /// A candidate with its parameters.
-type Taken = (usize, Vec<i64>);
+pub type Taken = (usize, Vec<i64>);
 
 /// The index of a way, which is added if it is new.
 fn place(ways: &mut Vec<Taken>, way: Taken) -> usize {

@@ -102,6 +102,40 @@ fn without_arguments_it_shows_how_it_is_used() {
 }
 
 #[test]
+fn messages_name_what_is_wrong_and_the_way_out() {
+    let folder = project();
+    let spec = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
+    // What is renamed to `Many` does not exist yet: that follows of the first error.
+    spec(
+        "twice.spec",
+        "model Few(n) { for n in 1..=8 task { n } }\nmodel Few(n) { for n in 1..=9 task { n } }\n\
+         library l(n) { candidate few = Few(n) candidate fewer = Fewer(n) }\n",
+    );
+    spec(
+        "alike.spec",
+        "model Few(n) { for n in 1..=8 task { n } }\nlibrary l(n) {\n  candidate fast = Few(n)\n  \
+         candidate Fast = Few(n)\n  candidate option = Few(n)\n}\n",
+    );
+    let table = [
+        (
+            2,
+            &["calibrate", "job.spec", "--nodes", "x", "-o", "out"][..],
+            "a number is missing: say how many",
+            "``",
+        ),
+        (3, &["fit", "samples.txt", "-o", "samples.txt/x"], "cannot make the folder samples.txt/x: ", "lock"),
+        (1, &["check", "twice.spec"], "is it the second `Few`, which", "did you mean"),
+        (0, &["check", "alike.spec"], "alike.spec:4: `Fast` is `Fast2` in Rust", "alike.spec:3"),
+        (0, &["check", "alike.spec"], "alike.spec:5: `option` is `Option2` in Rust", "`fast`"),
+        (0, &["check", "job.spec"], "", "warning"),
+    ];
+    for (status, arguments, told, not) in table {
+        let (_, err) = expect(status, arguments, folder.path());
+        assert!(err.contains(told) && !err.contains(not), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
 fn completions_and_man_pages_know_every_command() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for shell in ["bash", "zsh", "fish"] {

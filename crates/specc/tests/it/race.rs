@@ -101,6 +101,15 @@ fn what_noise_hides_is_not_decided() {
 }
 
 #[test]
+fn a_race_that_ends_early_has_run_its_copies() {
+    let folder = folder();
+    let same = [SAME[0], SAME[1], "--from", "google", "--fail-above", "90%"];
+    let (status, out, err) = race(folder.path(), &same);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("at most, in 2 rounds\n") && out.contains("from A to B, in 6 rounds"), "{out}");
+}
+
+#[test]
 fn a_run_that_fails_is_named_and_the_other_rounds_are_kept() {
     let folder = folder();
     let at = |command: &str, run: u32, what: &str| {
@@ -127,9 +136,16 @@ fn a_run_that_fails_is_named_and_the_other_rounds_are_kept() {
     assert!(err.contains("round 3 does not count") && err.contains("has no results"), "{err}");
     let (status, out, err) = race(folder.path(), &[SAME[0], "exit 1", "--from", "google"]);
     assert_eq!((status, &*out), (Some(1), ""), "{err}");
+    assert!(err.contains("each of the first 3 rounds failed"), "{err}");
+    assert!(err.contains("round 3 does not count: B (`exit 1`) failed"), "{err}");
+    assert!(err.contains("it printed nothing") && !err.contains("round 4"), "{err}");
+    let every_other = format!(
+        "n=$(cat cc 2>/dev/null || echo 0); echo $((n + 1)) >cc; [ $((n % 2)) = 1 ] || exit 1; {}",
+        SAME[1]
+    );
+    let (status, out, err) = race(folder.path(), &[SAME[0], &every_other, "--from", "google"]);
+    assert_eq!((status, &*out), (Some(1), ""), "{err}");
     assert!(err.contains("5 of 11 rounds are left, and 6 are the fewest"), "{err}");
-    assert!(err.contains("round 6 does not count: B (`exit 1`) failed"), "{err}");
-    assert!(err.contains("it printed nothing"), "{err}");
 }
 
 #[test]
@@ -187,6 +203,57 @@ fn files_that_a_race_does_not_own_are_left_alone() {
     assert!(at.join("others/new/benchmark.json").exists());
 }
 
+#[test]
+fn long_names_fit_on_a_screen() {
+    let folder = folder();
+    let name = "x".repeat(100) + &"y".repeat(100);
+    for (file, time) in [("a.csv", 1), ("b.csv", 2)] {
+        fs::write(folder.path().join(file), format!("name,time\n{name},{time}\nb_{name},1\n")).unwrap();
+    }
+    let gate = ["cat a.csv", "cat b.csv", "--from", "csv", "--fail-above", "3%"];
+    let (status, out, err) = race(folder.path(), &gate);
+    assert!(status == Some(3) && out.contains("x…y"), "{out}{err}");
+    assert!(!out.contains(&name) && !err.contains(&name), "{out}{err}");
+}
+
+/// B takes 0 to 6 % longer by turns, so that six rounds do not tell that it is not 4 % slower.
+#[test]
+fn rounds_go_on_until_it_is_decided_or_the_budget_is_spent() {
+    let folder = folder();
+    let b = "n=$(cat turn 2>/dev/null || echo 0); echo $((n+1)) >turn; \
+             echo \"name,time\" ; echo \"x,$((1000 + n % 7 * 10))e-6\"";
+    let a = "printf 'name,time\\nx,1e-3\\n'";
+    let gate = ["--from", "csv", "--fail-above", "4%", "--rounds", "6"];
+    let rounds = |more: &[&str]| {
+        let _absent = fs::remove_file(folder.path().join("turn"));
+        let (status, out, err) = race(folder.path(), &[&[a, b][..], &gate, more].concat());
+        let turn = fs::read_to_string(folder.path().join("turn")).unwrap_or_default();
+        (status, turn.trim().parse::<usize>().unwrap_or(0), format!("{out}{err}"))
+    };
+    let (status, few, told) = rounds(&[]);
+    assert!(status == Some(4) && few == 6 && told.contains("`x` may be slower"), "{few} {told}");
+    let (status, more, told) = rounds(&["--budget", "60s"]);
+    assert!(status == Some(0) && [12, 24, 48].contains(&more), "{more} {told}");
+    let (status, _, told) = rounds(&["--budget", "1ms"]);
+    assert_eq!(status, Some(4), "{told}");
+}
+
+/// The copy of A takes twice as long as A, as a gate that cannot be believed would see it.
+#[test]
+fn a_gate_that_sees_changes_of_a_against_its_copy_does_not_decide() {
+    let folder = folder();
+    let script = "#!/bin/sh\ncase $0 in ./*) t=1;; *) t=2;; esac\nprintf \"name,time\\nx,${t}e-3\\n\"\n";
+    let path = folder.path().join("csv");
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let noop = ["./csv", "./csv", "--from", "csv", "--noop", "--rounds", "6"];
+    let (status, out, err) = race(folder.path(), &noop);
+    assert!(status == Some(4) && out.contains("false alarms, 1 of 1 benchmark"), "{out}{err}");
+    assert!(err.contains("of A against a copy of it changes are reported, too: x"), "{err}");
+    let (status, _, err) = race(folder.path(), &[&noop[..], &["--fail-above", "150%"]].concat());
+    assert!(status != Some(4) || !err.contains("copy of it changes"), "{err}");
+}
+
 /// Both names become `a_b`, and B prints them the other way round.
 #[test]
 fn names_that_are_called_alike_are_paired_by_the_name_and_not_by_the_order() {
@@ -203,6 +270,12 @@ fn names_that_are_called_alike_are_paired_by_the_name_and_not_by_the_order() {
     }
     let (status, out, err) = race(folder.path(), &["cat a.json", "cat b.json", "--from", "google"]);
     assert!(status == Some(0) && out.contains("0 of 2 benchmarks changed"), "{out}{err}");
+    // Alone in B the second is called as the first is in A.
+    fs::write(folder.path().join("b.json"), format!("{{ \"context\": {{}}, \"benchmarks\": [{two}] }}"))
+        .unwrap();
+    let (status, out, err) = race(folder.path(), &["cat a.json", "cat b.json", "--from", "google"]);
+    assert!(status == Some(0) && out.contains("0 of 1 benchmark changed"), "{out}{err}");
+    assert!(out.contains("`a b` in A alone"), "{out}{err}");
 }
 
 #[test]
@@ -230,6 +303,9 @@ fn the_clock_csv_and_a_copied_program_are_taken() {
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let (status, out, err) =
         race(folder.path(), &["./csv", "./csv", "--from", "csv", "--model-column", "name", "--rounds", "8"]);
+    assert!(status == Some(0) && out.contains("0 of 2 benchmarks changed"), "{out}{err}");
+    fs::write(folder.path().join("two.csv"), "name,time\nfirst,1\nother,2\n").unwrap();
+    let (status, out, err) = race(folder.path(), &["cat two.csv", "cat ./two.csv", "--from", "csv"]);
     assert!(status == Some(0) && out.contains("0 of 2 benchmarks changed"), "{out}{err}");
     let of = |file: &str| -> Vec<String> {
         fs::read_to_string(folder.path().join(file)).unwrap().lines().map(str::to_owned).collect()

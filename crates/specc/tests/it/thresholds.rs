@@ -11,7 +11,7 @@ use specc::competition::Competition;
 use specc::crossovers::{self, Evidence, Origin};
 use specc::fitting::{Overrides, fit};
 use specc::lang::load;
-use specc::thresholds;
+use specc::thresholds::{self, Limits};
 use strata_interchange::emit::thresholds::{
     self as text, Branch, LibraryThresholds, Rule, Split, Table, Thresholds, read,
 };
@@ -261,7 +261,8 @@ fn one_sample_gives_no_interval_and_no_panic() {
 fn thresholds_of(models: &str, fixed: &[(String, f64)]) -> (ModelSet, LibraryThresholds) {
     let set = ModelSet::read(models).unwrap();
     let competition = Competition::new(&set, &set.libraries[0].name).unwrap();
-    let (found, _) = thresholds::of(&set, &competition, fixed, &Evidence::default()).unwrap();
+    let (found, _) =
+        thresholds::of(&set, &competition, fixed, Limits::default(), &Evidence::default()).unwrap();
     (set, found)
 }
 
@@ -274,6 +275,78 @@ fn plane() -> String {
         model("Small", &inputs, &[("n", 30.0), ("width", 2.0)]),
         library("plane", &["n", "width"], &[("wide", "Wide"), ("narrow", "Narrow"), ("small", "Small")]),
     ])
+}
+
+/// The three ways win in about equal parts of the plane; each is left out in turn, and no table may
+/// name it. What is said of the loss is true at other inputs.
+#[test]
+fn few_ways_are_as_few_and_lose_what_is_said() {
+    let set = ModelSet::read(&plane()).unwrap();
+    let competition = Competition::new(&set, "plane").unwrap();
+    for (ways, slowdown) in [(Some(1), None), (Some(2), None), (None, Some(0.5)), (None, Some(1e-9))] {
+        let limits = Limits { ways, slowdown };
+        let few = thresholds::few(&competition, &[], limits).unwrap();
+        let (found, _) = thresholds::of(&set, &competition, &[], limits, &Evidence::default()).unwrap();
+        assert!(ways.is_none_or(|ways| few.ways.len() == ways), "{few:?}");
+        assert!(slowdown.is_none_or(|slowdown| few.loss.worst <= slowdown.max(0.01)), "{few:?}");
+        let name = |way: usize| competition.candidates()[way].name;
+        let named: Vec<&str> = few.ways.iter().map(|((way, _), _)| name(*way)).collect();
+        assert!(found.ways.iter().all(|way| named.contains(&way.candidate.as_str())), "{named:?}");
+        let one_more_loses = few.more.is_none_or(|more| more.mean <= few.loss.mean);
+        assert!(one_more_loses && few.fewer.is_none_or(|fewer| fewer.mean >= few.loss.mean), "{few:?}");
+        // At the inputs of a sequence of its own.
+        let losses = problems(&found).into_iter().map(|inputs| {
+            let best = competition.choose(&inputs, None).unwrap().expected.unwrap().get();
+            let of = few.ways.iter().filter_map(|((way, _), _)| competition.expected(*way, &inputs, &[]));
+            (of.fold(f64::INFINITY, f64::min) / best - 1.0).clamp(0.0, thresholds::NEVER)
+        });
+        let mean = losses.sum::<f64>() / 1000.0;
+        assert!((mean - few.loss.mean).abs() <= 0.1 * few.loss.mean + 0.002, "{mean} {few:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("models.toml"), plane()).unwrap();
+    let (status, out, err) = specc(folder.path(), &["crossovers", "models.toml", "--ways", "2"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.starts_with("plane: 2 of 3 ways lose up to ") && out.contains("\n  with 3 ways "), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let (status, _, err) =
+        specc(folder.path(), &["crossovers", "models.toml", "--ways", "2", "--at", "n=64,width=4"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("every input is held"), "{err}");
+    let (status, out, _) = specc(
+        folder.path(),
+        &["export", "models.toml", "--to", "thresholds", "--ways", "1", "--at", "width=4"],
+    );
+    assert_eq!((status, out.matches("(\"").count()), (Some(0), 1), "{out}");
+}
+
+/// Files of other programs do not say on which machine they were measured.
+#[test]
+fn samples_without_a_machine_are_given_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let spec = "model a(n) ~ n\nmodel b(n) ~ n\nlibrary l(n) { candidate a = a(n); candidate b = b(n) }";
+    fs::write(at.join("l.spec"), spec).unwrap();
+    for (machine, slope) in [("quick one", 2.0), ("slow", 20.0)] {
+        let row = |n: u32| format!("a,{n},{}\nb,{n},{}\n", slope * f64::from(n), 200.0 + f64::from(n));
+        let rows: String = (1..40).map(|n| row(10 * n)).collect();
+        fs::write(at.join(format!("{machine}.csv")), format!("way,n,ns\n{rows}")).unwrap();
+        let csv = format!("{machine}.csv");
+        let fit = ["fit", &csv, "--spec", "l.spec", "--time", "ns:ns", "--machine", machine, "-o", machine];
+        let (status, _, err) = specc(at, &fit);
+        assert_eq!(status, Some(0), "{err}");
+    }
+    let sets = ["quick one/models.toml", "slow/models.toml"];
+    let (status, out, err) = specc(at, &["export", sets[0], sets[1], "--to", "thresholds"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("pub mod quick_one {") && out.contains("pub mod slow {"), "{out}");
+    assert!(out.contains("A_BELOW: usize = 201;") && out.contains("A_BELOW: usize = 11;"), "{out}");
+    let (status, _, err) = specc(at, &["export", sets[0], "--machine", "other", "--to", "c"]);
+    assert_eq!(status, Some(2), "{err}");
+    let own = "strata-samples 1\nplatform threads nodes=1 cores=2 cpu=x cache=y os=z arch=w\nmodel A n\nA 1e-6 16\n";
+    fs::write(at.join("own.txt"), own).unwrap();
+    let (status, _, err) = specc(at, &["fit", "own.txt", "--machine", "other", "-o", "own"]);
+    assert!(status == Some(2) && err.contains("own.txt says itself that its machine is"), "{err}");
 }
 
 /// The inputs of 1000 problems, all over the ranges.
@@ -369,7 +442,7 @@ fn by_c(folder: &Path, one: &LibraryThresholds, source: &str) -> Option<Vec<usiz
     let mut calls = String::new();
     for inputs in problems(one) {
         let arguments: Vec<String> = inputs.iter().map(|value| format!("{value:?}")).collect();
-        let call = format!("strata_{}_choose({})", one.library, arguments.join(", "));
+        let call = format!("strata_{}_way_at({})", one.library, arguments.join(", "));
         writeln!(calls, "    printf(\"%d\\n\", (int){call});").unwrap();
     }
     let text = format!(
@@ -386,6 +459,34 @@ fn by_c(folder: &Path, one: &LibraryThresholds, source: &str) -> Option<Vec<usiz
     };
     assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
     Some(printed(&folder.join("main-c")))
+}
+
+/// The headers of models and of thresholds in one program, in C and in C++, with the value that a
+/// parameter has in each way.
+#[test]
+fn headers_go_together_and_say_the_values_of_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/own-library/models/models.toml");
+    for (form, file) in [("c", "models.h"), ("thresholds-c", "thresholds.h")] {
+        let (status, _, err) = specc(folder.path(), &["export", models, "--to", form, "-o", file]);
+        assert_eq!(status, Some(0), "{err}");
+    }
+    let text = "#include <stdio.h>\n#include \"models.h\"\n#include \"thresholds.h\"\nint main(void) {\n    \
+                printf(\"%d\\n%d\\n\", (int)strata_matmul_way_b(strata_matmul_way_at(300)), \
+                (int)strata_matmul_way_b(strata_matmul_way_at(4)));\n    return 0;\n}\n";
+    for (compiler, file, standard) in [("cc", "both.c", "-std=c99"), ("c++", "both.cpp", "-std=c++17")] {
+        fs::write(folder.path().join(file), text).unwrap();
+        let output = Command::new(compiler)
+            .args([standard, "-Wall", "-Werror", file, "-o", compiler, "-lm"])
+            .current_dir(folder.path())
+            .output();
+        let Ok(output) = output else {
+            println!("skipped: there is no compiler `{compiler}`");
+            continue;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(printed(&folder.path().join(compiler)), [128, 0]);
+    }
 }
 
 fn printed(program: &Path) -> Vec<usize> {

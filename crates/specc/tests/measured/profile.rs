@@ -154,6 +154,19 @@ fn a_panic_is_shown_in_the_spec_and_keeps_the_samples() {
 }
 
 #[test]
+fn a_task_that_returns_an_error_is_not_measured() {
+    let emitted = emitted("fails");
+    let program = build(&emitted, &On::Threads).unwrap();
+    let error = profile(&program, &emitted, &options("fails")).unwrap_err();
+    assert_eq!(error.exit_status(), 3);
+    let DriveError::Run { message, help, .. } = &error else { panic!("{error:?}") };
+    let place =
+        ["3", "4"].map(|n| format!("model Fails at n={n}: the task returned an error: {n} is too many"));
+    assert!(place.iter().any(|place| message.contains(place)), "{message}");
+    assert!(help.contains("mend that, then go on"), "{help}");
+}
+
+#[test]
 fn a_program_that_is_not_there_is_named() {
     let emitted = emitted("small");
     let program = specc::drive::Program { executable: out("none").join("no-program"), on: On::Threads };

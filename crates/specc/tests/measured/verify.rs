@@ -175,7 +175,7 @@ fn two_revisions_are_measured_in_turns() {
     assert!(out.starts_with("the package here compared with HEAD"), "{out}");
     let line = |model: &str| out.lines().find(|line| line.trim_start().starts_with(model)).unwrap();
     assert!(line("Few").contains("no change") && line("Many").contains("slower"), "{out}");
-    assert!(err.contains("turn 5 of 5") && err.contains("`Many` is"), "{err}");
+    assert!(err.contains("round 8 of 8") && err.contains("`Many` is"), "{err}");
     let (_, trees, _) = run(&package, "git", &["worktree", "list"]);
     assert_eq!(trees.lines().count(), 1, "{trees}");
     assert!(package.join("target/strata/verified/compare/before/samples.txt").is_file());

@@ -26,24 +26,24 @@ pub(crate) struct Comet {
     /// `sim:FILE,computing=measured`.
     #[arg(long, default_value = "threads")]
     pub(crate) on: String,
-    /// The number of nodes; the number of cores where it is left out. Of several, as in `2,4,8,16,32`,
+    /// The number of nodes (default: the number of cores). Of several, as in `2,4,8,16,32`,
     /// each has an equal part of the budget and a folder of its own, and `nodes.txt` has the times of
     /// collectives over them.
     #[arg(long, value_delimiter = ',', value_name = "NUMBER", value_parser = node_count())]
     pub(crate) nodes: Vec<u32>,
-    /// What starts the jobs of `--on mpi`, as a template, `srun -n {n}`: `{n}` is the number of nodes.
-    /// Where it is left out, what STRATA_MPIRUN holds, or `mpirun`.
+    /// What starts the jobs of `--on mpi`, such as `srun -n` with an `n` in braces, which is the
+    /// number of nodes. Default: what STRATA_MPIRUN holds, or `mpirun`.
     #[arg(long, value_name = "TEMPLATE")]
     pub(crate) launcher: Option<Launcher>,
     /// The folder to write to; made where it is missing.
     #[arg(short, long = "output", value_name = "DIR", required_unless_present = "read")]
     pub(crate) output: Option<PathBuf>,
-    /// The kernels to measure, `echo,barrier`; `all` for every one, the usual ones where it is left
-    /// out.
+    /// The kernels to measure, `echo,barrier`; `all` for every one. Default: the usual
+    /// ones.
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(crate) kernels: Vec<String>,
     /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G: these and no others, also as lengths of
-    /// vectors, sides of matrices and loads. From 1 to 256K where it is left out.
+    /// vectors, sides of matrices and loads. Default: from 1 to 256K.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = size)]
     pub(crate) sizes: Vec<i64>,
     /// The topology of the machine, which tells distances and shared links: `bus`, `crossbar`,
@@ -57,10 +57,10 @@ pub(crate) struct Comet {
     /// End when the 95 % intervals of all medians are at most this wide on each side.
     #[arg(long, default_value = "5%", value_name = "PERCENT", value_parser = percentage)]
     pub(crate) precision: f64,
-    /// Every timing is of so many operations, in place of as many as take 0.1 ms.
+    /// The operations of one timing (default: as many as take 0.1 ms).
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) repetitions: Option<u32>,
-    /// So many operations come before them; 4, or a tenth, where it is left out.
+    /// Untimed operations before each timing (default: 4, or a tenth).
     #[arg(long, value_name = "NUMBER", requires = "repetitions",
           value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     pub(crate) warm_up: Option<u32>,

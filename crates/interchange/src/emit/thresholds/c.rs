@@ -7,7 +7,8 @@ use strata_model::codegen::{Scope, one_line, snake};
 use super::{Branch, Grid, LibraryThresholds, Rule, Table, Thresholds, origin, with_json};
 
 /// Thresholds as a C99 header: for each library an enumeration of the ways, a macro for each place
-/// where the choice changes, and a function `PREFIX_library_choose`.
+/// where the choice changes, a function `PREFIX_library_way_at`, and one for each parameter that
+/// gives its value in a way. No name is one of the header of the models.
 ///
 /// Whole inputs are `unsigned long long` (`long long` where they may be negative), others `double`.
 /// The header includes nothing.
@@ -29,20 +30,39 @@ pub fn c(set: &Thresholds, prefix: &str) -> String {
 }
 
 fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
-    let mut scope = Scope::default();
+    let mut scope = Scope::with(&["at"]);
     let way = |way: &super::ThresholdWay| snake(&way.to_string().replace([':', '-'], "_"));
-    let ways: Vec<String> =
-        one.ways.iter().map(|one| format!("{prefix}_{}", scope.claim(&way(one), &["", "_below"]))).collect();
+    let ways: Vec<String> = one
+        .ways
+        .iter()
+        .map(|one| format!("{prefix}_way_{}", scope.claim(&way(one), &["", "_below"])))
+        .collect();
     let mut text = format!(
         "\n// {}.\nenum {prefix}_way {{ {} }};\n",
         one_line(&one.title()).trim_end_matches('\\'),
         ways.join(", ")
     );
-    let _ = writeln!(
-        text,
-        "// Their parameters, in the order of the spec: {}.",
-        one.ways.iter().map(|way| one_line(&way.to_string())).collect::<Vec<_>>().join(", ")
-    );
+    let mut parameters: Vec<&str> = Vec::new();
+    for (name, _) in one.ways.iter().flat_map(|way| &way.parameters) {
+        if !parameters.contains(&&**name) {
+            parameters.push(name);
+        }
+    }
+    for parameter in parameters {
+        let name = scope.claim(&snake(parameter), &[""]);
+        let _ = write!(
+            text,
+            "\n// The value of parameter `{}` in a way, 0 in those without it.\n\
+             static inline long long {prefix}_way_{name}(enum {prefix}_way way) {{\n    switch (way) {{\n",
+            one_line(parameter).trim_end_matches('\\')
+        );
+        for (way, named) in one.ways.iter().zip(&ways) {
+            if let Some((_, value)) = way.parameters.iter().find(|(name, _)| name == parameter) {
+                let _ = writeln!(text, "    case {named}: return {value};");
+            }
+        }
+        text += "    default: return 0;\n    }\n}\n";
+    }
     let kind = kind(one);
     let mut locals = Scope::with(&LOCALS);
     let arguments: Vec<String> =
@@ -51,7 +71,7 @@ fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
     let declared = if declared.is_empty() { "void".to_owned() } else { declared.join(", ") };
     let ranges = one_line(&one.ranges());
     let head = format!(
-        "\n// The way to take. Measured with {}.\nstatic inline enum {prefix}_way {prefix}_choose({declared}) {{\n",
+        "\n// The way to take. Measured with {}.\nstatic inline enum {prefix}_way {prefix}_way_at({declared}) {{\n",
         ranges.trim_end_matches('\\')
     );
     match &one.rule {

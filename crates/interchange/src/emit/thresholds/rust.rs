@@ -81,6 +81,7 @@ fn machines(all: &[Measured<'_>], ways: &[ThresholdWay]) -> String {
     for (one, platform) in all {
         let wanted = match platform {
             Some(platform) if by_target => platform.arch.clone(),
+            Some(platform) if platform.cores == 0 => platform.cpu.clone(),
             Some(platform) => format!("{} {} cores", platform.cpu, platform.cores),
             None => "measured".to_owned(),
         };

@@ -4,6 +4,8 @@
 //! Inputs come from a hash of seed, node and index, so that each node can compute what all others
 //! bring.
 
+#[allow(dead_code, reason = "not every test program needs all of it")]
+pub(crate) mod laws;
 pub(crate) mod messages;
 pub(crate) mod moving;
 #[allow(dead_code, reason = "not every test program needs all of it")]

@@ -22,6 +22,8 @@ pub(super) struct Models<'a> {
     pub(super) all: Vec<Signature<'a>>,
     /// Whether all files could be read completely: if not, a model that is missing here may exist.
     pub(super) complete: bool,
+    /// A name of two models, the second of which may be the one that is missing.
+    pub(super) twice: Option<&'a str>,
 }
 
 impl<'a> Models<'a> {
@@ -79,9 +81,13 @@ impl<'a> Models<'a> {
             let error = || {
                 let error = unknown("the model", name, name_span, self.by_name.keys().copied());
                 let functions = Function::ALL.iter().map(|function| function.name());
-                match closest(name, self.by_name.keys().copied()).or_else(|| closest(name, functions)) {
-                    Some(meant) => error.help(format!("did you mean `{meant}`?")),
-                    None => error,
+                let meant = closest(name, self.by_name.keys().copied()).or_else(|| closest(name, functions));
+                match (self.twice, meant) {
+                    (Some(twice), _) => {
+                        error.help(format!("is it the second `{twice}`, which is defined twice?"))
+                    }
+                    (None, Some(meant)) => error.help(format!("did you mean `{meant}`?")),
+                    (None, None) => error,
                 }
             };
             return self.complete.then(error);

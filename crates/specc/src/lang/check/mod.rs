@@ -54,7 +54,7 @@ pub(super) fn check(
 ) -> (CheckedSpec, Vec<(usize, CheckError)>) {
     let mut errors: Vec<(usize, CheckError)> = Vec::new();
     let (mut models, mut libraries) =
-        (Models { by_name: BTreeMap::new(), all: Vec::new(), complete }, Vec::new());
+        (Models { by_name: BTreeMap::new(), all: Vec::new(), complete, twice: None }, Vec::new());
     let mut library_names = BTreeMap::new();
     for (file, tree) in trees.iter().enumerate() {
         errors.extend(tree.uses.iter().filter_map(rust::check_use).map(|error| (file, error)));
@@ -67,6 +67,7 @@ pub(super) fn check(
                             file,
                             twice("the model", &model.name, &first.model.name, file, first.file, &files),
                         ));
+                        models.twice = models.twice.or(Some(&model.name.text));
                     } else {
                         models.by_name.insert(&model.name.text, models.all.len());
                     }
