@@ -8,9 +8,9 @@
 use crate::MOST_KEYS;
 use crate::judge::{Judge, Way, predicted};
 use chacha20::ChaCha8Rng;
-use rand::{RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use strata_benches::accuracy::{Cell, Summary, per_cent};
-use strata_benches::thesis::{SORTS, Sorts};
+use strata_benches::thesis::{SORTS, Sorts, erring};
 use strata_benches::{head, row};
 use strata_model::LibraryModels;
 
@@ -119,12 +119,7 @@ fn control(sorts: &Sorts, width: u32) -> f64 {
     let mut right = 0;
     for keys in 1..=MOST_KEYS {
         let modelled = WAYS.map(|way| sorts.microseconds(way, keys, width));
-        let actual = [0, 1, 2].map(|at| {
-            let (u, v): (f64, f64) = (random.random(), random.random());
-            let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos();
-            let deviation = sorts.errors[at / 2] * (std::f64::consts::PI / 2.0).sqrt();
-            modelled[at] * (1.0 + deviation * normal)
-        });
+        let actual = [0, 1, 2].map(|at| erring(modelled[at], sorts.errors[at / 2], &mut random));
         right += usize::from(least(modelled.into_iter()) == least(actual.into_iter()));
     }
     right as f64 / MOST_KEYS as f64

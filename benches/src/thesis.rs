@@ -1,5 +1,15 @@
 //! Models that Brewer (1994) prints, in microseconds on 64 nodes.
 
+use chacha20::ChaCha8Rng;
+use rand::RngExt as _;
+
+/// A time that differs from a model's normally, by so much on average.
+pub fn erring(modelled: f64, error: f64, random: &mut ChaCha8Rng) -> f64 {
+    let [u, v] = [0; 2].map(|_| random.random_range(f64::MIN_POSITIVE..1.0));
+    let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+    modelled * (1.0 + error * (std::f64::consts::PI / 2.0).sqrt() * normal)
+}
+
 /// A machine of figures 4-9 and 4-10.
 #[derive(Clone, Copy, Debug)]
 pub struct Stencil {

@@ -3,9 +3,9 @@
 //! close to each other.
 
 use chacha20::ChaCha8Rng;
-use rand::{RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use strata_benches::accuracy::{Cell, Summary, per_cent};
-use strata_benches::thesis::{STENCILS, Stencil};
+use strata_benches::thesis::{STENCILS, Stencil, erring};
 use strata_benches::{head, row};
 
 use crate::cells::{CLOSE, Drawn};
@@ -51,13 +51,7 @@ fn judge(stencil: &Stencil, drawn: Drawn, random: &mut ChaCha8Rng) -> Vec<Cell> 
         if drawn == Drawn::Boundary && sorted[1] > sorted[0] * (1.0 + CLOSE) {
             continue;
         }
-        // Normal, with the printed error as its mean amount.
-        let actual = [0, 1, 2].map(|layout| {
-            let [u, v] = [0; 2].map(|_| random.random_range(f64::MIN_POSITIVE..1.0));
-            let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
-            let deviation = stencil.errors[layout] * (std::f64::consts::PI / 2.0).sqrt();
-            modelled[layout] * (1.0 + deviation * normal)
-        });
+        let actual = [0, 1, 2].map(|layout| erring(modelled[layout], stencil.errors[layout], random));
         let best = actual[least(&actual)];
         let fixed = Some(actual[SQUARES] / best).filter(|ratio| ratio.is_finite());
         cells.push(Cell { ratio: actual[least(&modelled)] / best, fixed, weight: 1.0 });

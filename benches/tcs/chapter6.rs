@@ -222,14 +222,16 @@ pub(crate) fn all_to_all_by_sets(width: usize, bytes: usize) -> Result<f64, Erro
     let mut app = App::new("all-to-all");
     let root = app.task("exchange", cells);
     let schedule = phases::best(Shape::Torus { width, height: width }, cells);
-    let mut lanes = Vec::new();
+    // The connection on which each cell sends in each phase, and that on which it receives.
+    let mut lanes = vec![vec![(None, None); cells]; schedule.len()];
     for (phase, messages) in schedule.iter().enumerate() {
         app[root].set_in::<Phase>(phase);
         for (from, to, path) in messages {
             let lane = app[root].connect_in::<u8, Data>(phase, *from, *to);
             app[root].depth(lane, bytes);
             path.iter().for_each(|path| app[root].prefer(lane, path.clone()));
-            lanes.push((phase, *from, *to, lane));
+            lanes[phase][*from].0 = Some(lane);
+            lanes[phase][*to].1 = Some((*from, lane));
         }
     }
     let options = Options { switch: Mode::Single, ..Options::default() };
@@ -238,20 +240,12 @@ pub(crate) fn all_to_all_by_sets(width: usize, bytes: usize) -> Result<f64, Erro
     let beside = 432.0 - barrier + 459.0 - image.target().spool;
     simulated(&image, |cell| {
         let me = cell.id();
-        for phase in 0..schedule.len() {
-            let lane = |from: Option<usize>, to: Option<usize>| {
-                let of = |lane: &&(usize, usize, usize, _)| {
-                    lane.0 == phase
-                        && from.is_none_or(|from| from == lane.1)
-                        && to.is_none_or(|to| to == lane.2)
-                };
-                lanes.iter().find(of).map(|lane| (lane.1, lane.3))
-            };
+        for (phase, lanes) in lanes.iter().enumerate() {
+            let (out, into) = lanes[me];
             cell.phase_in::<Phase, _>(phase, |net| {
                 net.work(beside, || ());
-                let spool =
-                    lane(None, Some(me)).map(|(from, lane)| (from, net.spool_receive(lane, vec![0; bytes])));
-                if let Some((_, lane)) = lane(Some(me), None) {
+                let spool = into.map(|(from, lane)| (from, net.spool_receive(lane, vec![0; bytes])));
+                if let Some(lane) = out {
                     net.send(lane, &vec![me as u8; bytes]);
                 }
                 let right = spool

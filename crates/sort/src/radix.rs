@@ -18,7 +18,7 @@ use crate::leading::{self, Digit, Plan, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
-use strata_runtime::{Block, Node, develop::State};
+use strata_runtime::{Block, Node, Number, develop::State};
 
 /// Up to this many nodes, the counts of all nodes are exchanged.
 const FEW_NODES: usize = 16;
@@ -124,7 +124,11 @@ pub(crate) struct Counts {
 pub(crate) fn share_counts(node: &mut Node, counts: &[u32], total: usize) -> Counts {
     let me = node.rank();
     if node.size() > FEW_NODES {
-        return scan_counts(node, counts, total);
+        // Words of four bytes where they suffice.
+        return match u32::try_from(total) {
+            Ok(_) => scan_counts::<u32>(node, counts),
+            Err(_) => scan_counts::<u64>(node, counts),
+        };
     }
     let rows = node.all_gather(counts);
     let mut totals = vec![0; counts.len()];
@@ -142,26 +146,19 @@ pub(crate) fn share_counts(node: &mut Node, counts: &[u32], total: usize) -> Cou
 
 impl Counts {
     /// Those that were only scanned and reduced.
-    pub(crate) fn of(before: &[u32], totals: &[u32]) -> Self {
-        let [before, totals] = [before, totals].map(|counts| counts.iter().map(|&n| n.into()).collect());
+    pub(crate) fn of<N: Into<u64>>(before: Vec<N>, totals: Vec<N>) -> Self {
+        let [before, totals] = [before, totals].map(|counts| counts.into_iter().map(N::into).collect());
         Self { totals, before, rows: Vec::new() }
     }
 }
 
-/// As [`share_counts`], by a scan and a reduction as in the thesis, of `total` elements in all: of
-/// words of four bytes where they suffice.
-fn scan_counts(node: &mut Node, counts: &[u32], total: usize) -> Counts {
-    if u32::try_from(total).is_err() {
-        let mut before: Vec<u64> = counts.iter().map(|&count| count.into()).collect();
-        let mut totals = before.clone();
-        node.scan_add(&mut before);
-        node.reduce_add(&mut totals);
-        return Counts { totals, before, rows: Vec::new() };
-    }
-    let (mut before, mut totals) = (counts.to_vec(), counts.to_vec());
+/// As [`share_counts`], by a scan and a reduction as in the thesis.
+fn scan_counts<N: Number + From<u32> + Into<u64>>(node: &mut Node, counts: &[u32]) -> Counts {
+    let mut before: Vec<N> = counts.iter().map(|&count| count.into()).collect();
+    let mut totals = before.clone();
     node.scan_add(&mut before);
     node.reduce_add(&mut totals);
-    Counts::of(&before, &totals)
+    Counts::of(before, totals)
 }
 
 impl<T: Item> Pass<T> {

@@ -50,7 +50,7 @@ fn share(node: &mut Node, counts: &[u32]) -> Counts {
     node.scan_add(&mut before);
     let mut totals: Vec<u32> = before.iter().zip(counts).map(|(before, count)| before + count).collect();
     node.broadcast(node.size() - 1, &mut totals);
-    Counts::of(&before, &totals)
+    Counts::of(before, totals)
 }
 
 /// Sample sort (Fig. 4-12): samples are sorted by [`radix`] on all nodes, all nodes get one of each, and

@@ -36,19 +36,13 @@ fn every_candidate_has_its_file_its_specs_and_its_line_of_the_readme() {
     let (list, _) = list.split_once("\n## ").unwrap();
     let rows = list.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), table, "README");
-    // Of a candidate that does not compete there the library says why.
-    for (folder, all) in [("specs/sort", true), ("specs/sort/simulated", false)] {
-        let declared = declared(folder);
-        let library = read(&root().join(folder).join("library.spec"));
-        for (name, (_, candidate)) in table.iter().zip(profile::candidates(&[])) {
-            let Some((_, model)) = declared.iter().find(|(declared, _)| declared == name) else {
-                assert!(!all && library.contains(&format!("`{name}`")), "{folder} leaves out {name}");
-                continue;
-            };
-            let spec = read(&root().join(folder).join(format!("{name}.spec")));
-            let variant = format!("{candidate:?}").split(' ').next().unwrap().to_owned();
-            assert!(spec.contains(&format!("model {model}(")), "{folder}/{name}.spec has no {model}");
-            assert!(spec.contains(&format!("Sort::{variant}")), "{folder}/{name}.spec times no {variant}");
-        }
+    let declared = declared("specs/sort");
+    for (name, (_, candidate)) in table.iter().zip(profile::candidates(&[])) {
+        let model = declared.iter().find(|(declared, _)| declared == name);
+        let (_, model) = model.unwrap_or_else(|| panic!("specs/sort leaves out {name}"));
+        let spec = read(&root().join("specs/sort").join(format!("{name}.spec")));
+        let variant = format!("{candidate:?}").split(' ').next().unwrap().to_owned();
+        assert!(spec.contains(&format!("model {model}(")), "{name}.spec has no {model}");
+        assert!(spec.contains(&format!("Sort::{variant}")), "{name}.spec times no {variant}");
     }
 }

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
-mod accuracy;
 mod balance;
 mod candidates;
 mod common;

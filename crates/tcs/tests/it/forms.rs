@@ -101,18 +101,11 @@ fn the_choice_finds_the_crossover() {
 #[test]
 #[ignore = "a part of another"]
 fn choices() {
-    for cells in [16, 5, 10] {
+    for cells in [16, 5, 10, 21] {
         let seen = choices_on(cells);
         // Short blocks of an all-to-all favour messages, long ones sets (Fig 6.7).
         assert!(cells < 16 || seen.iter().all(|times| *times > 0), "{cells} cells: {seen:?}");
     }
-}
-
-/// By hand, with `STRATA_MODELS` as above.
-#[test]
-#[ignore = "missed: an all-to-all of 21 cells loses 11.1 %, limit 10 (benches/figures/tcs-patterns.md)"]
-fn choices_on_21_cells() {
-    choices_on(21);
 }
 
 /// Fails if a choice loses much; returns how often an all-to-all went by messages and by sets.
