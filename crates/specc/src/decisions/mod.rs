@@ -114,9 +114,13 @@ pub fn plan(
         let fixed = held.map_or(Vec::new(), |held| (held.at)(&library.name));
         let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
         for number in 0..count as u64 {
-            let mut tries = (0..MAX_DRAWS).map(|again| number * MAX_DRAWS + again);
-            let found = tries.find_map(|number| {
-                let mut inputs = ways.draw(&draws, number)?;
+            let mut tries = 0..MAX_DRAWS;
+            let found = tries.find_map(|again| {
+                let mut inputs = ways.draw(&draws, number * MAX_DRAWS + again)?;
+                // Round values may be excluded where those beside them are not.
+                if again < MAX_DRAWS / 2 {
+                    inputs = points::rounded(&inputs, number);
+                }
                 for (name, value) in &fixed {
                     let place = library.inputs.iter().position(|input| input == name)?;
                     inputs[place] = *value;

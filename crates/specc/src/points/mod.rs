@@ -3,7 +3,7 @@
 //!
 //! The points of a model are those of its loop nest, a little beside the loops' values, or given
 //! points in their place, followed by `verify` points drawn over the whole range of every iteration
-//! variable (Brewer Fig 3-4). All expressions of a spec are evaluated here, once; the generated
+//! variable (Brewer Fig 3-4). Whole-number inputs have some round values, too (`twins`). All expressions of a spec are evaluated here, once; the generated
 //! program holds the spec's Rust code and nothing else. Loops and values may read the machine. Such
 //! a plan holds only for machines with the same numbers, which it lists; the spec and the program
 //! stay the same.
@@ -12,6 +12,7 @@ mod between;
 mod competing;
 mod site;
 mod space;
+mod twins;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use competing::not_measured;
 pub use competing::{competing, measurable, not_competing};
 pub use site::Site;
 pub use space::{Space, evenly, spaces};
+pub(crate) use twins::rounded;
 
 /// The most draws of a verification point that fails a `require`.
 const MAX_DRAWS: usize = 1_000;
@@ -124,12 +126,21 @@ fn plan_model(
             on()
         ));
     }
+    let draws = Draws::new(seed);
+    // Points that are given take the place of all others.
+    if given.is_none() {
+        points.extend(twins::twins(space, &draws));
+    }
     let fitted = points.len();
     let wanted = space.verify() as usize;
-    let draws = Draws::new(seed);
+    let parameters = space.parameters();
     points.extend((0..wanted).filter_map(|number| {
         let mut tries = (0..MAX_DRAWS).map(|again| (number * MAX_DRAWS + again) as u64);
-        tries.find_map(|number| space.verifying(&draws.of(space, number)?))
+        let drawn = tries.find_map(|number| space.verifying(&draws.of(space, number)?))?;
+        let inputs = &drawn.values[..space.inputs_count()];
+        let mut wanted = rounded(inputs, number as u64);
+        parameters.iter().for_each(|(input, _)| wanted[*input] = inputs[*input]);
+        Some(space.at_inputs(&wanted).filter(|_| wanted != inputs).unwrap_or(drawn))
     }));
     let undrawn = fitted + wanted - points.len();
     let note = (undrawn > 0).then(|| {

@@ -294,6 +294,21 @@ impl<'a> Space<'a> {
         binding.map_or(input == variable, |binding| binding.reduced.names().contains(variable))
     }
 
+    /// The number of inputs.
+    pub(super) fn inputs_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// The inputs that are parameters of a candidate, each with its values.
+    pub(super) fn parameters(&self) -> Vec<(usize, Vec<i64>)> {
+        let of = |(plan, values): (&LoopPlan, &Values)| {
+            let Values::Given(values) = values else { return None };
+            let input = self.model.inputs.iter().position(|input| self.reads(&input.name, &plan.name))?;
+            Some((input, values.clone()))
+        };
+        self.plans.iter().zip(&self.values).filter_map(of).collect()
+    }
+
     /// The values of the terms at a point, the constant first, without terms that call other
     /// models.
     #[must_use]
