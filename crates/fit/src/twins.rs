@@ -12,6 +12,10 @@ const NOTABLE: f64 = 0.1;
 const SURE: f64 = 4.0;
 const LEAST: usize = 3;
 
+/// Of these values multiples are round: a vector or eight lines of a cache, and a page of 8-byte
+/// numbers.
+const STEPS: [u32; 2] = [64, 512];
+
 /// The least noise of a pair.
 const NOISE: f64 = 0.02;
 
@@ -85,18 +89,13 @@ fn is_round(value: u64) -> bool {
     value.is_power_of_two() || value.is_multiple_of(64)
 }
 
-/// The products of the terms, also with a parameter, with what is 1 at round values and 0 elsewhere:
-/// powers of two, multiples of 64 and of 512.
+/// The products of the terms, also with a parameter, with what is 1 at multiples of 64, or of 512,
+/// and 0 elsewhere: powers of two from 64 on are among them.
 #[must_use]
 pub fn round_terms(terms: &[Expr], parameters: &[String], round: &[Round]) -> Vec<Expr> {
     let mut all = Vec::new();
     for Round { input, .. } in round {
-        let kinds = [
-            format!("(1-ceil(log2({input}))+floor(log2({input})))"),
-            format!("max(0, 1-{input}%64)"),
-            format!("max(0, 1-{input}%512)"),
-        ];
-        for kind in kinds {
+        for kind in STEPS.map(|step| format!("max(0, 1-{input}%{step})")) {
             let products = terms.iter().filter(|term| term.calls().is_empty()).map(ToString::to_string);
             let products = products.filter(|term| !term.contains(KNEE));
             for term in products {
@@ -107,6 +106,12 @@ pub fn round_terms(terms: &[Expr], parameters: &[String], round: &[Round]) -> Ve
         }
     }
     all
+}
+
+/// Whether a term is one of those of an input.
+pub(crate) fn is_round_term(term: &str, input: &str) -> bool {
+    let term: String = term.split_whitespace().collect();
+    STEPS.iter().any(|step| term.contains(&format!("max(0,1-{input}%{step})")))
 }
 
 #[cfg(test)]
@@ -152,8 +157,8 @@ mod tests {
                 .map(|term| strata_model::expr::Program::compile(term, &["n"]).unwrap().eval(&[n]))
                 .collect()
         };
-        assert_eq!(values(512.0), [262_144.0; 3]);
-        assert_eq!(values(192.0), [0.0, 36_864.0, 0.0]);
-        assert_eq!([values(65.0), values(100.0)], [vec![0.0; 3], vec![0.0; 3]]);
+        assert_eq!(values(512.0), [262_144.0; 2]);
+        assert_eq!(values(192.0), [36_864.0, 0.0]);
+        assert_eq!([values(65.0), values(100.0)], [vec![0.0; 2], vec![0.0; 2]]);
     }
 }

@@ -20,6 +20,7 @@ use strata_select::MAX_AXES;
 
 use crate::Residual;
 use crate::stats::t_quantile;
+use crate::twins::is_round_term;
 use blocks::{Axis, Blocks, mean, rounded};
 use process::Process;
 
@@ -60,6 +61,13 @@ pub(crate) struct Corrected {
 pub(crate) fn judge(model: &Model, residuals: &[Residual], parameters: &[String]) -> Outcome {
     let place = |name: &String| model.inputs.iter().position(|input| input.name == *name);
     let places: Vec<usize> = parameters.iter().filter_map(place).collect();
+    // At round values their own terms choose: a smooth function cannot follow both kinds.
+    let reads = |name: &str| model.terms.iter().any(|t| t.relevant && is_round_term(&t.term, name));
+    let round: Vec<bool> = model.inputs.iter().map(|input| reads(&input.name)).collect();
+    let is_round =
+        |r: &&Residual| r.inputs.iter().zip(&round).any(|(value, round)| *round && value % 64.0 == 0.0);
+    let others: Vec<Residual> = residuals.iter().filter(|r| !is_round(r)).cloned().collect();
+    let residuals = if round.contains(&true) { &others[..] } else { residuals };
     let blocks = Blocks::new(residuals, &places);
     let mut outcome = Outcome { correction: None, contrast: None, warnings: Vec::new() };
     if !blocks.axes.iter().any(|axis| axis.parameter) {

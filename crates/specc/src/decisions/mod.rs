@@ -118,8 +118,10 @@ pub fn plan(
             let found = tries.find_map(|again| {
                 let mut inputs = ways.draw(&draws, number * MAX_DRAWS + again)?;
                 // Round values may be excluded where those beside them are not.
-                if again < MAX_DRAWS / 2 {
-                    inputs = points::rounded(&inputs, number);
+                if again < MAX_DRAWS / 2
+                    && let Some(round) = points::rounded(&inputs, number).into_iter().next()
+                {
+                    inputs = round;
                 }
                 for (name, value) in &fixed {
                     let place = library.inputs.iter().position(|input| input == name)?;

@@ -207,7 +207,6 @@ impl Fitting {
             if !round.is_empty()
                 && let Ok(named) = &mut outcome
             {
-                named.notes.extend(round.iter().map(|round| format!("model `{}`: {round}", model.name)));
                 let mut terms = structure.terms.clone();
                 terms.extend(round_terms(&structure.terms, &structure.parameters, &round));
                 let with = Structure { terms, ..structure.clone() };
@@ -216,8 +215,9 @@ impl Fitting {
                 if let Ok(with) = fit_model(measured, &with, &options, lookup)
                     && error(&with) < error(named)
                 {
-                    *named = Fitted { notes: named.notes.clone(), ..with };
+                    *named = with;
                 }
+                named.notes.extend(round.iter().map(|round| format!("model `{}`: {round}", model.name)));
             }
             if let Ok(fitted) = &mut outcome {
                 fitted.model.names = names_here(model, samples.platform.as_ref());

@@ -133,14 +133,22 @@ fn plan_model(
     }
     let fitted = points.len();
     let wanted = space.verify() as usize;
-    let parameters = space.parameters();
+    let parameters: Vec<usize> = space.parameters().into_iter().map(|(input, _)| input).collect();
+    let alike = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).enumerate().all(|(input, (a, b))| a == b || parameters.contains(&input))
+    };
+    let known: Vec<PlanPoint> = points.clone();
     points.extend((0..wanted).filter_map(|number| {
         let mut tries = (0..MAX_DRAWS).map(|again| (number * MAX_DRAWS + again) as u64);
         let drawn = tries.find_map(|number| space.verifying(&draws.of(space, number)?))?;
         let inputs = &drawn.values[..space.inputs_count()];
-        let mut wanted = rounded(inputs, number as u64);
-        parameters.iter().for_each(|(input, _)| wanted[*input] = inputs[*input]);
-        Some(space.at_inputs(&wanted).filter(|_| wanted != inputs).unwrap_or(drawn))
+        // There are few round values: what is fitted verifies nothing.
+        let round = rounded(inputs, number as u64).into_iter().find_map(|mut round| {
+            parameters.iter().for_each(|input| round[*input] = inputs[*input]);
+            let fresh = known.iter().all(|point| !alike(&point.values[..inputs.len()], &round));
+            space.at_inputs(&round).filter(|_| fresh && round != inputs)
+        });
+        Some(round.unwrap_or(drawn))
     }));
     let undrawn = fitted + wanted - points.len();
     let note = (undrawn > 0).then(|| {
