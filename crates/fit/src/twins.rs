@@ -14,7 +14,7 @@ const NOTABLE: f64 = 0.1;
 const SURE: f64 = 4.0;
 const LEAST: usize = 3;
 
-/// Multiples of these have terms.
+/// Multiples of these have terms; what lies between them is left to the correction.
 const TERMS: [f64; 2] = [ROUND[0], ROUND[3]];
 
 /// The least noise of a pair.
@@ -90,8 +90,7 @@ fn is_round(value: u64) -> bool {
     value.is_power_of_two() || value.is_multiple_of(64)
 }
 
-/// The products of the terms with what is 1 at multiples of 64, or of 512, and 0 elsewhere: powers of
-/// two from 64 on are among them.
+/// The products of the terms with what is 1 at multiples of 64, or of 512, and 0 elsewhere.
 #[must_use]
 pub fn round_terms(terms: &[Expr], round: &[Round]) -> Vec<Expr> {
     let plain = |term: &&Expr| term.calls().is_empty() && !term.to_string().contains(KNEE);
