@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use serde_json::{Value, json};
 use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -19,14 +18,12 @@ mod global_product;
 const TIMES: usize = 1000;
 /// Messages of a burst, which fit every queue: what sending alone costs.
 const BURST: usize = 4;
-/// The numbers of nodes.
-const NODES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// All rows; the speedups for the summary.
-pub(crate) fn rows() -> Result<Value, String> {
+/// All rows.
+pub(crate) fn rows() -> Result<(), String> {
     accesses()?;
     collectives()?;
-    speedup()
+    products()
 }
 
 /// A machine of which three times are printed, in microseconds: sending an active message, sending
@@ -267,33 +264,21 @@ fn collectives() -> Result<(), String> {
 }
 
 /// Tables 1 and 2: a product of matrices, the same on each node. Table 3, of a radix sort, is damaged.
-fn speedup() -> Result<Value, String> {
+fn products() -> Result<(), String> {
     let cm5 = find("cm5")?;
-    let run = |nodes: usize, program: &(dyn Fn(&mut Node) -> Result<f64, Error> + Sync)| {
-        let run = Machine::sim(&cm5, nodes).and_then(|simulation| simulation.run(program));
-        Ok::<_, String>(run.map_err(|error| error.to_string())?.results[0])
-    };
-    // 128 is in table 2, too.
-    for (n, thesis, origin) in [(64, 19.0, Origin::Predicted), (256, 23.0, Origin::Input)] {
-        let ours = run(4, &|node| global_product::mflops(node, n))?;
-        let what = format!("`cm5` product, {n} x {n} on each of 4 nodes, MFLOPS");
-        near_as(origin, &what, "Luna, table 1", thesis, ours, 1);
+    for (nodes, n, table, thesis) in [
+        (4, 64, 1, 19.0),
+        (4, 256, 1, 23.0),
+        (4, 128, 2, 23.0),
+        (16, 128, 2, 76.0),
+        (64, 128, 2, 301.0),
+    ] {
+        let run = Machine::sim(&cm5, nodes)
+            .and_then(|simulation| simulation.run(|node| global_product::mflops(node, n)));
+        let ours = run.map_err(|error| error.to_string())?.results[0];
+        let origin = if n == 256 { Origin::Input } else { Origin::Predicted };
+        let what = format!("`cm5` product, {n} x {n} on each of {nodes} nodes, MFLOPS");
+        near_as(origin, &what, &format!("Luna, table {table}"), thesis, ours, 1);
     }
-    let mut products = Vec::new();
-    for nodes in NODES {
-        let product = run(nodes, &|node| global_product::mflops(node, 128))?;
-        let what = format!("`cm5` product, 128 x 128 on each of {nodes} nodes, MFLOPS");
-        match [(4, 23.0), (16, 76.0), (64, 301.0)].into_iter().find(|(there, _)| *there == nodes) {
-            Some((_, thesis)) => near(&what, "Luna, table 2", thesis, product, 1),
-            None => print_as(Origin::Predicted, &what, "Luna, table 2", "-", product, 1, None),
-        }
-        products.push(product);
-    }
-    // By what a number of nodes is faster than one on problems that grow with it.
-    let faster: Vec<f64> = products.iter().map(|rate| rate / products[0]).collect();
-    for (nodes, faster) in NODES.iter().zip(&faster).skip(1) {
-        let what = format!("`cm5` product, scaled speedup on {nodes} nodes");
-        print_as(Origin::Predicted, &what, "Luna, figure 21", "-", *faster, 1, None);
-    }
-    Ok(json!({ "nodes": NODES, "product": faster }))
+    Ok(())
 }

@@ -7,12 +7,13 @@ use crate::library::{Candidate, Entry, Range, Way};
 const APART: f64 = 1.5;
 
 /// So many random inputs of a library: whole numbers over its range, not those that its spec
-/// measures.
+/// measures. With `round` every second one is a power of two or a multiple of 64 near such an input,
+/// in turns.
 #[must_use]
-pub fn inputs(entry: &Entry, count: usize, seed: u64) -> Vec<Vec<usize>> {
+pub fn inputs(entry: &Entry, count: usize, seed: u64, round: bool) -> Vec<Vec<usize>> {
     let name = entry.name.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
     let mut random = Random::new(seed ^ name);
-    let mut one = || {
+    let one = |number: usize| {
         let values = entry.inputs.iter().map(|input| {
             let (least, greatest) = (input.least as f64, input.greatest as f64);
             let value = if input.even {
@@ -20,11 +21,16 @@ pub fn inputs(entry: &Entry, count: usize, seed: u64) -> Vec<Vec<usize>> {
             } else {
                 least * (greatest / least).powf(random.unit())
             };
-            value.round() as usize
+            let value = match number % 4 {
+                1 if round => value.log2().round().exp2(),
+                3 if round => (value / 64.0).round().max(1.0) * 64.0,
+                _ => value.round(),
+            };
+            (value as usize).clamp(input.least, input.greatest)
         });
         (entry.near)(&values.collect::<Vec<_>>())
     };
-    (0..count).map(|_| one()).collect()
+    (0..count).map(one).collect()
 }
 
 /// The ways that are raced at every input: all candidates, each with values of its parameter over
@@ -76,9 +82,9 @@ mod tests {
     #[test]
     fn inputs_are_inside_the_range_off_the_lattice_and_of_the_seed() {
         for entry in &LIBRARIES {
-            let drawn = inputs(entry, 40, 7);
-            assert_eq!(drawn, inputs(entry, 40, 7));
-            assert_ne!(drawn, inputs(entry, 40, 8));
+            let drawn = inputs(entry, 40, 7, false);
+            assert_eq!(drawn, inputs(entry, 40, 7, false));
+            assert_ne!(drawn, inputs(entry, 40, 8, false));
             for x in &drawn {
                 for (input, value) in entry.inputs.iter().zip(x) {
                     assert!((input.least..=input.greatest).contains(value), "{} {x:?}", entry.name);
@@ -89,6 +95,15 @@ mod tests {
             let on = |x: &&Vec<usize>| x.iter().all(|value| *value >= 32 && lattice.contains(value));
             assert!(drawn.iter().filter(on).count() <= 4, "{}", entry.name);
         }
+    }
+
+    #[test]
+    fn half_of_round_inputs_are_round() {
+        let entry = LIBRARIES.iter().find(|entry| entry.name == "transpose").unwrap();
+        let drawn = inputs(entry, 40, 7, true);
+        let round = |x: &&Vec<usize>| x[0].is_power_of_two() || x[0].is_multiple_of(64);
+        assert!(drawn.iter().filter(round).count() >= 18, "{drawn:?}");
+        assert_eq!(drawn[0], inputs(entry, 40, 7, false)[0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Calibrates fourteen libraries as the guide has it, and races what their models choose.
 //!
 //!     cargo run --release --manifest-path benches/own/Cargo.toml --
-//!         [--only NAME]… [--budget 60s] [--inputs 40] [--race 40] [--seed N] [--quick]
+//!         [--only NAME]… [--budget 60s] [--inputs 40] [--race 40] [--seed N] [--quick] [--round]
 //!         [--keep FOLDER] [--race-only FOLDER]
 //!
 //! `README.md` says how, `benches/figures/own.md` what came of it. Exit status: 0 raced; 1 a step
@@ -28,6 +28,8 @@ struct Options {
     race: f64,
     seed: u64,
     folder: PathBuf,
+    /// Whether half of the inputs are round.
+    round: bool,
     calibrate: bool,
 }
 
@@ -57,6 +59,7 @@ fn options() -> Result<Options, String> {
         race: 40.0,
         seed: 1,
         folder,
+        round: false,
         calibrate: true,
     };
     let mut parser = lexopt::Parser::from_env();
@@ -73,6 +76,7 @@ fn options() -> Result<Options, String> {
                 options.folder = text(&mut parser)?.into();
                 options.calibrate = false;
             }
+            Long("round") => options.round = true,
             Long("quick") => {
                 options.budget = "5s".to_owned();
                 (options.inputs, options.race) = (4, 1.0);
@@ -114,7 +118,7 @@ fn run(options: &Options) -> Result<(), String> {
     let mut all = Vec::new();
     for entry in entries {
         let folder = options.folder.join(entry.name);
-        let inputs = draw::inputs(entry, options.inputs, options.seed);
+        let inputs = draw::inputs(entry, options.inputs, options.seed, options.round);
         eprintln!("{}: checking", entry.name);
         check(entry, &draw::constants(entry), &inputs[..inputs.len().min(3)])?;
         let calibration = if options.calibrate {

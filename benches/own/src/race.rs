@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn all_ways_agree_on_small_inputs() {
         for entry in &LIBRARIES {
-            for (x, seed) in inputs(entry, 12, 3).iter().zip(0..) {
+            for (x, seed) in inputs(entry, 12, 3, false).iter().zip(0..) {
                 let x: Vec<usize> = x.iter().map(|value| (*value).min(150)).collect();
                 let x = (entry.near)(&x);
                 let ways = constants(entry);

@@ -37,11 +37,13 @@ mod relation;
 mod search;
 pub mod solve;
 pub mod stats;
+mod twins;
 mod verify;
 
 pub use error::FitError;
 pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
 pub use options::{Elimination, FitOptions, PartError, Robust, Search, Weights};
+pub use twins::{Round, round_sensitive, round_terms};
 
 use strata_model::Expr;
 use strata_model::set::Model;

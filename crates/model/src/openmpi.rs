@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use crate::did_you_mean;
 
@@ -71,177 +72,32 @@ pub struct Collective {
     /// What the sizes of its rules are.
     pub size: Size,
     /// Number, name, and the first release that has it; 0, the library's own choice, is left out.
-    pub algorithms: &'static [(u64, &'static str, Release)],
-}
-
-use Release::{V4_1, V5_0, V6_0};
-
-/// A collective without algorithms to choose from.
-const fn bare(number: u64, name: &'static str) -> Collective {
-    Collective { number, name, size: Size::Other, algorithms: &[] }
+    pub algorithms: Vec<(u64, &'static str, Release)>,
 }
 
 /// All collectives, by number (`COLLTYPE_T` in `coll_base_functions.h`).
-pub static COLLECTIVES: [Collective; 22] = [
-    Collective {
-        number: 0,
-        name: "allgather",
-        size: Size::Total,
-        algorithms: &[
-            (1, "linear", V4_1),
-            (2, "bruck", V4_1),
-            (3, "recursive_doubling", V4_1),
-            (4, "ring", V4_1),
-            (5, "neighbor", V4_1),
-            (6, "two_proc", V4_1),
-            (7, "sparbit", V5_0),
-            (8, "direct-messaging", V6_0),
-        ],
-    },
-    Collective {
-        number: 1,
-        name: "allgatherv",
-        size: Size::Other,
-        algorithms: &[
-            (1, "default", V4_1),
-            (2, "bruck", V4_1),
-            (3, "ring", V4_1),
-            (4, "neighbor", V4_1),
-            (5, "two_proc", V4_1),
-            (6, "sparbit", V5_0),
-        ],
-    },
-    Collective {
-        number: 2,
-        name: "allreduce",
-        size: Size::Own,
-        algorithms: &[
-            (1, "basic_linear", V4_1),
-            (2, "nonoverlapping", V4_1),
-            (3, "recursive_doubling", V4_1),
-            (4, "ring", V4_1),
-            (5, "segmented_ring", V4_1),
-            (6, "rabenseifner", V4_1),
-            (7, "allgather_reduce", V6_0),
-        ],
-    },
-    Collective {
-        number: 3,
-        name: "alltoall",
-        size: Size::Total,
-        algorithms: &[
-            (1, "linear", V4_1),
-            (2, "pairwise", V4_1),
-            (3, "modified_bruck", V4_1),
-            (4, "linear_sync", V4_1),
-            (5, "two_proc", V4_1),
-        ],
-    },
-    Collective {
-        number: 4,
-        name: "alltoallv",
-        size: Size::None,
-        algorithms: &[(1, "basic_linear", V4_1), (2, "pairwise", V4_1)],
-    },
-    bare(5, "alltoallw"),
-    Collective {
-        number: 6,
-        name: "barrier",
-        size: Size::None,
-        algorithms: &[
-            (1, "linear", V4_1),
-            (2, "double_ring", V4_1),
-            (3, "recursive_doubling", V4_1),
-            (4, "bruck", V4_1),
-            (5, "two_proc", V4_1),
-            (6, "tree", V4_1),
-        ],
-    },
-    Collective {
-        number: 7,
-        name: "bcast",
-        size: Size::Own,
-        algorithms: &[
-            (1, "basic_linear", V4_1),
-            (2, "chain", V4_1),
-            (3, "pipeline", V4_1),
-            (4, "split_binary_tree", V4_1),
-            (5, "binary_tree", V4_1),
-            (6, "binomial", V4_1),
-            (7, "knomial", V4_1),
-            (8, "scatter_allgather", V4_1),
-            (9, "scatter_allgather_ring", V4_1),
-        ],
-    },
-    Collective {
-        number: 8,
-        name: "exscan",
-        size: Size::Other,
-        algorithms: &[(1, "linear", V4_1), (2, "recursive_doubling", V4_1)],
-    },
-    Collective {
-        number: 9,
-        name: "gather",
-        size: Size::Total,
-        algorithms: &[(1, "basic_linear", V4_1), (2, "binomial", V4_1), (3, "linear_sync", V4_1)],
-    },
-    bare(10, "gatherv"),
-    Collective {
-        number: 11,
-        name: "reduce",
-        size: Size::Own,
-        algorithms: &[
-            (1, "linear", V4_1),
-            (2, "chain", V4_1),
-            (3, "pipeline", V4_1),
-            (4, "binary", V4_1),
-            (5, "binomial", V4_1),
-            (6, "in-order_binary", V4_1),
-            (7, "rabenseifner", V4_1),
-            (8, "knomial", V6_0),
-        ],
-    },
-    Collective {
-        number: 12,
-        name: "reduce_scatter",
-        size: Size::Other,
-        algorithms: &[
-            (1, "non-overlapping", V4_1),
-            (2, "recursive_halving", V4_1),
-            (3, "ring", V4_1),
-            (4, "butterfly", V4_1),
-        ],
-    },
-    Collective {
-        number: 13,
-        name: "reduce_scatter_block",
-        size: Size::Other,
-        algorithms: &[
-            (1, "basic_linear", V4_1),
-            (2, "recursive_doubling", V4_1),
-            (3, "recursive_halving", V4_1),
-            (4, "butterfly", V4_1),
-        ],
-    },
-    Collective {
-        number: 14,
-        name: "scan",
-        size: Size::Other,
-        algorithms: &[(1, "linear", V4_1), (2, "recursive_doubling", V4_1)],
-    },
-    Collective {
-        number: 15,
-        name: "scatter",
-        size: Size::Total,
-        algorithms: &[(1, "basic_linear", V4_1), (2, "binomial", V4_1), (3, "linear_nb", V4_1)],
-    },
-    bare(16, "scatterv"),
-    bare(17, "neighbor_allgather"),
-    bare(18, "neighbor_allgatherv"),
-    bare(19, "neighbor_alltoall"),
-    bare(20, "neighbor_alltoallv"),
-    bare(21, "neighbor_alltoallw"),
-];
+pub static COLLECTIVES: LazyLock<Vec<Collective>> = LazyLock::new(|| {
+    include_str!("catalogues/openmpi.txt").lines().zip(0..).map(|(line, number)| read(line, number)).collect()
+});
+
+/// A line: the name, the kind of sizes, and the algorithms in the order of their numbers; `@5.0` names
+/// the first release of one.
+fn read(line: &'static str, number: u64) -> Collective {
+    let mut words = line.split_ascii_whitespace();
+    let mut word = || words.next().unwrap_or_default();
+    let name = word();
+    let size = match word() {
+        "own" => Size::Own,
+        "total" => Size::Total,
+        "none" => Size::None,
+        _ => Size::Other,
+    };
+    let algorithm = |(word, number): (&'static str, u64)| match word.split_once('@') {
+        Some((name, since)) => (number, name, since.parse().unwrap_or(Release::V6_0)),
+        None => (number, word, Release::V4_1),
+    };
+    Collective { number, name, size, algorithms: words.zip(1..).map(algorithm).collect() }
+}
 
 impl Collective {
     /// The collective of this name.
@@ -288,7 +144,7 @@ impl Collective {
     pub fn known(&self, release: Release) -> impl Iterator<Item = (u64, &'static str)> {
         let has = move |(_, _, since): &&(u64, &str, Release)| *since <= release;
         self.algorithms.iter().filter(has).map(move |(number, name, _)| match *name {
-            "bruck" if self.name == "allgather" && release >= V6_0 => (*number, "bruck-k-fanout"),
+            "bruck" if self.name == "allgather" && release >= Release::V6_0 => (*number, "bruck-k-fanout"),
             name => (*number, name),
         })
     }

@@ -9,8 +9,14 @@
 //! are linear between them. They need no mathematical library, so factors have the same bits in
 //! every build, in C and in Python.
 
-/// The most inputs that a correction can depend on: with four, evaluation would take 100 ns.
-pub const MAX_AXES: usize = 3;
+/// The most axes of a correction. At a knot an axis takes no part in the interpolation, so one of
+/// [`roundness`] costs little beside three others; four others would take 100 ns.
+pub const MAX_AXES: usize = 4;
+
+/// Multiples of these values are round: rows of 64 elements are whole lines of a cache and whole
+/// vectors, and the more often 2 divides their length, the fewer sets of a cache a column has, down to
+/// one where a row is a page of 512 numbers of 8 bytes, or 1,024 of 4.
+pub const ROUND: [f64; 5] = [64.0, 128.0, 256.0, 512.0, 1024.0];
 
 /// The most factors that one interpolation reads.
 const CORNERS: usize = 1 << MAX_AXES;
@@ -23,6 +29,8 @@ const LEAST: f64 = 1.0 / 65536.0;
 pub struct Axis<'a> {
     /// The place of the input among those of the model.
     pub input: usize,
+    /// Whether it is the input's [`roundness`] that counts, not its value.
+    pub round: bool,
     /// The values for which there are factors, rising, at least one.
     pub knots: &'a [f64],
 }
@@ -32,7 +40,7 @@ pub struct Axis<'a> {
 /// ```
 /// use strata_select::{Axis, Correction};
 ///
-/// let block = Axis { input: 1, knots: &[8.0, 16.0, 32.0] };
+/// let block = Axis { input: 1, round: false, knots: &[8.0, 16.0, 32.0] };
 /// let correction = Correction { samples: 60, axes: &[block], factors: &[1.2, 1.0, 2.0] };
 /// assert_eq!(correction.factor(&[500.0, 16.0]), 1.0);
 /// assert_eq!(correction.factor(&[500.0, 24.0]), 1.5);
@@ -53,8 +61,22 @@ impl Correction<'_> {
     /// if an input is NaN, or if `x` or the factors are too few.
     #[must_use]
     pub fn factor(&self, x: &[f64]) -> f64 {
-        interpolate(self.axes.iter().map(|axis| (x.get(axis.input).copied(), axis.knots)), self.factors)
+        let value = |axis: &Axis<'_>| {
+            let value = x.get(axis.input).copied();
+            if axis.round { value.map(roundness) } else { value }
+        };
+        interpolate(self.axes.iter().map(|axis| (value(axis), axis.knots)), self.factors)
     }
+}
+
+/// How many of [`ROUND`] a whole number is a multiple of.
+#[must_use]
+#[inline]
+pub fn roundness(value: f64) -> f64 {
+    if value.is_nan() {
+        return value;
+    }
+    ROUND.iter().map(|step| (1.0 - value % step).max(0.0)).sum()
 }
 
 /// Interpolates between factors at knots. Each axis is a value (or `None`) with its knots.
@@ -67,8 +89,14 @@ pub fn interpolate<'k>(axes: impl Iterator<Item = (Option<f64>, &'k [f64])>, fac
     for (value, knots) in axes {
         let (Some(value), Some(share)) = (value, shares.get_mut(dimensions)) else { return f64::NAN };
         let Some((before, after, part)) = place(value, knots) else { return f64::NAN };
-        *share = part;
         let size = knots.len();
+        if part == 0.0 {
+            for corner in &mut corners[..count] {
+                *corner = *corner * size + before;
+            }
+            continue;
+        }
+        *share = part;
         // From the last corner on, because each corner becomes two.
         for corner in (0..count).rev() {
             let offset = corners[corner] * size;
@@ -145,16 +173,31 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_no_number() {
-        let axes = [Axis { input: 0, knots: &[1.0, 2.0] }];
+        let axes = [Axis { input: 0, round: false, knots: &[1.0, 2.0] }];
         let factor = |factors: &[f64], x: &[f64]| Correction { samples: 1, axes: &axes, factors }.factor(x);
         for (factors, x) in [(&[1.0, 2.0][..], &[][..]), (&[1.0], &[2.0]), (&[1.0, 2.0], &[f64::NAN])] {
             assert!(factor(factors, x).is_nan());
         }
-        let none = [Axis { input: 0, knots: &[] }];
+        let none = [Axis { input: 0, round: false, knots: &[] }];
         assert!(Correction { samples: 1, axes: &none, factors: &[1.0] }.factor(&[1.0]).is_nan());
         assert_eq!(Correction { samples: 1, axes: &[], factors: &[1.5] }.factor(&[]), 1.5);
         let many = [axes[0]; MAX_AXES + 1];
-        assert!(Correction { samples: 1, axes: &many, factors: &[1.0; 99] }.factor(&[1.0]).is_nan());
+        assert!(Correction { samples: 1, axes: &many, factors: &[1.0; 99] }.factor(&[1.5]).is_nan());
+    }
+
+    #[test]
+    fn round_values_have_factors_of_their_own() {
+        let axes = [
+            Axis { input: 0, round: true, knots: &[0.0, 1.0, 4.0] },
+            Axis { input: 0, round: false, knots: &[1.0, 4096.0] },
+        ];
+        let factors = [1.0, 1.0, 2.0, 2.0, 3.0, 9.0];
+        let factor = |n: f64| Correction { samples: 1, axes: &axes, factors: &factors }.factor(&[n]);
+        assert_eq!([65.0, 64.0, 192.0, 191.0].map(factor), [1.0, 2.0, 2.0, 1.0]);
+        assert_eq!([512.0, 4096.0].map(factor), [3.0 + 6.0 * 9.0 / 12.0, 9.0]);
+        let levels = [65.0, 64.0, 192.0, 384.0, 512.0, 3072.0];
+        assert_eq!(levels.map(roundness), [0.0, 1.0, 1.0, 2.0, 4.0, 5.0]);
+        assert!(factor(f64::NAN).is_nan());
     }
 
     proptest! {
@@ -172,7 +215,7 @@ mod tests {
         ) {
             let knots: [&[f64]; 3] = [&[1.0, 10.0, 64.0, 100.0], &[0.0, 3.0], &[5.0, 7.0, 90.0]];
             let axes: Vec<Axis<'_>> =
-                knots.iter().enumerate().map(|(input, knots)| Axis { input, knots }).collect();
+                knots.iter().enumerate().map(|(input, knots)| Axis { input, round: false, knots }).collect();
             let correction = Correction { samples: 9, axes: &axes, factors: &factors };
             for (i, a) in knots[0].iter().enumerate() {
                 for (j, b) in knots[1].iter().enumerate() {

@@ -95,7 +95,7 @@ pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
 pub use chooser::{Chooser, Explained};
 pub use closest::closest;
 pub use contrast::Contrast;
-pub use correction::{Axis, Correction, MAX_AXES, interpolate, octaves};
+pub use correction::{Axis, Correction, MAX_AXES, ROUND, interpolate, octaves, roundness};
 pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
 pub use files::{Lock, read_file, write_atomically};

@@ -4,7 +4,9 @@
 //! parameters are leaked to become `'static`, once for each library of a run.
 
 use strata_model::ModelSet;
-use strata_model::set::{Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError, Verdict};
+use strata_model::set::{
+    Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError, Verdict, reads_round,
+};
 use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
 
 /// A choice among the candidates of a model file.
@@ -19,6 +21,8 @@ pub struct Competition {
     nodes: usize,
     /// For each input, whether it takes whole numbers only.
     whole: Vec<bool>,
+    /// For each input, whether round values are predicted by themselves.
+    round: Vec<bool>,
 }
 
 impl Competition {
@@ -39,7 +43,8 @@ impl Competition {
         let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();
         let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
         let whole = models.inputs().iter().map(|input| models.takes_whole(set, input)).collect();
-        Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), whole, models })
+        let round = models.inputs().iter().map(|input| tests_round(&models, input)).collect();
+        Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), whole, round, models })
     }
 
     /// The same competition on this number of nodes, if one is given.
@@ -84,6 +89,11 @@ impl Competition {
     /// Whether an input takes whole numbers only.
     pub fn is_whole(&self, input: usize) -> bool {
         self.whole.get(input).is_some_and(|whole| *whole)
+    }
+
+    /// Whether an input's round values, multiples of 64, are predicted by themselves.
+    pub fn is_round(&self, input: usize) -> bool {
+        self.round.get(input).is_some_and(|round| *round)
     }
 
     /// The incumbent (the choice kept unless another promises a gain): candidate, parameters, gain.
@@ -168,4 +178,12 @@ impl Competition {
 
 fn leak(text: &str) -> &'static str {
     String::leak(text.to_owned())
+}
+
+/// Whether a term or a correction of a candidate tests whether this input is round.
+fn tests_round(models: &LibraryModels, input: &str) -> bool {
+    (0..models.candidates().len()).filter_map(|place| models.formula(place)).any(|formula| {
+        let at = formula.correction.iter().flat_map(|correction| &correction.at);
+        at.chain([&formula.mean]).any(|expr| reads_round(&expr.to_string(), input))
+    })
 }

@@ -15,7 +15,7 @@ mod numbers;
 mod segments;
 
 use along::Along;
-pub(crate) use along::Scale;
+pub(crate) use along::{Scale, Takes};
 pub(crate) use numbers::{number, places};
 pub use segments::{Crossing, Line, Segment, Way};
 
@@ -41,6 +41,9 @@ pub struct Crossings {
     pub candidates: Vec<String>,
     /// The choices at each value of the second input.
     pub lines: Vec<Line>,
+    /// Where round values choose by themselves: at powers of two, with the second input in the middle
+    /// of its range. The other lines are those beside round values.
+    pub powers: Option<Line>,
 }
 
 impl Crossings {
@@ -165,6 +168,14 @@ pub fn compute(
         let walk = Along::new(competition, inputs.clone(), *along, *scale);
         lines.push(Line::of(&walk, across.map(|_| value))?);
     }
+    let middle = across.map_or(0.0, |(_, scale)| scale.middle());
+    if let Some((input, _)) = across {
+        inputs[*input] = middle;
+    }
+    let powers = (scale.takes == Takes::Beside).then(|| {
+        let scale = Scale { takes: Takes::Powers, ..*scale };
+        Line::of(&Along::new(competition, inputs.clone(), *along, scale), across.map(|_| middle))
+    });
     let is_held = |input: &usize| input != along && across.is_none_or(|(second, _)| second != input);
     Ok(Crossings {
         library: competition.name().to_owned(),
@@ -174,6 +185,7 @@ pub fn compute(
         held: (0..names.len()).filter(is_held).map(|input| (names[input].clone(), inputs[input])).collect(),
         candidates: competition.candidates().iter().map(|row| row.name.to_owned()).collect(),
         lines,
+        powers: powers.transpose()?,
     })
 }
 
@@ -190,7 +202,8 @@ pub(crate) fn important(line: &Line, small: f64) -> (Vec<Segment>, f64) {
 pub(crate) fn scale(competition: &Competition, input: usize) -> Result<Scale, String> {
     let (low, high) = competition.range(input);
     if low.is_finite() && high.is_finite() && low <= high {
-        return Ok(Scale { low, high, whole: competition.is_whole(input) });
+        let takes = if competition.is_round(input) { Takes::Beside } else { Takes::All };
+        return Ok(Scale { low, high, whole: competition.is_whole(input), takes });
     }
     Err(map::no_range(&competition.inputs()[input]))
 }

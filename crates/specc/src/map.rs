@@ -3,6 +3,7 @@
 
 use strata_model::count;
 use strata_report::{Axis, Cell, Map};
+use strata_select::roundness;
 
 use crate::competition::Competition;
 
@@ -36,7 +37,13 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return Err(no_range(&names[input]));
         }
-        Ok(Axis { name: names[input].clone(), values: grid(low, high) })
+        let mut values = grid(low, high);
+        // What round values choose, the others do not.
+        for value in values.iter_mut().filter(|value| competition.is_round(input) && roundness(**value) > 0.0)
+        {
+            *value = if *value < high { *value + 1.0 } else { *value - 1.0 };
+        }
+        Ok(Axis { name: names[input].clone(), values })
     };
     let x_axis = axis(x)?;
     let y_axis = match y {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use strata_model::set::Contrast;
-use strata_select::octaves;
+use strata_select::{ROUND, octaves, roundness};
 
-use super::process::Point;
+use super::process::{Kind, Point};
 use crate::Residual;
 use crate::points;
 
@@ -20,15 +20,28 @@ const REACHES: [f64; 6] = [0.03, 0.1, 0.2, 0.4, 0.8, 1.6];
 pub(super) struct Axis {
     /// Its index among the inputs.
     pub(super) input: usize,
-    /// Whether it is a parameter.
-    pub(super) parameter: bool,
+    /// Whether it is a parameter, a value of another input, or its roundness.
+    pub(super) kind: Kind,
     /// The measured values, rising.
     pub(super) values: Vec<f64>,
 }
 
 impl Axis {
+    pub(super) fn is_parameter(&self) -> bool {
+        self.kind == Kind::Parameter
+    }
+
+    /// The value of a sample.
+    fn of(&self, sample: &Residual) -> f64 {
+        let value = sample.inputs[self.input];
+        if self.kind == Kind::Round { roundness(value) } else { value }
+    }
+
     /// The place of a value in the range, 0 to 1.
     pub(super) fn place(&self, value: f64) -> f64 {
+        if self.kind == Kind::Round {
+            return value / ROUND.len() as f64;
+        }
         let end = |value: Option<&f64>| value.map_or(0.0, |value| octaves(*value));
         let (low, high) = (end(self.values.first()), end(self.values.last()));
         (octaves(value) - low) / (high - low)
@@ -46,9 +59,10 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// `parameters`: the indices of inputs that are parameters. Samples that the fit of the terms
-    /// left out take part: a large residual may be an effect of a parameter.
-    pub(super) fn new(residuals: &'a [Residual], parameters: &[usize]) -> Self {
+    /// `parameters`: the indices of inputs that are parameters, `round`: of one whose roundness
+    /// counts. Samples that the fit of the terms left out take part: a large residual may be an
+    /// effect of a parameter.
+    pub(super) fn new(residuals: &'a [Residual], parameters: &[usize], round: Option<usize>) -> Self {
         let good = |r: &&Residual| r.observed > 0.0 && r.predicted > 0.0 && r.predicted.is_finite();
         let mut rows: Vec<&Residual> = residuals.iter().filter(|r| !r.verify).filter(good).collect();
         let number = |rows: &[&Residual], parameter: bool| {
@@ -62,16 +76,20 @@ impl<'a> Blocks<'a> {
         rows = rows.into_iter().zip(numbers).filter(|(_, n)| n % stride == 0).map(|pair| pair.0).collect();
         let (blocks, settings) = (number(&rows, false), number(&rows, true));
         let count = rows.first().map_or(0, |r| r.inputs.len());
-        let axis = |input: usize| {
-            let mut values: Vec<f64> = rows.iter().map(|r| r.inputs[input]).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            (values.len() > 1).then(|| Axis { input, parameter: parameters.contains(&input), values })
+        let axis = |(input, kind)| {
+            let mut axis = Axis { input, kind, values: Vec::new() };
+            axis.values = rows.iter().map(|r| axis.of(r)).collect();
+            axis.values.sort_by(f64::total_cmp);
+            axis.values.dedup();
+            (axis.values.len() > 1).then_some(axis)
         };
-        let axes: Vec<Axis> = (0..count).filter_map(axis).collect();
+        let kind = |input| if parameters.contains(&input) { Kind::Parameter } else { Kind::Input };
+        let plain = (0..count).map(|input| (input, kind(input)));
+        let round = round.into_iter().map(|input| (input, Kind::Round));
+        let axes: Vec<Axis> = round.chain(plain).filter_map(axis).collect();
         let point = |(r, block): (&&Residual, &usize)| Point {
             block: *block,
-            place: axes.iter().map(|axis| axis.place(r.inputs[axis.input])).collect(),
+            place: axes.iter().map(|axis| axis.place(axis.of(r))).collect(),
             residual: (r.observed / r.predicted).ln(),
         };
         let points = rows.iter().zip(&blocks).map(point).collect();
@@ -100,7 +118,7 @@ impl<'a> Blocks<'a> {
         let mut tied: Vec<usize> = (0..block.len()).filter(|i| times[*i] <= least + 1e-9).collect();
         let place = |i: &usize| {
             let place = &self.points[block[*i][0]].place;
-            place.iter().zip(&self.axes).filter(|(_, axis)| axis.parameter).map(|p| *p.0).sum::<f64>()
+            place.iter().zip(&self.axes).filter(|(_, axis)| axis.is_parameter()).map(|p| *p.0).sum::<f64>()
         };
         tied.sort_by(|a, b| place(a).total_cmp(&place(b)));
         tied[(tied.len() - 1) / 2]
@@ -158,7 +176,7 @@ impl<'a> Blocks<'a> {
     /// The distance of two rows in their parameters.
     fn distance(&self, a: usize, b: usize) -> f64 {
         let places = self.points[a].place.iter().zip(&self.points[b].place).zip(&self.axes);
-        places.filter(|(_, axis)| axis.parameter).map(|((a, b), _)| (a - b).abs()).sum()
+        places.filter(|(_, axis)| axis.is_parameter()).map(|((a, b), _)| (a - b).abs()).sum()
     }
 }
 

@@ -15,13 +15,13 @@ mod process;
 
 use strata_model::expr::parse;
 use strata_model::percent;
-use strata_model::set::{self, Contrast, Correction, Model, Term};
+use strata_model::set::{self, Contrast, Correction, Model, Term, reads_round};
 use strata_select::MAX_AXES;
 
 use crate::Residual;
 use crate::stats::t_quantile;
 use blocks::{Axis, Blocks, mean, rounded};
-use process::Process;
+use process::{Kind, Process};
 
 /// The least number of combinations of parameters in a usable block.
 const LEAST_SETTINGS: usize = 3;
@@ -35,6 +35,8 @@ const SURE: f64 = 0.9;
 const KNOTS: usize = 12;
 const INPUT_KNOTS: usize = 6;
 const FACTORS: usize = 256;
+/// The most axes beside one of roundness.
+const MAX_SMOOTH: usize = MAX_AXES - 1;
 
 /// The findings of the samples about the values of the parameters.
 pub(crate) struct Outcome {
@@ -60,9 +62,16 @@ pub(crate) struct Corrected {
 pub(crate) fn judge(model: &Model, residuals: &[Residual], parameters: &[String]) -> Outcome {
     let place = |name: &String| model.inputs.iter().position(|input| input.name == *name);
     let places: Vec<usize> = parameters.iter().filter_map(place).collect();
-    let blocks = Blocks::new(residuals, &places);
+    // A smooth function of an input cannot follow both its round values and those beside them.
+    let terms = |input: usize, kept: bool| {
+        let name = &model.inputs[input].name;
+        model.terms.iter().filter(|t| (t.relevant || !kept) && reads_round(&t.term, name)).count()
+    };
+    let round = (0..model.inputs.len()).filter(|input| terms(*input, false) > 0);
+    let round = round.max_by_key(|input| terms(*input, true));
+    let blocks = Blocks::new(residuals, &places, round);
     let mut outcome = Outcome { correction: None, contrast: None, warnings: Vec::new() };
-    if !blocks.axes.iter().any(|axis| axis.parameter) {
+    if !blocks.axes.iter().any(Axis::is_parameter) {
         return outcome;
     }
     let mut errors: Vec<f64> = blocks.points.iter().map(|point| point.residual).collect();
@@ -75,7 +84,7 @@ pub(crate) fn judge(model: &Model, residuals: &[Residual], parameters: &[String]
     }
     outcome.contrast = blocks.contrast(&errors);
     let corrected = outcome.correction.as_ref();
-    for axis in blocks.axes.iter().filter(|axis| axis.parameter) {
+    for axis in blocks.axes.iter().filter(|axis| axis.is_parameter()) {
         let name = &model.inputs[axis.input].name;
         outcome.warnings.extend(dropped(model, name, corrected));
         outcome.warnings.extend(at_an_end(model, name, axis, &blocks, &|row| left_out[row], corrected));
@@ -86,11 +95,12 @@ pub(crate) fn judge(model: &Model, residuals: &[Residual], parameters: &[String]
 /// The correction, if it chooses better than the terms only, and the smooth part at each row, from
 /// a process fitted without its block.
 fn corrected(model: &Model, blocks: &Blocks<'_>) -> Option<(Corrected, Vec<f64>)> {
-    if blocks.axes.len() > MAX_AXES || blocks.telling(LEAST_SETTINGS).count() < LEAST_BLOCKS {
+    let smooth = blocks.axes.iter().filter(|axis| axis.kind != Kind::Round).count();
+    if smooth > MAX_SMOOTH || blocks.telling(LEAST_SETTINGS).count() < LEAST_BLOCKS {
         return None;
     }
-    let parameters: Vec<bool> = blocks.axes.iter().map(|axis| axis.parameter).collect();
-    let process = Process::fit(&blocks.points, &parameters)?;
+    let kinds: Vec<Kind> = blocks.axes.iter().map(|axis| axis.kind).collect();
+    let process = Process::fit(&blocks.points, &kinds)?;
     let smooth = process.left_out();
     let named = blocks.regrets(LEAST_SETTINGS, &|_| 0.0);
     let with = blocks.regrets(LEAST_SETTINGS, &|row| smooth[row]);
@@ -99,10 +109,15 @@ fn corrected(model: &Model, blocks: &Blocks<'_>) -> Option<(Corrected, Vec<f64>)
     let gain = mean(gains.iter().copied());
     let variance = gains.iter().map(|g| (g - gain).powi(2)).sum::<f64>() / (count - 1.0);
     let least = t_quantile(SURE, gains.len() - 1)? * (variance / count).sqrt();
-    // If the terms lack a parameter, a smaller gain is enough.
-    let mut unknown = blocks.axes.iter().filter(|axis| axis.parameter);
+    // If the terms lack a parameter, or its part at round values, a smaller gain is enough.
+    let mut unknown = blocks.axes.iter().filter(|axis| axis.is_parameter());
     let unknown = unknown.any(|axis| !has_term(model, &model.inputs[axis.input].name));
-    if gain <= if unknown { 0.0 } else { least.max(LEAST_GAIN) } {
+    let least = match kinds.contains(&Kind::Round) {
+        _ if unknown => 0.0,
+        true => LEAST_GAIN,
+        false => least.max(LEAST_GAIN),
+    };
+    if gain <= least {
         return None;
     }
     let regrets = [named, with].map(|regrets| mean(regrets.into_iter()));
@@ -112,7 +127,7 @@ fn corrected(model: &Model, blocks: &Blocks<'_>) -> Option<(Corrected, Vec<f64>)
 
 /// The smooth part of a process as factors at knots.
 fn tabulated(model: &Model, blocks: &Blocks<'_>, process: &Process<'_>) -> Correction {
-    let most = |axis: &Axis| axis.values.len().min(if axis.parameter { KNOTS } else { INPUT_KNOTS });
+    let most = |axis: &Axis| axis.values.len().min(if axis.is_parameter() { KNOTS } else { INPUT_KNOTS });
     let mut counts: Vec<usize> = blocks.axes.iter().map(most).collect();
     while counts.iter().product::<usize>() > FACTORS {
         let largest = counts.iter().copied().max().unwrap_or(1);
@@ -123,6 +138,7 @@ fn tabulated(model: &Model, blocks: &Blocks<'_>, process: &Process<'_>) -> Corre
     let axes: Vec<set::Axis> = (blocks.axes.iter().zip(&counts))
         .map(|(axis, count)| set::Axis {
             input: model.inputs[axis.input].name.clone(),
+            round: axis.kind == Kind::Round,
             knots: knots(axis, *count),
         })
         .collect();

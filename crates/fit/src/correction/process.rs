@@ -3,7 +3,8 @@
 //!
 //! The smooth function has Matérn's covariance of order 3/2 over the logarithms of inputs and
 //! parameters, with one length for the parameters and one for the other inputs. Lengths and
-//! variances maximise the likelihood on a coarse grid, with the overall scale in closed form.
+//! one length for [roundness](strata_select::roundness). Lengths and variances maximise the
+//! likelihood on a coarse grid, with the overall scale in closed form.
 //!
 //! Source: Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), §2.2, §4.2
 //! (Matérn), §5.4.1 (likelihood), §5.4.2 (leaving out, here whole blocks).
@@ -28,11 +29,18 @@ pub(super) struct Point {
     pub(super) residual: f64,
 }
 
+/// What an axis is: axes of one kind share a length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Parameter,
+    Input,
+    Round,
+}
+
 /// A fitted process.
 pub(super) struct Process<'a> {
     points: &'a [Point],
-    /// Of each axis, whether it is a parameter.
-    parameters: &'a [bool],
+    axes: &'a [Kind],
     shape: Shape,
     /// K⁻¹ of the covariance K over that of the noise.
     inverse: Vec<f64>,
@@ -40,13 +48,12 @@ pub(super) struct Process<'a> {
     weights: Vec<f64>,
 }
 
-/// Indices in the grid: ratio of the smooth part and of the blocks, lengths of parameters and
-/// inputs.
+/// Indices in the grid: ratio of the smooth part and of the blocks, lengths of each kind of axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Shape([usize; 4]);
+struct Shape([usize; 5]);
 
 impl Shape {
-    const SIZES: [usize; 4] = [RATIOS.len(), RATIOS.len(), LENGTHS.len(), LENGTHS.len()];
+    const SIZES: [usize; 5] = [RATIOS.len(), RATIOS.len(), LENGTHS.len(), LENGTHS.len(), LENGTHS.len()];
 
     fn smooth(self) -> f64 {
         RATIOS[self.0[0]]
@@ -56,24 +63,25 @@ impl Shape {
         RATIOS[self.0[1]]
     }
 
-    fn covariance(self, a: &[f64], b: &[f64], parameters: &[bool]) -> f64 {
-        let square = |((a, b), parameter): ((&f64, &f64), &bool)| {
-            let length = LENGTHS[self.0[if *parameter { 2 } else { 3 }]];
+    fn covariance(self, a: &[f64], b: &[f64], axes: &[Kind]) -> f64 {
+        let square = |((a, b), kind): ((&f64, &f64), &Kind)| {
+            let length = LENGTHS[self.0[2 + *kind as usize]];
             ((a - b) / length).powi(2)
         };
-        let far = (3.0 * a.iter().zip(b).zip(parameters).map(square).sum::<f64>()).sqrt();
+        let far = (3.0 * a.iter().zip(b).zip(axes).map(square).sum::<f64>()).sqrt();
         self.smooth() * (1.0 + far) * (-far).exp()
     }
 }
 
 impl<'a> Process<'a> {
     /// Fits a process to points; `None` if no covariance can be inverted.
-    pub(super) fn fit(points: &'a [Point], parameters: &'a [bool]) -> Option<Self> {
-        let mut best = (Shape([3, 3, 2, 2]), f64::NEG_INFINITY);
-        best.1 = likelihood(points, parameters, best.0).unwrap_or(f64::NEG_INFINITY);
+    pub(super) fn fit(points: &'a [Point], axes: &'a [Kind]) -> Option<Self> {
+        let mut best = (Shape([3, 3, 2, 2, 2]), f64::NEG_INFINITY);
+        best.1 = likelihood(points, axes, best.0).unwrap_or(f64::NEG_INFINITY);
         for _ in 0..ROUNDS {
             let before = best.0;
-            for number in 0..Shape::SIZES.len() {
+            let used = Shape::SIZES.len() - usize::from(!axes.contains(&Kind::Round));
+            for number in 0..used {
                 for step in [-1_isize, 1] {
                     // Uphill as long as the likelihood rises.
                     while let Some(next) = best.0.0[number].checked_add_signed(step) {
@@ -82,7 +90,7 @@ impl<'a> Process<'a> {
                         if next >= Shape::SIZES[number] {
                             break;
                         }
-                        match likelihood(points, parameters, shape) {
+                        match likelihood(points, axes, shape) {
                             Some(value) if value > best.1 + 1e-6 => best = (shape, value),
                             _ => break,
                         }
@@ -95,7 +103,7 @@ impl<'a> Process<'a> {
         }
         let shape = best.0;
         let size = points.len();
-        let factor = cholesky(covariance(points, parameters, shape), size)?;
+        let factor = cholesky(covariance(points, axes, shape), size)?;
         let mut inverse = vec![0.0; size * size];
         let mut column = vec![0.0; size];
         for j in 0..size {
@@ -106,14 +114,13 @@ impl<'a> Process<'a> {
         }
         let mut weights: Vec<f64> = points.iter().map(|point| point.residual).collect();
         solve(&factor, size, &mut weights);
-        Some(Self { points, parameters, shape, inverse, weights })
+        Some(Self { points, axes, shape, inverse, weights })
     }
 
     /// The smooth part at a place.
     pub(super) fn at(&self, place: &[f64]) -> f64 {
-        let one = |(point, weight): (&Point, &f64)| {
-            weight * self.shape.covariance(&point.place, place, self.parameters)
-        };
+        let one =
+            |(point, weight): (&Point, &f64)| weight * self.shape.covariance(&point.place, place, self.axes);
         self.points.iter().zip(&self.weights).map(one).sum()
     }
 
@@ -137,12 +144,12 @@ impl<'a> Process<'a> {
 }
 
 /// The covariance over that of the noise, row by row.
-fn covariance(points: &[Point], parameters: &[bool], shape: Shape) -> Vec<f64> {
+fn covariance(points: &[Point], axes: &[Kind], shape: Shape) -> Vec<f64> {
     let size = points.len();
     let mut all = vec![0.0; size * size];
     for (i, a) in points.iter().enumerate() {
         for (j, b) in points.iter().enumerate().take(i + 1) {
-            let smooth = if shape.0[0] == 0 { 0.0 } else { shape.covariance(&a.place, &b.place, parameters) };
+            let smooth = if shape.0[0] == 0 { 0.0 } else { shape.covariance(&a.place, &b.place, axes) };
             let shared = if a.block == b.block { shape.blocks() } else { 0.0 };
             let value = smooth + shared + f64::from(u8::from(i == j));
             all[i * size + j] = value;
@@ -153,9 +160,9 @@ fn covariance(points: &[Point], parameters: &[bool], shape: Shape) -> Vec<f64> {
 }
 
 /// The logarithm of the likelihood up to a constant, at the scale for which it is greatest.
-fn likelihood(points: &[Point], parameters: &[bool], shape: Shape) -> Option<f64> {
+fn likelihood(points: &[Point], axes: &[Kind], shape: Shape) -> Option<f64> {
     let size = points.len();
-    let factor = cholesky(covariance(points, parameters, shape), size)?;
+    let factor = cholesky(covariance(points, axes, shape), size)?;
     let mut scaled: Vec<f64> = points.iter().map(|point| point.residual).collect();
     forward(&factor, size, &mut scaled);
     let square: f64 = scaled.iter().map(|value| value * value).sum();
@@ -226,7 +233,7 @@ mod tests {
     #[test]
     fn the_smooth_part_is_found_beneath_the_effects_of_blocks() {
         let points = points();
-        let process = Process::fit(&points, &[false, true]).unwrap();
+        let process = Process::fit(&points, &[Kind::Input, Kind::Parameter]).unwrap();
         assert!(process.shape.blocks() >= 16.0, "{:?}", process.shape);
         let left = process.left_out();
         for block in 0..12 {
@@ -244,15 +251,17 @@ mod tests {
     #[test]
     fn what_is_left_out_is_what_a_fit_without_it_predicts() {
         let points = points();
-        let process = Process::fit(&points, &[false, true]).unwrap();
+        let process = Process::fit(&points, &[Kind::Input, Kind::Parameter]).unwrap();
         let others: Vec<Point> = points.iter().filter(|point| point.block != 4).cloned().collect();
-        let factor = cholesky(covariance(&others, &[false, true], process.shape), others.len()).unwrap();
+        let factor =
+            cholesky(covariance(&others, &[Kind::Input, Kind::Parameter], process.shape), others.len())
+                .unwrap();
         let mut weights: Vec<f64> = others.iter().map(|point| point.residual).collect();
         solve(&factor, others.len(), &mut weights);
         let left = process.left_out();
         for (row, point) in points.iter().enumerate().filter(|(_, point)| point.block == 4) {
             let one = |(other, weight): (&Point, &f64)| {
-                weight * process.shape.covariance(&other.place, &point.place, &[false, true])
+                weight * process.shape.covariance(&other.place, &point.place, &[Kind::Input, Kind::Parameter])
             };
             let direct: f64 = others.iter().zip(&weights).map(one).sum();
             assert!((left[row] - direct).abs() < 1e-9);

@@ -256,7 +256,7 @@ fn corrected(model: &str, formula: &Formula, correction: &Corrected) -> String {
     let axis = |axis: &Axis| {
         let place = formula.inputs.iter().position(|input| *input == axis.input).unwrap_or(usize::MAX);
         let knots = listed(&numbers(&axis.knots));
-        format!("\n            Axis {{ input: {place}, knots: &[{knots}] }},")
+        format!("\n            Axis {{ input: {place}, round: {}, knots: &[{knots}] }},", axis.round)
     };
     let axes: String = table.axes.iter().map(axis).collect();
     format!(

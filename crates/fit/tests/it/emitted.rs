@@ -94,10 +94,14 @@ fn set() -> ModelSet {
     let correction = Correction {
         samples: 31,
         axes: vec![
-            Axis { input: "keys".into(), knots: vec![1.0, 60.0, 1e4] },
-            Axis { input: "bits".into(), knots: vec![1.0, 4.0, 7.0, 16.0] },
+            Axis { input: "keys".into(), round: false, knots: vec![1.0, 60.0, 1e4] },
+            Axis { input: "bits".into(), round: false, knots: vec![1.0, 4.0, 7.0, 16.0] },
+            Axis { input: "keys".into(), round: true, knots: vec![0.0, 2.0] },
         ],
-        factors: vec![1.0, 0.9, 1.25, 2.0, 1.0, 0.81, 1.1, 1.7, 1.3, 1.0, 0.97, 1.001],
+        factors: [1.0, 0.9, 1.25, 2.0, 1.0, 0.81, 1.1, 1.7, 1.3, 1.0, 0.97, 1.001]
+            .iter()
+            .flat_map(|factor| [*factor, 2.0 * factor])
+            .collect(),
     };
     let wide = Model {
         nodes: Nodes { min: 1, max: 4 },

@@ -5,6 +5,7 @@ use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::set::{Model, ModelSet};
 use strata_model::{Resolved, Samples};
+use strata_select::roundness;
 
 /// A fixed sequence of numbers between 0 and 1.
 struct Random(u64);
@@ -153,6 +154,53 @@ fn a_valley_that_no_term_has_is_followed() {
             assert!(fitted.model.correction.is_some() && after < 0.2 * before, "{before} {after}");
             assert!(fitted.model.reason.contains("corrected by 160 samples"), "{}", fitted.model.reason);
         }
+    }
+}
+
+#[test]
+fn round_inputs_choose_their_own_values() {
+    // The more often 2 divides a row's length, the fewer lines of a block the cache holds.
+    let collisions = |n: f64| (1.0 + roundness(n)) * if n % 64.0 == 0.0 { 1.0 } else { 0.0 };
+    let truth = |x: &[f64]| {
+        let best = if collisions(x[0]) > 0.0 { 8.0 } else { 64.0 };
+        1e-9 * x[0] * x[0] * (1.0 + 0.2 * collisions(x[0]) + 0.1 * (x[1] / best).log2().powi(2))
+    };
+    let case = |terms| Case {
+        inputs: &["n", "b"],
+        terms,
+        values: &BLOCKS,
+        truth: &truth,
+        shared: &|_| 1.0,
+        search: Search::Never,
+    };
+    let text = |seed| {
+        let mut text = case(&[]).samples(seed, 16).to_text();
+        for n in [64, 128, 192, 256, 384, 512, 768, 1024] {
+            for b in BLOCKS {
+                text += &format!("M {:e} {n} {b}\n", truth(&[f64::from(n), b]));
+            }
+        }
+        Samples::parse(&text, "test").unwrap()
+    };
+    // At round values that were not measured.
+    let loss = |fitted: &Fitted| {
+        let set = ModelSet { models: vec![fitted.model.clone()], ..ModelSet::default() };
+        let models: Resolved = set.resolve().unwrap();
+        let least = |n: f64, time: &dyn Fn(f64) -> f64| {
+            let faster = |a: &f64, b: &f64| time(*a).total_cmp(&time(*b));
+            truth(&[n, BLOCKS.into_iter().min_by(faster).unwrap()])
+        };
+        let lost = [320.0, 448.0, 576.0, 640.0, 896.0].map(|n| {
+            least(n, &|b| models.seconds("M", 1, &[n, b]).unwrap()) / least(n, &|b| truth(&[n, b])) - 1.0
+        });
+        lost.iter().sum::<f64>() / lost.len() as f64
+    };
+    for seed in [3, 11, 2024] {
+        let samples = text(seed);
+        let found = case(&["n*n", "n*n*max(0, 1-n%64)"]).fit(&samples, true);
+        let blind = case(&["n*n"]).fit(&samples, true);
+        assert!(loss(&found) < 0.02 && loss(&blind) > 0.1, "{} {}", loss(&found), loss(&blind));
+        assert!(found.model.correction.unwrap().axes.iter().any(|axis| axis.round));
     }
 }
 

@@ -209,8 +209,8 @@ static inline double strata_helper_octaves(double x) {
 // The factor at these values, linear in their logarithms between the knots of each.
 static inline double strata_helper_factor(int axes, const double *values, const int *sizes,
                                           const double *const *knots, const double *factors) {
-    int corners[8] = { 0 };
-    double shares[3] = { 0.0 }, corner[8];
+    int corners[16] = { 0 };
+    double shares[4] = { 0.0 }, corner[16];
     int count = 1;
     for (int axis = 0; axis < axes; axis++) {
         const double value = values[axis], *k = knots[axis];

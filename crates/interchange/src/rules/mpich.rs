@@ -503,7 +503,7 @@ fn misplaced(of: &Collective, algorithm: &str, guards: Guards) -> Option<&'stati
 fn sizes(chosen: &Chosen, library: &[Branch]) -> Result<Vec<Branch>, String> {
     let Chosen { collective, processes, ranges } = chosen;
     let of = COLLECTIVES.iter().find(|one| one.name == collective);
-    let tests = of.map_or(&[][..], |of| of.tests);
+    let tests = of.map_or(&[][..], |of| &of.tests[..]);
     let (key, unit) = match () {
         () if tests.contains(&"avg_msg_size") => ("avg_msg_size", 1),
         () if tests.contains(&"total_msg_size") => ("total_msg_size", *processes),

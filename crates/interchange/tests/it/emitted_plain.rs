@@ -119,10 +119,14 @@ fn set() -> ModelSet {
         correction: Some(Correction {
             samples: 31,
             axes: vec![
-                Axis { input: "n".into(), knots: vec![1.0, 60.0, 1e4] },
-                Axis { input: "factor".into(), knots: vec![0.0, 4.0, 7.0] },
+                Axis { input: "n".into(), round: false, knots: vec![1.0, 60.0, 1e4] },
+                Axis { input: "factor".into(), round: false, knots: vec![0.0, 4.0, 7.0] },
+                Axis { input: "n".into(), round: true, knots: vec![0.0, 2.0] },
             ],
-            factors: vec![1.0, 0.9, 1.25, 1.0, 0.81, 1.1, 1.3, 1.0, 0.97],
+            factors: [1.0, 0.9, 1.25, 1.0, 0.81, 1.1, 1.3, 1.0, 0.97]
+                .iter()
+                .flat_map(|factor| [*factor, 2.0 * factor])
+                .collect(),
         }),
         covariance: vec![vec![1e-20, 1e-21], vec![1e-21, 2e-20]],
         noise_variance: 1e-4,

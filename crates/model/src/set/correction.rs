@@ -2,7 +2,7 @@
 
 use super::check::content;
 use super::{Kind, Model, SetError};
-use strata_select::{MAX_AXES, interpolate};
+use strata_select::{MAX_AXES, ROUND, interpolate};
 
 /// The most factors of a table.
 const MOST: usize = 1 << 12;
@@ -23,8 +23,32 @@ pub struct Correction {
 pub struct Axis {
     /// The name of the input.
     pub input: String,
+    /// Whether it is the input's [roundness](strata_select::roundness) that counts.
+    pub round: bool,
     /// The values for which there are factors, rising.
     pub knots: Vec<f64>,
+}
+
+impl Axis {
+    /// What is looked up among the knots.
+    pub(super) fn value(&self) -> String {
+        let Self { input, round, .. } = self;
+        if *round { ROUND.map(|step| multiple(input, step)).join(" + ") } else { input.clone() }
+    }
+}
+
+/// The expression that is 1 at multiples of a whole number, and 0 at all other whole numbers.
+#[must_use]
+pub fn multiple(input: &str, of: f64) -> String {
+    format!("max(0, 1-{input}%{of})")
+}
+
+/// Whether a text reads [`multiple`] of this input and one of [`ROUND`].
+#[must_use]
+pub fn reads_round(text: &str, input: &str) -> bool {
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    let text = plain(text);
+    ROUND.iter().any(|step| text.contains(&plain(&multiple(input, *step))))
 }
 
 impl Correction {
@@ -52,11 +76,11 @@ pub(super) fn check(place: &str, model: &Model) -> Result<(), SetError> {
         return wrong(format!("has {} axes, but 1 to {MAX_AXES} are possible", correction.axes.len()));
     }
     let mut size = 1_usize;
-    for (place, Axis { input, knots }) in correction.axes.iter().enumerate() {
+    for (place, Axis { input, round, knots }) in correction.axes.iter().enumerate() {
         if model.inputs.iter().all(|known| known.name != *input) {
             return wrong(format!("depends on `{input}`, which is no input of the model"));
         }
-        if correction.axes[..place].iter().any(|before| before.input == *input) {
+        if correction.axes[..place].iter().any(|before| (&before.input, before.round) == (input, *round)) {
             return wrong(format!("depends on `{input}` twice"));
         }
         let rising = knots.windows(2).all(|pair| pair[0] < pair[1]);

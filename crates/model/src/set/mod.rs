@@ -44,7 +44,7 @@ use strata_select::{Ends as ProblemEnds, Parameter, Root};
 
 pub use bound::Bound;
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
-pub use correction::{Axis, Correction};
+pub use correction::{Axis, Correction, multiple, reads_round};
 pub use ends::Ends;
 pub use inline::{Check, Corrected, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
 pub use library::{LibraryModels, expected_ratio};

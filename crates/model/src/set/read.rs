@@ -127,8 +127,9 @@ fn correction(value: &Value<'_>) -> Result<Correction, SetError> {
     let axis = |value: &Value<'_>| {
         let mut table = value.table()?;
         let input = table.required("input", Value::text)?;
+        let round = table.or_default("round", Value::flag)?;
         let knots = table.required("knots", |knots| knots.list(Value::float))?;
-        table.finish(Axis { input, knots })
+        table.finish(Axis { input, round, knots })
     };
     let mut table = value.table()?;
     let read = Correction {

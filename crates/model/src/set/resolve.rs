@@ -182,7 +182,7 @@ impl Resolving<'_> {
             inputs: model.inputs.iter().map(|input| input.name.clone()).collect(),
             ranges: model.inputs.iter().map(|input| (input.min, input.max)).collect(),
             mean,
-            correction: corrected(model),
+            correction: corrected(&place, model)?,
             contrast: model.contrast,
             outer: whole,
             terms,
@@ -219,10 +219,11 @@ fn kept_terms(place: &str, model: &Model) -> Result<Vec<(f64, Expr)>, SetError> 
     Ok(kept)
 }
 
-fn corrected(model: &Model) -> Option<Corrected> {
-    let table = model.correction.clone()?;
-    let at = table.axes.iter().map(|axis| Expr::name(axis.input.clone())).collect();
-    Some(Corrected { model: model.name.clone(), table: table.into(), at })
+fn corrected(place: &str, model: &Model) -> Result<Option<Corrected>, SetError> {
+    let Some(table) = model.correction.clone() else { return Ok(None) };
+    let at = table.axes.iter().map(|axis| parse(place, "the axis", &axis.value()));
+    let at = at.collect::<Result<_, _>>()?;
+    Ok(Some(Corrected { model: model.name.clone(), table: table.into(), at }))
 }
 
 fn fit_spread(model: &Model) -> FitSpread {

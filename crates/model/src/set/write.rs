@@ -233,7 +233,8 @@ fn term(term: &Term) -> String {
 fn correction_text(correction: &Correction) -> String {
     let Correction { samples, axes, factors } = correction;
     let axis = |axis: &super::Axis| {
-        format!("{{ input = {}, knots = [{}] }}", toml_string(&axis.input), floats(&axis.knots))
+        let round = if axis.round { ", round = true" } else { "" };
+        format!("{{ input = {}{round}, knots = [{}] }}", toml_string(&axis.input), floats(&axis.knots))
     };
     let shown: Vec<String> = axes.iter().map(axis).collect();
     let each = axes.last().map_or(1, |axis| axis.knots.len()).max(1);

@@ -409,7 +409,7 @@ fn corrected() -> ModelSet {
     set.libraries[0].candidates.truncate(1);
     let inputs = &set.models[0].inputs;
     let knots = vec![inputs[0].min, inputs[0].max];
-    let axes = vec![Axis { input: inputs[0].name.clone(), knots }];
+    let axes = vec![Axis { input: inputs[0].name.clone(), round: false, knots }];
     set.models[0].correction = Some(Correction { samples: 12, axes, factors: vec![1.0, 2.0] });
     set
 }
@@ -591,7 +591,7 @@ proptest! {
             terms: vec![Term { term: "x".into(), coefficient: numbers[2], std_error: numbers[3], half_width: numbers[4], relevant: verified }],
             correction: (!verified).then(|| Correction {
                 samples: counts[4] as usize,
-                axes: vec![Axis { input: "x".into(), knots: numbers[..2].to_vec() }],
+                axes: vec![Axis { input: "x".into(), round: counts[4] % 2 == 0, knots: numbers[..2].to_vec() }],
                 factors: numbers[2..4].to_vec(),
             }),
             contrast: verified.then_some(Contrast { deviation: numbers[8], reach: numbers[9] }),

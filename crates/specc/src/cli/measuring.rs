@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use strata_model::plan::{ModelPlan, PlanPoint};
 use strata_model::set::Model;
 use strata_model::{Hosts, ModelSet, Plan, Platform, Points, Samples, Seconds, write_atomically};
 use strata_report::Judged;
@@ -271,7 +272,7 @@ impl<'a> Campaign<'a> {
         count: usize,
         held: Option<Held<'_>>,
     ) -> Result<Option<(Decisions, Samples)>, Failure> {
-        let (decisions, run) = decisions::plan(self.spec, &self.site(), set, (self.seed, count), held)
+        let (decisions, run) = decisions::plan(self.spec, &self.site(), set, (self.seed, count, None), held)
             .map_err(Failure::Fault)?;
         if run.models.is_empty() {
             return Ok(None);
@@ -466,8 +467,20 @@ pub(super) fn judge_by_earlier(
         return Ok(Vec::new());
     }
     let site = Site::from(platform.clone());
-    let (decisions, _) =
-        decisions::plan(spec, &site, set, (!run.seed, decisions::INPUTS), None).map_err(Failure::Fault)?;
+    let planned = |round| {
+        let drawn = (!run.seed, decisions::INPUTS, round);
+        let (decisions, planned) = decisions::plan(spec, &site, set, drawn, None)?;
+        let timed = |model: &ModelPlan| {
+            let earlier = run.models.iter().find(|earlier| earlier.name == model.name);
+            let is_timed = |point: &&PlanPoint| earlier.is_some_and(|one| one.points.contains(point));
+            model.points.iter().filter(is_timed).count()
+        };
+        Ok::<_, String>((decisions, planned.models.iter().map(timed).sum::<usize>()))
+    };
+    // Earlier decisions may have been drawn without round inputs.
+    let (drawn, evenly) =
+        planned(None).and_then(|drawn| Ok((drawn, planned(Some(0.0))?))).map_err(Failure::Fault)?;
+    let (decisions, _) = if drawn.1 >= evenly.1 { drawn } else { evenly };
     Ok(decisions.judge(set, &times, true))
 }
 

@@ -90,6 +90,12 @@ pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
         let rows = rows.replace('\n', &format!("\n{}", " ".repeat(margin)));
         text += &format!("  {input}{:>widest$}   {rows}\n", value(line));
     }
+    if let Some(line) = &crossings.powers {
+        let (rows, segments, loss) = fitted(crossings, line, width.saturating_sub(20));
+        lost = lost.max(loss);
+        shown.extend(segments);
+        text += &format!("  at powers of two   {}\n", rows.replace('\n', &format!("\n{}", " ".repeat(21))));
+    }
     let legend = legend(crossings, &shown, lost);
     text += &wrapped(&format!("  {legend}"), width, "  ");
     text.truncate(text.trim_end().len());

@@ -11,7 +11,7 @@ use strata_model::{ModelSet, Resolved, Unit};
 use super::Run;
 use super::change::{LEAST, Point};
 use crate::bootstrap::mean;
-use crate::crossings::Scale;
+use crate::crossings::{Scale, Takes};
 
 /// The number of points if both times are predicted.
 const DRAWN: usize = 64;
@@ -224,7 +224,7 @@ impl<'a> Side<'a> {
             };
             let [one, two] = [of(self)?, of(other)?];
             let (low, high) = (one.min.max(two.min), one.max.min(two.max));
-            (low <= high).then_some(Scale { low, high, whole: one.integer && two.integer })
+            (low <= high).then_some(Scale { low, high, whole: one.integer && two.integer, takes: Takes::All })
         };
         let Some(scales) = order.iter().map(range).collect::<Option<Vec<Scale>>>() else {
             return Vec::new();

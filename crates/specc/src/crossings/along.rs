@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::segments::{Choices, State};
 use crate::competition::Competition;
+use strata_select::roundness;
 
 /// The number of values tried before the bisection.
 const TRIED: usize = 64;
@@ -17,6 +18,28 @@ pub(crate) struct Scale {
     pub(crate) high: f64,
     /// Whether it takes whole numbers only.
     pub(crate) whole: bool,
+    pub(crate) takes: Takes,
+}
+
+/// Which values of a range are followed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Takes {
+    All,
+    /// Where round values choose by themselves: those beside them.
+    Beside,
+    /// Powers of two.
+    Powers,
+}
+
+impl Takes {
+    /// The value that stands for this one.
+    fn of(self, value: f64) -> f64 {
+        match self {
+            Self::Beside if roundness(value) > 0.0 => value + 1.0,
+            Self::Powers => value.log2().round().exp2(),
+            _ => value,
+        }
+    }
 }
 
 impl Scale {
@@ -36,7 +59,8 @@ impl Scale {
         let Self { low, high, .. } = *self;
         let value = if self.is_wide() { low * (high / low).powf(share) } else { low + share * (high - low) };
         let value = if self.whole { value.round() } else { value };
-        value.clamp(low, high)
+        let taken = self.takes.of(value);
+        if (low..=high).contains(&taken) { taken } else { value.clamp(low, high) }
     }
 
     /// The share of the range that lies between two values.
@@ -67,7 +91,7 @@ impl Scale {
         let count = if self.width() > 8.0 { most } else { most.min(3) };
         let mut values = self.spread(count);
         for value in &mut values {
-            let power = value.log2().round().exp2();
+            let power = self.takes.of(value.log2().round().exp2());
             if self.is_wide()
                 && *value > self.low
                 && *value < self.high
@@ -142,7 +166,7 @@ impl Choices for Along<'_> {
             return None;
         }
         let middle = if self.scale.is_wide() { (low * high).sqrt() } else { 0.5 * (low + high) };
-        let middle = if whole { middle.round() } else { middle };
+        let middle = self.scale.takes.of(if whole { middle.round() } else { middle });
         (low < middle && middle < high).then_some(middle)
     }
 
@@ -153,16 +177,24 @@ impl Choices for Along<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Scale;
+    use super::{Scale, Takes};
 
     #[test]
     fn values_of_a_range_are_all_of_a_few_and_else_its_ends_and_powers_between() {
-        let some = |low, high, whole| Scale { low, high, whole }.some(4);
+        let some = |low, high, whole| Scale { low, high, whole, takes: Takes::All }.some(4);
         assert_eq!(some(1.0, 4.0, true), [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(some(7.0, 7.0, true), [7.0]);
         assert_eq!(some(8.0, 64.0, true), [8.0, 32.0, 64.0]);
         assert_eq!(some(1.0, 1e6, true), [1.0, 128.0, 8192.0, 1e6]);
         assert_eq!(some(0.0, 10.0, true), [0.0, 5.0, 10.0]);
         assert_eq!(some(0.25, 0.5, false), [0.25, 0.375, 0.5]);
+    }
+
+    #[test]
+    fn where_round_values_choose_by_themselves_they_are_followed_alone() {
+        let values = |takes| Scale { low: 60.0, high: 520.0, whole: true, takes }.spread(400);
+        assert!(values(Takes::All).contains(&128.0));
+        assert!(values(Takes::Beside).iter().all(|n| n % 64.0 != 0.0) && values(Takes::Beside).len() > 200);
+        assert_eq!(values(Takes::Powers)[1..], [128.0, 256.0, 512.0]);
     }
 }

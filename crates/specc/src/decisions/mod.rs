@@ -93,8 +93,9 @@ struct Library {
     at: Vec<(Vec<f64>, Vec<Way>)>,
 }
 
-/// Plans this many decisions of each library of `set` among ways that can be measured at `site`,
-/// with the points to time for them. The choice of `held` is among these ways.
+/// Plans `count` decisions of each library of `set` among ways that can be measured at `site`,
+/// with the points to time for them. The choice of `held` is among these ways. `round`: the share of
+/// round inputs, in place of the spec's.
 ///
 /// # Errors
 /// As [`points::spaces`].
@@ -102,10 +103,11 @@ pub fn plan(
     spec: &CheckedSpec,
     site: &Site,
     set: &ModelSet,
-    (seed, count): (u64, usize),
+    (seed, count, round): (u64, usize, Option<f64>),
     held: Option<Held<'_>>,
 ) -> Result<(Decisions, Run), String> {
     let spaces = points::spaces(spec, site.clone())?;
+    let share = round.unwrap_or_else(|| spaces.iter().map(Space::round).fold(0.0, f64::max));
     let (mut decisions, mut planned) = (Decisions::default(), BTreeMap::new());
     for library in &spec.libraries {
         let Ok(competition) = Competition::new(set, &library.name) else { continue };
@@ -114,9 +116,15 @@ pub fn plan(
         let fixed = held.map_or(Vec::new(), |held| (held.at)(&library.name));
         let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
         for number in 0..count as u64 {
-            let mut tries = (0..MAX_DRAWS).map(|again| number * MAX_DRAWS + again);
-            let found = tries.find_map(|number| {
-                let mut inputs = ways.draw(&draws, number)?;
+            let mut tries = 0..MAX_DRAWS;
+            let found = tries.find_map(|again| {
+                let mut inputs = ways.draw(&draws, number * MAX_DRAWS + again)?;
+                // Round values may be excluded where those beside them are not.
+                if again < MAX_DRAWS / 2
+                    && let Some(round) = points::rounded(&inputs, number, share).into_iter().next()
+                {
+                    inputs = round;
+                }
                 for (name, value) in &fixed {
                     let place = library.inputs.iter().position(|input| input == name)?;
                     inputs[place] = *value;

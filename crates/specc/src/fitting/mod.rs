@@ -9,7 +9,10 @@ mod overrides;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use strata_fit::{Callee, FitOptions, Fitted, Lookup, Search, Structure, fit_columns, fit_model};
+use strata_fit::{
+    Callee, FitOptions, Fitted, Lookup, Search, Structure, fit_columns, fit_model, round_sensitive,
+    round_terms,
+};
 use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
@@ -200,6 +203,22 @@ impl Fitting {
             let so_far = &self.set;
             let lookup: &Lookup<'_> = &|name| callee(so_far, name);
             let mut outcome = fit_model(measured, &structure, &options, lookup);
+            let round = round_sensitive(measured, &structure.inputs);
+            if !round.is_empty()
+                && let Ok(named) = &mut outcome
+            {
+                let mut terms = structure.terms.clone();
+                terms.extend(round_terms(&structure.terms, &round));
+                let with = Structure { terms, ..structure.clone() };
+                let error = |fitted: &Fitted| fitted.model.mre_verify.unwrap_or(f64::INFINITY);
+                // What verifies has round values, too, so that it tells whether the terms help.
+                if let Ok(with) = fit_model(measured, &with, &options, lookup)
+                    && error(&with) < error(named)
+                {
+                    *named = with;
+                }
+                named.notes.extend(round.iter().map(|round| format!("model `{}`: {round}", model.name)));
+            }
             if let Ok(fitted) = &mut outcome {
                 fitted.model.names = names_here(model, samples.platform.as_ref());
                 fitted.notes.extend(coverage::partial(measured, &structure.inputs));

@@ -192,6 +192,9 @@ fn options(options: &ModelOptions) -> Vec<String> {
     if options.verify != usual.verify {
         lines.push(format!("verify {}", options.verify));
     }
+    if options.round != usual.round {
+        lines.push(percentage("round", options.round));
+    }
     if options.repeat != usual.repeat {
         lines.push(format!("repeat {}", options.repeat));
     }

@@ -292,6 +292,9 @@ pub struct ModelOptions {
     pub says_search: bool,
     /// `verify 20`: how many samples verify the fit.
     pub verify: u32,
+    /// `round 30%`: the share of round values among held-out samples and decisions; with 0 none are
+    /// measured.
+    pub round: f64,
     /// `repeat 3`: how often a point is timed at least.
     pub repeat: u32,
 }
@@ -312,7 +315,13 @@ impl ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        Self { fit: strata_fit::FitOptions::default(), says_search: false, verify: 20, repeat: 3 }
+        Self {
+            fit: strata_fit::FitOptions::default(),
+            says_search: false,
+            verify: 20,
+            round: 1.0 / 3.0,
+            repeat: 3,
+        }
     }
 }
 

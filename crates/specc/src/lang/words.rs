@@ -47,6 +47,7 @@ mod tests {
             "terms",
             "fit",
             "verify",
+            "round",
             "repeat",
             "accept",
             "confidence"

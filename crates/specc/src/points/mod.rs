@@ -3,8 +3,9 @@
 //!
 //! The points of a model are those of its loop nest, a little beside the loops' values, or given
 //! points in their place, followed by `verify` points drawn over the whole range of every iteration
-//! variable (Brewer Fig 3-4). All expressions of a spec are evaluated here, once; the generated
-//! program holds the spec's Rust code and nothing else. Loops and values may read the machine. Such
+//! variable (Brewer Fig 3-4). Whole-number inputs have some round values, too (`twins`). All
+//! expressions of a spec are evaluated here, once; the generated program holds the spec's Rust code and
+//! nothing else. Loops and values may read the machine. Such
 //! a plan holds only for machines with the same numbers, which it lists; the spec and the program
 //! stay the same.
 
@@ -12,6 +13,7 @@ mod between;
 mod competing;
 mod site;
 mod space;
+mod twins;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +27,7 @@ use competing::not_measured;
 pub use competing::{competing, measurable, not_competing};
 pub use site::Site;
 pub use space::{Space, evenly, spaces};
+pub(crate) use twins::rounded;
 
 /// The most draws of a verification point that fails a `require`.
 const MAX_DRAWS: usize = 1_000;
@@ -124,12 +127,29 @@ fn plan_model(
             on()
         ));
     }
+    let draws = Draws::new(seed);
+    // Points that are given take the place of all others.
+    if given.is_none() {
+        points.extend(twins::twins(space, &draws));
+    }
     let fitted = points.len();
     let wanted = space.verify() as usize;
-    let draws = Draws::new(seed);
+    let parameters: Vec<usize> = space.parameters().into_iter().map(|(input, _)| input).collect();
+    let alike = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).enumerate().all(|(input, (a, b))| a == b || parameters.contains(&input))
+    };
+    let known: Vec<PlanPoint> = points.clone();
     points.extend((0..wanted).filter_map(|number| {
         let mut tries = (0..MAX_DRAWS).map(|again| (number * MAX_DRAWS + again) as u64);
-        tries.find_map(|number| space.verifying(&draws.of(space, number)?))
+        let drawn = tries.find_map(|number| space.verifying(&draws.of(space, number)?))?;
+        let inputs = &drawn.values[..space.inputs_count()];
+        // There are few round values: what is fitted verifies nothing.
+        let round = rounded(inputs, number as u64, space.round()).into_iter().find_map(|mut round| {
+            parameters.iter().for_each(|input| round[*input] = inputs[*input]);
+            let fresh = known.iter().all(|point| !alike(&point.values[..inputs.len()], &round));
+            space.at_inputs(&round).filter(|_| fresh && round != inputs)
+        });
+        Some(round.unwrap_or(drawn))
     }));
     let undrawn = fitted + wanted - points.len();
     let note = (undrawn > 0).then(|| {

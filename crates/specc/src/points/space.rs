@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use strata_model::expr::{Expr, Program, RESERVED, holds};
-use strata_model::number_text;
 use strata_model::plan::PlanPoint;
+use strata_model::{Platform, number_text};
 
 use super::between::{Values, aside, values};
 use super::{Site, competing};
@@ -35,6 +35,8 @@ pub struct Space<'a> {
     terms: Vec<Program>,
     /// The columns that are not inputs, over the same.
     columns: Vec<Program>,
+    /// The share of round inputs among held-out points.
+    round: f64,
 }
 
 /// The spaces of the models of a spec that have iteration variables, whose inputs a plan knows, and
@@ -61,7 +63,11 @@ impl<'a> Space<'a> {
         let site = site.into();
         let machine = site.numbers(model)?;
         let values = values(spec, model, &measured.loops, &site);
-        Ok(Self::compiled(model, measured, values, site.nodes(), machine))
+        let space = Self::compiled(model, measured, values, site.nodes(), machine);
+        // Simulated machines have neither caches nor vectors.
+        let simulated = site.platform().is_some_and(Platform::is_simulated);
+        let round = if simulated { 0.0 } else { model.options.round };
+        Ok(space.map(|space| Self { round, ..space }))
     }
 
     /// Is never `None` for a model of a checked spec.
@@ -105,6 +111,7 @@ impl<'a> Space<'a> {
             terms: terms.collect::<Option<_>>()?,
             columns: model.column_terms().map(|term| over_inputs(&term.value)).collect::<Option<_>>()?,
             machine,
+            round: 0.0,
         })
     }
 
@@ -292,6 +299,26 @@ impl<'a> Space<'a> {
     fn reads(&self, input: &str, variable: &str) -> bool {
         let binding = self.measured.bindings.iter().find(|binding| binding.name == input);
         binding.map_or(input == variable, |binding| binding.reduced.names().contains(variable))
+    }
+
+    /// The share of round inputs among held-out points and decisions.
+    pub(crate) fn round(&self) -> f64 {
+        self.round
+    }
+
+    /// The number of inputs.
+    pub(super) fn inputs_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// The inputs that are parameters of a candidate, each with its values.
+    pub(super) fn parameters(&self) -> Vec<(usize, Vec<i64>)> {
+        let of = |(plan, values): (&LoopPlan, &Values)| {
+            let Values::Given(values) = values else { return None };
+            let input = self.model.inputs.iter().position(|input| self.reads(&input.name, &plan.name))?;
+            Some((input, values.clone()))
+        };
+        self.plans.iter().zip(&self.values).filter_map(of).collect()
     }
 
     /// The values of the terms at a point, the constant first, without terms that call other

@@ -96,6 +96,14 @@ pub fn of(
         inputs.push(ThresholdInput { name: names[*input].clone(), whole: scale.whole, low, high });
     }
     let mut warnings = Vec::new();
+    for input in free.iter().filter(|input| competition.is_round(**input)) {
+        warnings.push(format!(
+            "the thresholds of `{}` hold beside the multiples of 64 of `{}`, which are predicted by themselves: where \
+             programs call with these, export the models",
+            competition.name(),
+            names[*input]
+        ));
+    }
     let (ways, rule) = match free.as_slice() {
         [] => return Err(all_held(competition)),
         [_] if !limits.are_set() => line(set, competition, fixed, evidence, &mut warnings)?,

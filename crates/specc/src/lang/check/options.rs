@@ -1,4 +1,4 @@
-//! Options of a model: `fit`, `verify`, `repeat`, `accept`, `confidence`.
+//! Options of a model: `fit`, `verify`, `round`, `repeat`, `accept`, `confidence`.
 
 use strata_model::closest;
 use strata_model::expr::Span;
@@ -15,7 +15,11 @@ pub(super) fn set(options: &mut ModelOptions, name: &Name, value: &Name) -> Resu
         "repeat" => options.repeat = count(value, 1, 1000, "how often a point is timed at least")?,
         "accept" => {
             options.fit.accept =
-                percentage(value, 0.0, 100.0, "the mean relative error up to which a model passes")?
+                percentage(value, 0.01, 100.0, "the mean relative error up to which a model passes")?
+        }
+        "round" => {
+            options.round =
+                percentage(value, 0.0, 100.0, "how many of the samples that verify are at round inputs")?
         }
         "confidence" => {
             options.fit.confidence = percentage(value, 50.0, 99.99, "the confidence of intervals")?
@@ -80,12 +84,12 @@ fn count(value: &Name, least: u32, most: u32, what: &str) -> Result<u32, CheckEr
     })
 }
 
-/// A percentage above `least` and at most `most`, as a fraction.
+/// A percentage from `least` to `most`, as a fraction.
 fn percentage(value: &Name, least: f64, most: f64, what: &str) -> Result<f64, CheckError> {
     let digits = value.text.strip_suffix('%');
     let number = digits.and_then(|digits| digits.parse::<f64>().ok());
-    number.filter(|number| *number > least && *number <= most).map(|number| number / 100.0).ok_or_else(|| {
-        let message = format!("`{}` is no percentage above {least}% and up to {most}%", value.text);
+    number.filter(|number| (least..=most).contains(number)).map(|number| number / 100.0).ok_or_else(|| {
+        let message = format!("`{}` is no percentage from {least}% to {most}%", value.text);
         let error = CheckError::new(ErrorCode::Range, message, value.span, "out of range");
         match (digits, value.text.parse::<f64>()) {
             (None, Ok(number)) if number > 0.0 && number < 1.0 => {

@@ -1,0 +1,142 @@
+//! Twins: a round value of an input and the one beside it, at equal values of all else.
+//!
+//! At powers of two and at multiples of 64 rows of memory collide in a cache, and vectors are whole.
+//! Programs call with them far more often than chance does, and points a little beside the loops'
+//! values tell nothing of them. So each whole-number input has some twins, and of the held-out
+//! points and decisions a share is round.
+
+use strata_model::plan::PlanPoint;
+
+use super::between::Draws;
+use super::space::Space;
+
+/// Smaller values are near round ones anyway.
+const LEAST: f64 = 48.0;
+
+/// The twins of an input, and the most values of a parameter at which each is measured.
+const TWINS: usize = 8;
+const SETTINGS: usize = 8;
+
+/// The draws from which the twins' places follow; the first of them is no other draw's.
+const DRAWN: u64 = 32;
+const FIRST: u64 = 1 << 40;
+
+/// For even numbers the power of two nearest to a whole number, for odd ones the multiple of 64.
+fn round(value: f64, number: u64) -> f64 {
+    match number % 2 {
+        _ if value < LEAST || value.fract() != 0.0 => value,
+        0 => value.log2().round().exp2(),
+        _ => 64.0 * (value / 64.0).round().max(1.0),
+    }
+}
+
+/// For this share of draws the inputs with their whole numbers rounded, in both ways; by turns the
+/// one or the other first.
+pub(crate) fn rounded(inputs: &[f64], number: u64, share: f64) -> Vec<Vec<f64>> {
+    let by = |kind: u64| inputs.iter().map(|value| round(*value, kind)).collect();
+    // So many of the draws before this one are round.
+    let before = |number: u64| (number as f64 * share + 1e-9).floor() as u64;
+    match before(number) < before(number + 1) {
+        true => vec![by(before(number)), by(before(number) + 1)],
+        false => Vec::new(),
+    }
+}
+
+/// The twins of a model, as points to fit.
+pub(super) fn twins(space: &Space<'_>, draws: &Draws) -> Vec<PlanPoint> {
+    if space.round() == 0.0 {
+        return Vec::new();
+    }
+    let drawn = (FIRST..FIRST + DRAWN).filter_map(|number| space.verifying(&draws.of(space, number)?));
+    let drawn: Vec<PlanPoint> = drawn.collect();
+    let (inputs, parameters) = (space.inputs_count(), space.parameters());
+    let mut twins: Vec<PlanPoint> = Vec::new();
+    for input in 0..inputs {
+        let is_parameter = parameters.iter().any(|(of, _)| *of == input);
+        if is_parameter || drawn.is_empty() || drawn.iter().any(|point| point.values[input].fract() != 0.0) {
+            continue;
+        }
+        let places = || drawn.iter().map(|point| &point.values[..inputs]);
+        let most = places().map(|place| place[input]).fold(0.0, f64::max).log2().round().exp2();
+        let least = places().map(|place| place[input]).fold(f64::INFINITY, f64::min);
+        // 64, 128, 192, 256, 384, …: between powers of two half as much again.
+        let all = (6..63).flat_map(|power| [f64::from(power).exp2(), 1.5 * f64::from(power).exp2()]);
+        let all: Vec<f64> =
+            all.filter(|value| value % 64.0 == 0.0 && (least..=most).contains(value)).collect();
+        for value in some(&all, TWINS) {
+            let apart = |place: &&[f64]| (place[input].max(1.0) / value).ln().abs();
+            let nearest = places().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+            for setting in nearest.map_or(Vec::new(), |place| settings(place, &parameters)) {
+                let at = |value: f64| {
+                    let mut at = setting.clone();
+                    at[input] = value;
+                    space.at_inputs(&at).map(|point| PlanPoint { verify: false, ..point })
+                };
+                let beside = || at(value + 1.0).or_else(|| at(value - 1.0));
+                if let Some(both) = at(value).and_then(|round| Some([round, beside()?])) {
+                    twins.extend(both);
+                }
+            }
+        }
+    }
+    let mut seen: Vec<Vec<f64>> = Vec::new();
+    twins.retain(|point| {
+        let known = seen.contains(&point.values);
+        seen.push(point.values.clone());
+        !known
+    });
+    twins
+}
+
+/// So many of these at most, evenly spread, with both ends.
+fn some<T: Copy>(all: &[T], most: usize) -> impl Iterator<Item = T> {
+    let count = all.len().min(most);
+    (0..count).map(move |at| all[at * (all.len() - 1) / (count - 1).max(1)])
+}
+
+/// A place with each of some values of the parameters.
+fn settings(place: &[f64], parameters: &[(usize, Vec<i64>)]) -> Vec<Vec<f64>> {
+    let mut all = vec![place.to_vec()];
+    for (input, values) in parameters {
+        all.extend(some(values, SETTINGS).map(|value| {
+            let mut setting = place.to_vec();
+            setting[*input] = value as f64;
+            setting
+        }));
+    }
+    // The drawn values of parameters are among theirs.
+    if !parameters.is_empty() {
+        all.remove(0);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::points::plan;
+    use strata_model::Points;
+
+    const SPEC: &str = "model A(n, b) { for e in 8..=32 for b in 4..=128 step *2
+            let n = floor(pow(2, e/2)) task { f(n, b) } verify 90 }
+        model B(x) { for i in 1..=9 let x = i/10 task { g(x) } verify 9 }
+        library l(n) { candidate a = A(n, b) for b in 4..=128 step *2 }";
+
+    #[test]
+    fn whole_inputs_have_twins_and_a_third_of_what_verifies_is_round() {
+        let spec = crate::lang::load("m.spec", SPEC).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let models = plan(&spec, 1, 7, &Points::default()).unwrap().0.models;
+        let is_round = |n: f64| n.log2().fract() == 0.0 || n % 64.0 == 0.0;
+        let (held_out, fitted): (Vec<_>, Vec<_>) = models[0].points.iter().partition(|point| point.verify);
+        let round = held_out.iter().filter(|point| point.values[0] >= LEAST && is_round(point.values[0]));
+        assert!((15..=40).contains(&round.count()));
+        let twins = &fitted[150..];
+        assert!(twins.len() >= 16 && twins.len().is_multiple_of(2), "{}", twins.len());
+        for pair in twins.chunks_exact(2) {
+            let [round, beside] = [&pair[0].values, &pair[1].values];
+            assert!(is_round(round[0]) && !is_round(beside[0]) && round[1] == beside[1], "{pair:?}");
+            assert_eq!((round[0] - beside[0]).abs(), 1.0);
+        }
+        assert_eq!(models[1].points.len(), 18, "nothing of a real input is round");
+    }
+}
