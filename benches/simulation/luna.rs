@@ -266,13 +266,9 @@ fn collectives() -> Result<(), String> {
 /// Tables 1 and 2: a product of matrices, the same on each node. Table 3, of a radix sort, is damaged.
 fn products() -> Result<(), String> {
     let cm5 = find("cm5")?;
-    for (nodes, n, table, thesis) in [
-        (4, 64, 1, 19.0),
-        (4, 256, 1, 23.0),
-        (4, 128, 2, 23.0),
-        (16, 128, 2, 76.0),
-        (64, 128, 2, 301.0),
-    ] {
+    for (nodes, n, table, thesis) in
+        [(4, 64, 1, 19.0), (4, 256, 1, 23.0), (4, 128, 2, 23.0), (16, 128, 2, 76.0), (64, 128, 2, 301.0)]
+    {
         let run = Machine::sim(&cm5, nodes)
             .and_then(|simulation| simulation.run(|node| global_product::mflops(node, n)));
         let ours = run.map_err(|error| error.to_string())?.results[0];

@@ -125,10 +125,8 @@ pub(crate) fn share_counts(node: &mut Node, counts: &[u32], total: usize) -> Cou
     let me = node.rank();
     if node.size() > FEW_NODES {
         // Words of four bytes where they suffice.
-        return match u32::try_from(total) {
-            Ok(_) => scan_counts::<u32>(node, counts),
-            Err(_) => scan_counts::<u64>(node, counts),
-        };
+        let four = u32::try_from(total).is_ok();
+        return if four { scan_counts::<u32>(node, counts) } else { scan_counts::<u64>(node, counts) };
     }
     let rows = node.all_gather(counts);
     let mut totals = vec![0; counts.len()];
