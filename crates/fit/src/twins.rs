@@ -14,9 +14,6 @@ const NOTABLE: f64 = 0.1;
 const SURE: f64 = 4.0;
 const LEAST: usize = 3;
 
-/// Multiples of these have terms; what lies between them is left to the correction.
-const TERMS: [f64; 2] = [ROUND[0], ROUND[3]];
-
 /// The least noise of a pair.
 const NOISE: f64 = 0.02;
 
@@ -90,11 +87,13 @@ fn is_round(value: u64) -> bool {
     value.is_power_of_two() || value.is_multiple_of(64)
 }
 
-/// The products of the terms with what is 1 at multiples of 64, or of 512, and 0 elsewhere.
+/// The products of the terms with what is 1 at multiples of one of [`ROUND`], and 0 elsewhere; of a
+/// model with parameters only at those of 64 and of 512, as its correction has the others.
 #[must_use]
-pub fn round_terms(terms: &[Expr], round: &[Round]) -> Vec<Expr> {
+pub fn round_terms(terms: &[Expr], parameters: &[String], round: &[Round]) -> Vec<Expr> {
+    let steps = if parameters.is_empty() { &ROUND[..] } else { &[ROUND[0], ROUND[3]] };
     let plain = |term: &&Expr| term.calls().is_empty() && !term.to_string().contains(KNEE);
-    let kinds = round.iter().flat_map(|round| TERMS.map(|step| multiple(&round.input, step)));
+    let kinds = round.iter().flat_map(|round| steps.iter().map(|step| multiple(&round.input, *step)));
     kinds
         .flat_map(|kind| {
             let products = terms.iter().filter(plain).map(move |term| format!("({term})*{kind}"));
@@ -139,7 +138,7 @@ mod tests {
     fn their_terms_are_products_that_are_zero_elsewhere() {
         let terms = ["n*n", "knee(n)*n"].map(|text| parse(text).unwrap());
         let round = Round { input: "n".into(), from: 64.0, ratios: (1.0, 2.0) };
-        let terms = round_terms(&terms, &[round]);
+        let terms = round_terms(&terms, &["b".to_owned()], &[round]);
         let values = |n: f64| -> Vec<f64> {
             terms
                 .iter()

@@ -96,6 +96,12 @@ impl Competition {
         self.round.get(input).is_some_and(|round| *round)
     }
 
+    /// The names of these inputs.
+    pub fn round_inputs(&self) -> impl Iterator<Item = &str> {
+        let inputs = self.inputs().iter().enumerate();
+        inputs.filter(|(place, _)| self.is_round(*place)).map(|(_, name)| name.as_str())
+    }
+
     /// The incumbent (the choice kept unless another promises a gain): candidate, parameters, gain.
     pub fn incumbent(&self) -> Option<(usize, Vec<i64>, f64)> {
         self.models.info().incumbent.map(|one| (one.candidate, one.parameters.to_vec(), one.gain))

@@ -529,7 +529,7 @@ pub(super) struct Race {
     /// folder. Each runs once before, to build.
     #[arg(long, value_name = "BASE")]
     pub(super) git: Option<String>,
-    /// The number of rounds. With `--fail-above` half of them where then nothing can be slower by more,
+    /// The number of rounds, 6 to 1,000. With `--fail-above` half of them where then nothing can be slower by more,
     /// and with `--budget`, too, as many again until each benchmark is decided.
     #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(super) rounds: u32,
@@ -871,7 +871,7 @@ pub(super) struct Export {
     /// Programs get the time of each model, half of its interval, and for each library a function
     /// that chooses; outside what was measured it ranks the candidates at the nearest point that
     /// was, and says so. In Rust, whose tables are those of `models`, these are for example
-    /// `threads_4::RADIX_MODEL.predict(nodes, &[…])` and `Sort::choose(nodes, …)`.
+    /// `threads_4::RADIX_MODEL.predict(nodes, &[…])` and `Sort::choose(…)`.
     ///
     /// `thresholds` (Rust), `thresholds-c` and `thresholds-json` are numbers instead of models: for
     /// a library with one input a constant for each place where the choice changes, for several
@@ -986,7 +986,7 @@ pub(super) struct How {
     pub(super) keep_all: bool,
     /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval`
     /// or `confidence` (its interval includes zero, as in the thesis), or `aicc` (corrected Akaike
-    /// criterion) (default: the spec's, or `best-subset`).
+    /// criterion) (default: the spec's, `aicc` for a model by which a library chooses, or `best-subset`).
     #[arg(long, value_name = "BY")]
     pub(super) eliminate: Option<Elimination>,
     /// What relative errors are relative to: `predicted` times, which noise does not bias, or
@@ -1010,7 +1010,7 @@ pub(super) struct How {
     pub(super) upper: Option<f64>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those
     /// that are fail), or `always`, which is also what the option alone means (default: the
-    /// spec's, or `when-needed`).
+    /// spec's, `never` for a model by which a library chooses, or `when-needed`).
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(super) search: Option<Search>,
 }

@@ -231,6 +231,17 @@ pub(super) fn warn_of_failed(competition: &Competition, path: &Path) -> Option<S
     Some(what)
 }
 
+/// Says for which inputs the places of crossings, maps and thresholds do not hold.
+pub(super) fn warn_of_round(competition: &Competition) {
+    for input in competition.round_inputs() {
+        tell!(
+            "note: of `{}` the multiples of 64 of `{input}` are predicted by themselves: what is shown holds beside \
+             them; `specc choose` tells of both",
+            competition.name()
+        );
+    }
+}
+
 /// Says what failed models mean for a command, and the way out by the first of them.
 pub(super) fn tell_failed(what: &str, path: &Path, model: &str) {
     tell!(

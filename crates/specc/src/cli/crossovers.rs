@@ -9,7 +9,7 @@ use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
-use super::choosing::{competition, known, no_library, placed, read, warn_of_failed};
+use super::choosing::{competition, known, no_library, placed, read, warn_of_failed, warn_of_round};
 use super::comparing::folded;
 use super::measuring::DECISIONS;
 use super::values::Layout;
@@ -32,6 +32,7 @@ pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failur
         let competition = competition(&set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
         let at = placed(&set, path, competition.inputs(), &asked.at, asked.nodes)?;
         warn_of_failed(&competition, path);
+        warn_of_round(&competition);
         found.push(of_library(&set, &competition, (&at, asked.by.as_deref()), &evidence)?);
     }
     if asked.json {
@@ -55,6 +56,7 @@ fn few_ways(
         let at = placed(set, path, competition.inputs(), &asked.at, asked.nodes)?;
         known(&format!("library `{}`", library.name), competition.inputs(), &at)?;
         warn_of_failed(&competition, path);
+        warn_of_round(&competition);
         let fixed: Vec<(String, f64)> = at.into_iter().map(|b| (b.name, b.value)).collect();
         let few = thresholds::few(&competition, &fixed, limits).map_err(Failure::Usage)?;
         let name =

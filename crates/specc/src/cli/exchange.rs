@@ -236,6 +236,7 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
                 }
             }
             choosing::warn_of_failed(&competition, source);
+            choosing::warn_of_round(&competition);
             let (one, warnings) = thresholds::of(&set, &competition, &fixed, args.few.into(), &evidence)
                 .map_err(Failure::Usage)?;
             warnings.iter().for_each(|warning| tell!("warning: {warning}"));

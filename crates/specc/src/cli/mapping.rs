@@ -7,7 +7,7 @@ use strata_report::{Axis, Cell, Map};
 use strata_screen::{Failure, print, width};
 
 use super::args::{Binding, MapOf};
-use super::choosing::{competition, known, placed, read, warn_of_failed};
+use super::choosing::{competition, known, placed, read, warn_of_failed, warn_of_round};
 use super::tables::map_table;
 use super::values::Layout;
 use super::winners;
@@ -30,6 +30,7 @@ pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
     let competition = competition(&set, path, library)?.on(nodes.map(Layout::nodes));
     let inputs = placed(&set, path, competition.inputs(), &inputs, *nodes)?;
     warn_of_failed(&competition, path);
+    warn_of_round(&competition);
     let what = format!("library `{}`", competition.name());
     known(&what, competition.inputs(), &inputs)?;
     let fixed: Vec<(String, f64)> = inputs.iter().map(|b| (b.name.clone(), b.value)).collect();

@@ -126,7 +126,7 @@ pub(super) struct Compare {
     /// The side before: a revision of git, or a folder with the package. What a revision depends on
     /// by a relative path lies in the repository.
     before: String,
-    /// The side after (default: this folder).
+    /// The side after: another revision or folder.
     #[arg(default_value = ".")]
     after: String,
     #[command(flatten)]

@@ -91,10 +91,13 @@ pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
         text += &format!("  {input}{:>widest$}   {rows}\n", value(line));
     }
     if let Some(line) = &crossings.powers {
-        let (rows, segments, loss) = fitted(crossings, line, width.saturating_sub(20));
+        let (rows, segments, loss) = fitted(crossings, line, width.saturating_sub(40));
         lost = lost.max(loss);
         shown.extend(segments);
-        text += &format!("  at powers of two   {}\n", rows.replace('\n', &format!("\n{}", " ".repeat(21))));
+        let at = crossings.across.as_ref().zip(line.at);
+        let at = at.map_or(String::new(), |(input, at)| format!(", {input} = {}", number(at)));
+        text +=
+            &format!("  at powers of two{at}   {}\n", rows.replace('\n', &format!("\n{}", " ".repeat(21))));
     }
     let legend = legend(crossings, &shown, lost);
     text += &wrapped(&format!("  {legend}"), width, "  ");

@@ -31,17 +31,6 @@ pub(crate) enum Takes {
     Powers,
 }
 
-impl Takes {
-    /// The value that stands for this one.
-    fn of(self, value: f64) -> f64 {
-        match self {
-            Self::Beside if roundness(value) > 0.0 => value + 1.0,
-            Self::Powers => value.log2().round().exp2(),
-            _ => value,
-        }
-    }
-}
-
 impl Scale {
     /// Whether values are spread by their logarithms.
     pub(crate) fn is_wide(&self) -> bool {
@@ -59,8 +48,18 @@ impl Scale {
         let Self { low, high, .. } = *self;
         let value = if self.is_wide() { low * (high / low).powf(share) } else { low + share * (high - low) };
         let value = if self.whole { value.round() } else { value };
-        let taken = self.takes.of(value);
-        if (low..=high).contains(&taken) { taken } else { value.clamp(low, high) }
+        self.taken(value.clamp(low, high))
+    }
+
+    /// The value of those that are followed which stands for this one of the range.
+    fn taken(&self, value: f64) -> f64 {
+        let power = value.log2().round().exp2();
+        let tried = match self.takes {
+            Takes::Beside if roundness(value) > 0.0 => [value + 1.0, value - 1.0, value],
+            Takes::Powers => [power, 0.5 * power, 2.0 * power],
+            _ => [value; 3],
+        };
+        tried.into_iter().find(|tried| (self.low..=self.high).contains(tried)).unwrap_or(value)
     }
 
     /// The share of the range that lies between two values.
@@ -91,7 +90,7 @@ impl Scale {
         let count = if self.width() > 8.0 { most } else { most.min(3) };
         let mut values = self.spread(count);
         for value in &mut values {
-            let power = self.takes.of(value.log2().round().exp2());
+            let power = self.taken(value.log2().round().exp2());
             if self.is_wide()
                 && *value > self.low
                 && *value < self.high
@@ -166,7 +165,7 @@ impl Choices for Along<'_> {
             return None;
         }
         let middle = if self.scale.is_wide() { (low * high).sqrt() } else { 0.5 * (low + high) };
-        let middle = self.scale.takes.of(if whole { middle.round() } else { middle });
+        let middle = self.scale.taken(if whole { middle.round() } else { middle });
         (low < middle && middle < high).then_some(middle)
     }
 
@@ -192,9 +191,11 @@ mod tests {
 
     #[test]
     fn where_round_values_choose_by_themselves_they_are_followed_alone() {
-        let values = |takes| Scale { low: 60.0, high: 520.0, whole: true, takes }.spread(400);
+        let values = |takes| Scale { low: 60.0, high: 1024.0, whole: true, takes }.spread(400);
         assert!(values(Takes::All).contains(&128.0));
         assert!(values(Takes::Beside).iter().all(|n| n % 64.0 != 0.0) && values(Takes::Beside).len() > 200);
-        assert_eq!(values(Takes::Powers)[1..], [128.0, 256.0, 512.0]);
+        assert_eq!(values(Takes::Powers), [64.0, 128.0, 256.0, 512.0, 1024.0]);
+        let last = Scale { low: 16.0, high: 1000.0, whole: true, takes: Takes::Powers }.at(1.0);
+        assert_eq!(last, 512.0, "1,000 is no power of two, and 1,024 is outside");
     }
 }

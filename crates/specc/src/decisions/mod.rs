@@ -119,11 +119,10 @@ pub fn plan(
             let mut tries = 0..MAX_DRAWS;
             let found = tries.find_map(|again| {
                 let mut inputs = ways.draw(&draws, number * MAX_DRAWS + again)?;
-                // Round values may be excluded where those beside them are not.
-                if again < MAX_DRAWS / 2
-                    && let Some(round) = points::rounded(&inputs, number, share).into_iter().next()
-                {
-                    inputs = round;
+                // Round values may be excluded where those beside them are not, or all be too small.
+                if again < MAX_DRAWS / 2 && points::is_round(number, share) {
+                    let round = points::rounded(&inputs, number, share).next();
+                    inputs = round?;
                 }
                 for (name, value) in &fixed {
                     let place = library.inputs.iter().position(|input| input == name)?;

@@ -208,10 +208,14 @@ impl Fitting {
                 && let Ok(named) = &mut outcome
             {
                 let mut terms = structure.terms.clone();
-                terms.extend(round_terms(&structure.terms, &round));
+                terms.extend(round_terms(&structure.terms, &structure.parameters, &round));
                 let with = Structure { terms, ..structure.clone() };
-                let error = |fitted: &Fitted| fitted.model.mre_verify.unwrap_or(f64::INFINITY);
-                // What verifies has round values, too, so that it tells whether the terms help.
+                // Of round values what verifies has only those that no pair has, so all samples count.
+                let error = |fitted: &Fitted| {
+                    let all =
+                        fitted.residuals.iter().map(|r| (r.observed / r.predicted - 1.0).abs().min(1.0));
+                    all.sum::<f64>()
+                };
                 if let Ok(with) = fit_model(measured, &with, &options, lookup)
                     && error(&with) < error(named)
                 {

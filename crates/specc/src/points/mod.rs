@@ -27,7 +27,7 @@ use competing::not_measured;
 pub use competing::{competing, measurable, not_competing};
 pub use site::Site;
 pub use space::{Space, evenly, spaces};
-pub(crate) use twins::rounded;
+pub(crate) use twins::{is_round, rounded};
 
 /// The most draws of a verification point that fails a `require`.
 const MAX_DRAWS: usize = 1_000;
@@ -129,25 +129,28 @@ fn plan_model(
     }
     let draws = Draws::new(seed);
     // Points that are given take the place of all others.
-    if given.is_none() {
-        points.extend(twins::twins(space, &draws));
-    }
+    let twins = if given.is_none() { twins::twins(space, &draws) } else { Vec::new() };
+    points.extend(twins.iter().cloned());
     let fitted = points.len();
     let wanted = space.verify() as usize;
     let parameters: Vec<usize> = space.parameters().into_iter().map(|(input, _)| input).collect();
     let alike = |a: &[f64], b: &[f64]| {
         a.iter().zip(b).enumerate().all(|(input, (a, b))| a == b || parameters.contains(&input))
     };
-    let known: Vec<PlanPoint> = points.clone();
     points.extend((0..wanted).filter_map(|number| {
         let mut tries = (0..MAX_DRAWS).map(|again| (number * MAX_DRAWS + again) as u64);
         let drawn = tries.find_map(|number| space.verifying(&draws.of(space, number)?))?;
+        if !is_round(number as u64, space.round()) {
+            return Some(drawn);
+        }
+        // What is fitted verifies nothing. Of that only twins count, which all candidates share.
         let inputs = &drawn.values[..space.inputs_count()];
-        // There are few round values: what is fitted verifies nothing.
-        let round = rounded(inputs, number as u64, space.round()).into_iter().find_map(|mut round| {
+        let mut others = inputs.to_vec();
+        parameters.iter().for_each(|input| others[*input] = 0.0);
+        let round = rounded(&others, number as u64, space.round()).find_map(|mut round| {
             parameters.iter().for_each(|input| round[*input] = inputs[*input]);
-            let fresh = known.iter().all(|point| !alike(&point.values[..inputs.len()], &round));
-            space.at_inputs(&round).filter(|_| fresh && round != inputs)
+            let fresh = twins.iter().all(|point| !alike(&point.values[..inputs.len()], &round));
+            space.at_inputs(&round).filter(|_| fresh)
         });
         Some(round.unwrap_or(drawn))
     }));

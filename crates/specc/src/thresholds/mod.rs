@@ -96,14 +96,6 @@ pub fn of(
         inputs.push(ThresholdInput { name: names[*input].clone(), whole: scale.whole, low, high });
     }
     let mut warnings = Vec::new();
-    for input in free.iter().filter(|input| competition.is_round(**input)) {
-        warnings.push(format!(
-            "the thresholds of `{}` hold beside the multiples of 64 of `{}`, which are predicted by themselves: where \
-             programs call with these, export the models",
-            competition.name(),
-            names[*input]
-        ));
-    }
     let (ways, rule) = match free.as_slice() {
         [] => return Err(all_held(competition)),
         [_] if !limits.are_set() => line(set, competition, fixed, evidence, &mut warnings)?,
@@ -129,6 +121,15 @@ pub fn of(
             table.splits.len()
         ));
     }
+    for (candidate, _) in &ways {
+        let name = competition.candidates()[*candidate].name;
+        if competition.declared(*candidate).is_some_and(|declared| !declared.requires.is_empty()) {
+            warnings.push(format!(
+                "`{name}` of `{}` has a `require`, for which thresholds do not ask: the program must, or export the models",
+                competition.name()
+            ));
+        }
+    }
     let way = |(candidate, parameters): &(usize, Vec<i64>)| {
         let names = competition.declared(*candidate).map_or(&[][..], |declared| &declared.parameters);
         let names = names.iter().map(|parameter| parameter.name.clone());
@@ -143,6 +144,7 @@ pub fn of(
         inputs,
         held: fixed.to_vec(),
         failed: competition.failed().into_iter().map(str::to_owned).collect(),
+        beside: competition.round_inputs().map(str::to_owned).collect(),
         ways: ways.iter().map(way).collect(),
         rule,
     };

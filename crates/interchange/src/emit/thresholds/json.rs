@@ -52,8 +52,10 @@ fn library(one: &LibraryThresholds) -> Value {
         "held": held.collect::<Vec<_>>(),
         "ways": one.ways.iter().map(way).collect::<Vec<_>>(),
     });
-    if !one.failed.is_empty() {
-        value["failed"] = json!(one.failed);
+    for (key, names) in [("failed", &one.failed), ("beside_multiples_of_64", &one.beside)] {
+        if !names.is_empty() {
+            value[key] = json!(names);
+        }
     }
     match &one.rule {
         Rule::Line { first, steps } => {
@@ -179,7 +181,10 @@ fn read_library(value: &Value) -> Option<LibraryThresholds> {
             ways.chain([table.only]).collect()
         }
     };
-    let failed = value.get("failed").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let names = |key: &str| -> Vec<String> {
+        let names = value.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
     named.iter().all(|way| *way < ways.len()).then_some(())?;
     Some(LibraryThresholds {
         library: text_of(value, "library")?,
@@ -188,7 +193,8 @@ fn read_library(value: &Value) -> Option<LibraryThresholds> {
         held: held
             .map(|one| Some((text_of(one, "name")?, one.get("value")?.as_f64()?)))
             .collect::<Option<_>>()?,
-        failed: failed.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        failed: names("failed"),
+        beside: names("beside_multiples_of_64"),
         ways,
         rule,
     })

@@ -47,6 +47,8 @@ pub struct LibraryThresholds {
     pub held: Vec<(String, f64)>,
     /// The candidates whose models failed verification, so that the rule may be wrong.
     pub failed: Vec<String>,
+    /// The inputs whose multiples of 64 are predicted by themselves: the rule holds beside them.
+    pub beside: Vec<String>,
     /// What can be chosen.
     pub ways: Vec<ThresholdWay>,
     /// How.
@@ -190,7 +192,11 @@ impl LibraryThresholds {
             [] => String::new(),
             names => format!("; it may be wrong, as verification failed for `{}`", names.join("`, `")),
         };
-        format!("Library `{}`{by}{held}{failed}", self.library)
+        let beside = match self.beside.as_slice() {
+            [] => String::new(),
+            names => format!("; it holds beside the multiples of 64 of `{}`", names.join("`, `")),
+        };
+        format!("Library `{}`{by}{held}{failed}{beside}", self.library)
     }
 
     /// The range of each input, in words.
