@@ -22,37 +22,33 @@ pub struct Stencil {
     pub errors: [f64; 3],
 }
 
+const fn stencil(machine: &'static str, layouts: [[f64; 4]; 3], errors: [f64; 3]) -> Stencil {
+    Stencil { machine, layouts, errors }
+}
+
 /// In the order of the figures. The strips of `cm5` are damaged: on large grids they take less than no
 /// time.
 pub const STENCILS: [Stencil; 4] = [
-    Stencil {
-        machine: "cm5",
-        layouts: [[0.0, 0.0, 0.0, 3.47], [0.2343, 2.47, 19.78, -0.01034], [349.3, 3.753, 1.941, 0.02131]],
-        errors: [0.03968, 0.01672, 0.0113],
-    },
-    Stencil {
-        machine: "alewife",
-        layouts: [[249.7, -31.09, -31.35, 4.1], [77.91, 0.0, 12.16, 0.04393], [123.1, 2.716, 1.205, 0.04406]],
-        errors: [0.06839, 0.02341, 0.01004],
-    },
-    Stencil {
-        machine: "paragon",
-        layouts: [
-            [231.2, -29.45, -29.56, 3.98],
-            [118.2, -0.4669, 13.82, 0.05118],
-            [172.6, 3.013, 0.9967, 0.04531],
-        ],
-        errors: [0.04176, 0.01989, 0.01403],
-    },
-    Stencil {
-        machine: "atm",
-        layouts: [
-            [247.8, -28.96, -28.61, 3.932],
-            [282.7, -0.6255, 15.86, 0.06819],
-            [589.4, 15.08, 0.0, 0.0621],
-        ],
-        errors: [0.04285, 0.01703, 0.01366],
-    },
+    stencil(
+        "cm5",
+        [[0.0, 0.0, 0.0, 3.47], [0.2343, 2.47, 19.78, -0.01034], [349.3, 3.753, 1.941, 0.02131]],
+        [0.03968, 0.01672, 0.0113],
+    ),
+    stencil(
+        "alewife",
+        [[249.7, -31.09, -31.35, 4.1], [77.91, 0.0, 12.16, 0.04393], [123.1, 2.716, 1.205, 0.04406]],
+        [0.06839, 0.02341, 0.01004],
+    ),
+    stencil(
+        "paragon",
+        [[231.2, -29.45, -29.56, 3.98], [118.2, -0.4669, 13.82, 0.05118], [172.6, 3.013, 0.9967, 0.04531]],
+        [0.04176, 0.01989, 0.01403],
+    ),
+    stencil(
+        "atm",
+        [[247.8, -28.96, -28.61, 3.932], [282.7, -0.6255, 15.86, 0.06819], [589.4, 15.08, 0.0, 0.0621]],
+        [0.04285, 0.01703, 0.01366],
+    ),
 ];
 
 impl Stencil {
@@ -86,32 +82,19 @@ pub struct Sorts {
     pub errors: [f64; 2],
 }
 
-/// In the order of table 4-4. Radix sort of `atm` is that of `paragon`, printed again.
+const fn sorts(machine: &'static str, radix: [f64; 5], sample: [f64; 2], errors: [f64; 2]) -> Sorts {
+    Sorts { machine, radix, sample, errors }
+}
+
+/// The radix sort of `paragon`, printed again for `atm`.
+const PARAGON: [f64; 5] = [502.0, 67.78, 0.0, 18.84, 28.16];
+
+/// In the order of table 4-4.
 pub const SORTS: [Sorts; 4] = [
-    Sorts {
-        machine: "alewife",
-        radix: [481.0, 57.83, 0.0, 18.51, 6.41],
-        sample: [11_651.0, 15.02],
-        errors: [0.0181, 0.0302],
-    },
-    Sorts {
-        machine: "cm5",
-        radix: [464.16, 0.0, 11.41, 0.0, 9.92],
-        sample: [26_344.0, 16.79],
-        errors: [0.0133, 0.0286],
-    },
-    Sorts {
-        machine: "paragon",
-        radix: [502.0, 67.78, 0.0, 18.84, 28.16],
-        sample: [16_663.0, 36.8],
-        errors: [0.0196, 0.0322],
-    },
-    Sorts {
-        machine: "atm",
-        radix: [502.0, 67.78, 0.0, 18.84, 28.16],
-        sample: [16_515.0, 70.86],
-        errors: [0.0221, 0.0344],
-    },
+    sorts("alewife", [481.0, 57.83, 0.0, 18.51, 6.41], [11_651.0, 15.02], [0.0181, 0.0302]),
+    sorts("cm5", [464.16, 0.0, 11.41, 0.0, 9.92], [26_344.0, 16.79], [0.0133, 0.0286]),
+    sorts("paragon", PARAGON, [16_663.0, 36.8], [0.0196, 0.0322]),
+    sorts("atm", PARAGON, [16_515.0, 70.86], [0.0221, 0.0344]),
 ];
 
 impl Sorts {

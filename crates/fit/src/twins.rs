@@ -8,16 +8,17 @@ use strata_model::samples::ModelSamples;
 use strata_model::set::multiple;
 use strata_select::ROUND;
 
-/// What a pair must differ by, as a logarithm and in standard deviations of its noise, and how many
-/// pairs must.
+/// Its multiples are round; powers of two are among them.
+const STEP: u64 = ROUND[0] as u64;
+/// What the times of a pair must differ by, as a logarithm.
 const NOTABLE: f64 = 0.1;
+/// And in standard deviations of their noise.
 const SURE: f64 = 4.0;
+/// How many pairs must differ.
 const LEAST: usize = 3;
-
-/// The least noise of a pair.
+/// The least noise of a time, as a logarithm: repeats in a row may all be alike.
 const NOISE: f64 = 0.02;
-
-/// Where such a value is not near one anyway.
+/// Smaller values are not compared: at these a step of one is itself an effect.
 const FROM: f64 = 48.0;
 
 /// An input whose round values take other times.
@@ -61,13 +62,11 @@ pub fn round_sensitive(samples: &ModelSamples, inputs: &[String]) -> Vec<Round> 
         }
         let mut found: Vec<(u64, f64)> = Vec::new();
         for times in all.values() {
-            for (value, (log, noise)) in times.iter().filter(|(value, _)| is_round(**value)) {
-                let beside = [value + 1, value - 1]
-                    .into_iter()
-                    .find(|other| !is_round(*other) && times.contains_key(other));
-                let Some((other, of_other)) = beside.map(|beside| times[&beside]) else { continue };
+            for (value, (log, noise)) in times.iter().filter(|(value, _)| value.is_multiple_of(STEP)) {
+                let beside = [value + 1, value - 1].iter().find_map(|beside| times.get(beside));
+                let Some((other, of_other)) = beside else { continue };
                 let apart = log - other;
-                if apart.abs() > NOTABLE.max(SURE * noise.hypot(of_other)) {
+                if apart.abs() > NOTABLE.max(SURE * noise.hypot(*of_other)) {
                     found.push((*value, apart));
                 }
             }
@@ -81,10 +80,6 @@ pub fn round_sensitive(samples: &ModelSamples, inputs: &[String]) -> Vec<Round> 
         })
     };
     places.iter().zip(inputs).filter_map(of).collect()
-}
-
-fn is_round(value: u64) -> bool {
-    value.is_power_of_two() || value.is_multiple_of(64)
 }
 
 /// The products of the terms with what is 1 at multiples of one of [`ROUND`], and 0 elsewhere; of a

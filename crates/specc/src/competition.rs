@@ -21,7 +21,7 @@ pub struct Competition {
     nodes: usize,
     /// For each input, whether it takes whole numbers only.
     whole: Vec<bool>,
-    /// For each input, whether round values are predicted by themselves.
+    /// For each input, whether round values have predictions of their own.
     round: Vec<bool>,
 }
 
@@ -91,7 +91,7 @@ impl Competition {
         self.whole.get(input).is_some_and(|whole| *whole)
     }
 
-    /// Whether an input's round values, multiples of 64, are predicted by themselves.
+    /// Whether an input's round values, multiples of 64, have predictions of their own.
     pub fn is_round(&self, input: usize) -> bool {
         self.round.get(input).is_some_and(|round| *round)
     }

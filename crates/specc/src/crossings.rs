@@ -41,8 +41,8 @@ pub struct Crossings {
     pub candidates: Vec<String>,
     /// The choices at each value of the second input.
     pub lines: Vec<Line>,
-    /// Where round values choose by themselves: at powers of two, with the second input in the middle
-    /// of its range. The other lines are those beside round values.
+    /// Where round values have predictions of their own: the choices at powers of two, with the second
+    /// input in the middle of its range. The other lines are those of other values.
     pub powers: Option<Line>,
 }
 

@@ -529,8 +529,8 @@ pub(super) struct Race {
     /// folder. Each runs once before, to build.
     #[arg(long, value_name = "BASE")]
     pub(super) git: Option<String>,
-    /// The number of rounds, 6 to 1,000. With `--fail-above` half of them where then nothing can be slower by more,
-    /// and with `--budget`, too, as many again until each benchmark is decided.
+    /// The number of rounds, 6 to 1,000. With `--fail-above` half of them where then nothing can be
+    /// slower by more, and with `--budget`, too, as many again until each benchmark is decided.
     #[arg(long, default_value_t = 11, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(super) rounds: u32,
     /// Begin no round that would end after this time.

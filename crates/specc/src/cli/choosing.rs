@@ -235,8 +235,8 @@ pub(super) fn warn_of_failed(competition: &Competition, path: &Path) -> Option<S
 pub(super) fn warn_of_round(competition: &Competition) {
     for input in competition.round_inputs() {
         tell!(
-            "note: of `{}` the multiples of 64 of `{input}` are predicted by themselves: what is shown holds beside \
-             them; `specc choose` tells of both",
+            "note: in `{}` multiples of 64 of `{input}` have predictions of their own: what is shown holds for other \
+             values; `specc choose` answers for both",
             competition.name()
         );
     }

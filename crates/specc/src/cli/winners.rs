@@ -91,13 +91,16 @@ pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
         text += &format!("  {input}{:>widest$}   {rows}\n", value(line));
     }
     if let Some(line) = &crossings.powers {
-        let (rows, segments, loss) = fitted(crossings, line, width.saturating_sub(40));
+        let at = crossings.across.as_ref().zip(line.at);
+        let at = at.map_or(String::new(), |(input, at)| {
+            format!(", {} = {}", shortened(input, width / 4), number(at))
+        });
+        let head = format!("  at powers of two{at}   ");
+        let margin = columns_of(&head);
+        let (rows, segments, loss) = fitted(crossings, line, width.saturating_sub(margin).max(20));
         lost = lost.max(loss);
         shown.extend(segments);
-        let at = crossings.across.as_ref().zip(line.at);
-        let at = at.map_or(String::new(), |(input, at)| format!(", {input} = {}", number(at)));
-        text +=
-            &format!("  at powers of two{at}   {}\n", rows.replace('\n', &format!("\n{}", " ".repeat(21))));
+        text += &format!("{head}{}\n", rows.replace('\n', &format!("\n{}", " ".repeat(margin))));
     }
     let legend = legend(crossings, &shown, lost);
     text += &wrapped(&format!("  {legend}"), width, "  ");

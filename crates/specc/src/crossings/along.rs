@@ -25,7 +25,7 @@ pub(crate) struct Scale {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Takes {
     All,
-    /// Where round values choose by themselves: those beside them.
+    /// All but round values, where these have predictions of their own.
     Beside,
     /// Powers of two.
     Powers,

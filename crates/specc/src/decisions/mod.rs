@@ -120,7 +120,7 @@ pub fn plan(
             let found = tries.find_map(|again| {
                 let mut inputs = ways.draw(&draws, number * MAX_DRAWS + again)?;
                 // Round values may be excluded where those beside them are not, or all be too small.
-                if again < MAX_DRAWS / 2 && points::is_round(number, share) {
+                if again < MAX_DRAWS / 2 && points::is_round_draw(number, share) {
                     let round = points::rounded(&inputs, number, share).next();
                     inputs = round?;
                 }

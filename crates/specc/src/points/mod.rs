@@ -27,7 +27,7 @@ use competing::not_measured;
 pub use competing::{competing, measurable, not_competing};
 pub use site::Site;
 pub use space::{Space, evenly, spaces};
-pub(crate) use twins::{is_round, rounded};
+pub(crate) use twins::{is_round_draw, rounded};
 
 /// The most draws of a verification point that fails a `require`.
 const MAX_DRAWS: usize = 1_000;
@@ -140,7 +140,7 @@ fn plan_model(
     points.extend((0..wanted).filter_map(|number| {
         let mut tries = (0..MAX_DRAWS).map(|again| (number * MAX_DRAWS + again) as u64);
         let drawn = tries.find_map(|number| space.verifying(&draws.of(space, number)?))?;
-        if !is_round(number as u64, space.round()) {
+        if !is_round_draw(number as u64, space.round()) {
             return Some(drawn);
         }
         // What is fitted verifies nothing. Of that only twins count, which all candidates share.

@@ -38,7 +38,7 @@ fn round(value: f64, number: u64, place: usize) -> f64 {
 const TRIED: usize = 8;
 
 /// Whether the draw of this number is to be round, so that this share of all are.
-pub(crate) fn is_round(number: u64, share: f64) -> bool {
+pub(crate) fn is_round_draw(number: u64, share: f64) -> bool {
     turn(number, share) < turn(number + 1, share)
 }
 
@@ -87,18 +87,15 @@ pub(super) fn twins(space: &Space<'_>, draws: &Draws) -> Vec<PlanPoint> {
                     space.at_inputs(&at).map(|point| PlanPoint { verify: false, ..point })
                 };
                 let beside = || at(value + 1.0).or_else(|| at(value - 1.0));
-                if let Some(both) = at(value).and_then(|round| Some([round, beside()?])) {
-                    twins.extend(both);
+                let both = at(value).and_then(|round| Some([round, beside()?]));
+                for point in both.into_iter().flatten() {
+                    if twins.iter().all(|known| known.values != point.values) {
+                        twins.push(point);
+                    }
                 }
             }
         }
     }
-    let mut seen: Vec<Vec<f64>> = Vec::new();
-    twins.retain(|point| {
-        let known = seen.contains(&point.values);
-        seen.push(point.values.clone());
-        !known
-    });
     twins
 }
 
@@ -110,19 +107,16 @@ fn some<T: Copy>(all: &[T], most: usize) -> impl Iterator<Item = T> {
 
 /// A place with each of some values of the parameters.
 fn settings(place: &[f64], parameters: &[(usize, Vec<i64>)]) -> Vec<Vec<f64>> {
-    let mut all = vec![place.to_vec()];
-    for (input, values) in parameters {
-        all.extend(some(values, SETTINGS).map(|value| {
-            let mut setting = place.to_vec();
-            setting[*input] = value as f64;
-            setting
-        }));
+    if parameters.is_empty() {
+        return vec![place.to_vec()];
     }
-    // The drawn values of parameters are among theirs.
-    if !parameters.is_empty() {
-        all.remove(0);
-    }
-    all
+    let with = |(input, value): (usize, i64)| {
+        let mut setting = place.to_vec();
+        setting[input] = value as f64;
+        setting
+    };
+    let each = parameters.iter().flat_map(|(input, values)| some(values, SETTINGS).map(|v| (*input, v)));
+    each.map(with).collect()
 }
 
 #[cfg(test)]

@@ -26,6 +26,43 @@ fn the_same_samples_give_the_same_files() {
     }
 }
 
+/// Of round values those held out are others than those in pairs, which alone show the effect.
+#[test]
+fn round_values_that_take_longer_have_terms_and_a_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let spec = "model Rows(n) { for n in 16..=1024 task { f(n) } terms n*n }
+        model Lines(n) { for n in 16..=1024 task { f(n) } terms n*n }
+        library sum(n) { candidate rows = Rows(n) candidate lines = Lines(n) }";
+    fs::write(folder.path().join("sum.spec"), spec).expect("written");
+    let collides = |n: u64| [64, 128, 256, 512].iter().filter(|step| n.is_multiple_of(**step)).count() as f64;
+    let fitted =
+        [17, 40, 90, 64, 65, 128, 129, 192, 193, 256, 257, 384, 385, 512, 513, 768, 769, 900, 1023, 1024];
+    let held_out = [21, 33, 75, 100, 150, 200, 301, 320, 444, 448, 555, 666, 777, 960];
+    let samples = |slower: f64| {
+        let mut text = String::from("strata-samples 1\n");
+        for (model, factor, slower) in [("Rows", 1.0, slower), ("Lines", 1.3, 0.0)] {
+            text += &format!("model {model} n n*n\n");
+            for (mark, n) in fitted.map(|n| ("", n)).into_iter().chain(held_out.map(|n| ("@", n))) {
+                let noise = 1.0 + 0.002 * (n % 7) as f64;
+                let seconds = 1e-9 * factor * (n * n) as f64 * (1.0 + slower * collides(n).powi(2)) * noise;
+                text += &format!("{mark}{model} {seconds:e} {n} {}\n", n * n);
+            }
+        }
+        fs::write(folder.path().join("samples.txt"), text).expect("written");
+        expect(0, &["fit", "samples.txt", "--spec", "sum.spec", "-o", "out"], folder.path())
+    };
+    let (out, err) = samples(0.3);
+    let models = fs::read_to_string(folder.path().join("out/models.toml")).expect("written");
+    assert!(models.contains("n%64") && out.contains("at powers of two"), "{out}{err}");
+    assert!(err.contains("round values of `n`, from 64 on, take 1.26 to 5.8"), "{err}");
+    for (n, chosen) in [("511", "rows"), ("512", "lines"), ("513", "rows")] {
+        let (out, _) = expect(0, &["choose", "out/models.toml", "sum", &format!("n={n}")], folder.path());
+        assert!(out.starts_with(&format!("sum: {chosen}")), "{n}: {out}");
+    }
+    let (out, err) = samples(0.0);
+    assert!(!out.contains("at powers of two") && !err.contains("round values"), "{out}{err}");
+}
+
 /// The file of an earlier fit does not stay beside models that it is not of.
 #[test]
 fn residuals_of_more_samples_than_anyone_reads_are_written_when_asked_for() {

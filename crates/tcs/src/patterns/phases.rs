@@ -14,7 +14,8 @@ pub type Phase = Vec<(usize, usize, Option<Path>)>;
 ///
 /// Found by a randomised depth-first search for n² pairs in n phases, in which each link carries
 /// one message; of four cells those in which no message passes through a cell where another one turns
-/// ([`Target::shared_turns`](crate::Target::shared_turns)). The optimal exchanges of Warfel's "dragon router" (1996, §6.4.2) are not printed.
+/// ([`Target::shared_turns`](crate::Target::shared_turns)). The optimal exchanges of Warfel's "dragon
+/// router" (1996, §6.4.2) are not printed.
 const RING_2: &str = "1+ 0+ | 0. 1.";
 const RING_4: &str = "0. 2+ 3+ 1+ | 1+ 3+ 2. 0+ | 2- 0- 1- 3. | 3- 1. 0- 2-";
 const RING_8: &str = "3+ 5- 2. 7+ 1- 4- 6. 0+ | 4+ 1. 6- 2- 5+ 0+ 3- 7. | 6- 2+ 4+ 0- 7+ 3- 5- 1+ \

@@ -47,7 +47,7 @@ pub struct LibraryThresholds {
     pub held: Vec<(String, f64)>,
     /// The candidates whose models failed verification, so that the rule may be wrong.
     pub failed: Vec<String>,
-    /// The inputs whose multiples of 64 are predicted by themselves: the rule holds beside them.
+    /// The inputs whose multiples of 64 have predictions of their own: the rule holds for other values.
     pub beside: Vec<String>,
     /// What can be chosen.
     pub ways: Vec<ThresholdWay>,
@@ -194,7 +194,7 @@ impl LibraryThresholds {
         };
         let beside = match self.beside.as_slice() {
             [] => String::new(),
-            names => format!("; it holds beside the multiples of 64 of `{}`", names.join("`, `")),
+            names => format!("; it holds for all but the multiples of 64 of `{}`", names.join("`, `")),
         };
         format!("Library `{}`{by}{held}{failed}{beside}", self.library)
     }
