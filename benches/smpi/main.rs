@@ -24,7 +24,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use strata_benches::{head, row};
-use strata_select::{Calibration, Question, Row, Scaled, Source, Table, choose_among};
+use strata_select::{
+    Question, Row, Source, Table, choose_among,
+    transfer::{Calibration, Scaled},
+};
 
 use models::calibrated;
 use times::{COLLECTIVES, Collective, Times};

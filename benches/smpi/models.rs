@@ -3,7 +3,7 @@
 use strata_benches::fitted::entry;
 use strata_fit::Search;
 use strata_model::samples::Sample;
-use strata_select::{Domain, Table};
+use strata_select::{Table, table::Domain};
 
 use super::times::{COLLECTIVES, Times};
 

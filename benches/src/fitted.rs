@@ -3,7 +3,7 @@
 use strata_fit::{FitOptions, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Sample};
-use strata_select::{Compute, Entry, Fitted, Model, Variance, Verdict};
+use strata_select::table::{Compute, Entry, Fitted, Model, Variance, Verdict};
 
 /// A model of rows over these inputs, with coefficients that are not negative. `compute` gives the
 /// constant and then `terms`; `noise` is the relative variance of a timing. Terms that a `search`

@@ -16,7 +16,10 @@ use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
 use strata_model::{ModelSet, Program};
 use strata_select::{
-    About, Domain, Info, Parameter, Prediction, Question, Row, Source, choose_among, normal, odds,
+    Question, Row, Source,
+    choice::odds,
+    choose_among, normal,
+    table::{About, Domain, Info, Parameter, Prediction},
 };
 
 /// The kinds of noise.

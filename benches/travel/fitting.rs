@@ -9,7 +9,10 @@ use strata_fit::Search;
 use strata_model::Program;
 use strata_model::expr::parse;
 use strata_model::samples::Sample;
-use strata_select::{Domain, Entry, Parameter, Parameters, Table, normal};
+use strata_select::{
+    Table, normal,
+    table::{Domain, Entry, Parameter, Parameters},
+};
 
 use super::machine::{LIBRARIES, Library, Machine};
 
@@ -51,7 +54,7 @@ fn terms<const PLACE: usize>(_: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
     Some(programs.len())
 }
 
-const COMPUTE: [strata_select::Compute; 12] = [
+const COMPUTE: [strata_select::table::Compute; 12] = [
     terms::<0>,
     terms::<1>,
     terms::<2>,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use strata_benches::{Timings, head, row};
-use strata_select::{Models, Question, Timed as _};
+use strata_select::{Question, models::Models, transfer::Timed as _};
 use strata_sort::local::{LocalSort, candidates};
 use strata_sort::profile::local::{Cell, sample};
 

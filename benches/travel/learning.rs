@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use strata_benches::{head, row};
-use strata_select::{Learner, Predicted};
+use strata_select::learn::{Learner, Predicted};
 
 use super::fitting::Clock;
 

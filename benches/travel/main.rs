@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use strata_benches::{head, row};
-use strata_select::{Calibration, Question, Row, Source, Table, choose_among};
+use strata_select::{Question, Row, Source, Table, choose_among, transfer::Calibration};
 
 use fitting::{Clock, calibrated, cost, least};
 use machine::{LIBRARIES, Machine};
@@ -100,7 +100,7 @@ fn fitted(
     table: &'static Table,
     budget: f64,
     seed: u64,
-) -> (Option<strata_select::Scaled>, usize) {
+) -> (Option<strata_select::transfer::Scaled>, usize) {
     let mut clock = Clock::new(seed);
     let mut calibration = Calibration::new(table, 1, Vec::new());
     let mut left = budget;

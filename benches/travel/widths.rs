@@ -4,7 +4,7 @@
 //! split into parts: what all candidates share, what each adds, and what is left over the problems.
 
 use strata_benches::{head, row};
-use strata_select::{Library, Parameters, Source, Table};
+use strata_select::{Library, Source, Table, table::Parameters};
 use strata_sort::Sort;
 use strata_stencil::{
     Stencil,

@@ -25,7 +25,12 @@ use std::fmt::{Debug, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strata_select::{Library, Models, Note, Outcome, Parameter, Parameters, Question, Source, Table};
+use strata_select::{
+    Library, Question, Source, Table,
+    choice::{Note, Outcome},
+    models::Models,
+    table::{Parameter, Parameters},
+};
 
 /// Number of problems drawn for each table.
 const PROBLEMS: u64 = 200;

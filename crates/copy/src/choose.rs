@@ -2,7 +2,10 @@
 
 use std::sync::OnceLock;
 
-use strata_select::{Situation, better_than, pinned};
+use strata_select::{
+    learn::{Situation, better_than},
+    models::pinned,
+};
 
 use crate::exchange_models::{CopyExchange, CopyExchangeUsed};
 use crate::models::{CopyCold, CopyColdRead, CopyHot, CopyHotRead};

@@ -75,8 +75,8 @@ pub mod threads_2 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[bytes] = x else { return None };

@@ -107,8 +107,8 @@ pub mod threads_1 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 pub static MEMCPY_COLD_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {

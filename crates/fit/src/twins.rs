@@ -6,7 +6,7 @@ use strata_model::Expr;
 use strata_model::expr::{KNEE, parse};
 use strata_model::samples::ModelSamples;
 use strata_model::set::multiple;
-use strata_select::ROUND;
+use strata_select::table::ROUND;
 
 /// Its multiples are round; powers of two are among them.
 const STEP: u64 = ROUND[0] as u64;

@@ -39,8 +39,8 @@ pub mod mpi_2 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 pub static BY_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {

@@ -41,8 +41,8 @@ pub mod sim_paragon_8 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
@@ -95,8 +95,8 @@ pub mod sim_cm5_8 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
@@ -145,8 +145,8 @@ pub mod mpi_2 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 pub static EACH_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {

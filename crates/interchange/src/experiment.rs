@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strata_model::expr::{Function, RESERVED, is_name};
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 use strata_model::{Unit, did_you_mean};
-use strata_select::MAX_INPUTS;
+use strata_select::choice::MAX_INPUTS;
 
 use crate::Selection;
 use crate::place::Problems;

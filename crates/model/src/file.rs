@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strata_select::{About, Found, Incumbent, Info, Prediction, Source, Table, find_models_by, say_once};
+use strata_select::{
+    Source, Table,
+    models::{Found, find_models_by},
+    output::say_once,
+    table::{About, Incumbent, Info, Prediction},
+};
 
 use crate::set::Nodes;
 use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
@@ -98,7 +103,7 @@ struct Set {
 
 impl Set {
     fn read(path: &Path) -> Result<Self, String> {
-        let bytes = strata_select::read_file(path, MOST_BYTES).map_err(|error| error.to_string())?;
+        let bytes = strata_select::files::read_file(path, MOST_BYTES).map_err(|error| error.to_string())?;
         let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())?;
         let set = ModelSet::read(&text).map_err(|error| error.to_string())?;
         let resolved = set.resolve().map_err(|error| error.to_string());
@@ -232,7 +237,7 @@ const MOST_OF_A_MESSAGE: usize = 300;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_select::{Domain, Entry, Model, Parameter, Verdict};
+    use strata_select::table::{Domain, Entry, Model, Parameter, Verdict};
 
     const MATMUL: &str = include_str!("../../../examples/own-library/models/models.toml");
 

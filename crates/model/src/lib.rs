@@ -49,6 +49,9 @@ pub use plan::{Plan, Points};
 pub use platform::{Hosts, Platform};
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use set::{LibraryModels, ModelSet, Resolved};
-pub use strata_select::{Prediction, Seconds, closest, normal};
-pub use strata_select::{cache_folder, write_atomically};
+pub use strata_select::{files::write_atomically, transfer::cache_folder};
+pub use strata_select::{
+    normal,
+    table::{Prediction, Seconds, closest},
+};
 pub use unit::Unit;

@@ -1,6 +1,6 @@
 //! Shared parts of messages: refused names, and counts.
 
-use strata_select::closest;
+use strata_select::table::closest;
 
 /// The end of a message that refuses `name`: `` (did you mean `keys`?)`` if one of `known`
 /// resembles it, otherwise empty.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use strata_select::Machine;
+use strata_select::machine::Machine;
 use strata_select::machine::word;
 
 use crate::hash::sha256_hex;

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Step, Term};
 use strata_model::{Program, expr};
-use strata_select::{Parameter, Pin, Question, Row, choose_among};
+use strata_select::{Pin, Question, Row, choose_among, table::Parameter};
 
 struct Counting;
 

@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_select::fnv;
+use strata_select::transfer::fnv;
 
 /// Words of each scratch buffer: 1 MiB.
 const SCRATCH_WORDS: usize = 1 << 17;

@@ -125,7 +125,7 @@ macro_rules! from_errors {
 from_errors! {
     std::io::Error,
     strata_copy::StridedError,
-    strata_select::PinError<'_>,
+    strata_select::choice::PinError<'_>,
     #[cfg(feature = "sim")]
     strata_sim::platform::MachineError,
     #[cfg(feature = "tune")]

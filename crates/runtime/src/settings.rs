@@ -6,7 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use strata_model::platform::Platform;
-use strata_select::{all_kept, closest, say, team};
+use strata_select::{
+    say,
+    table::closest,
+    transfer::{all_kept, team},
+};
 
 /// The prefix of every environment variable that Strata reads.
 const PREFIX: &str = "STRATA_";

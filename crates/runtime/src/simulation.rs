@@ -11,7 +11,7 @@ use crate::work::Computing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use strata_model::{Hosts, ModelSet};
-use strata_select::{closest, say};
+use strata_select::{say, table::closest};
 
 pub use crate::node::Circuits;
 pub use strata_sim::Time;

@@ -7,7 +7,10 @@ use std::fmt;
 use std::os::fd::AsFd;
 
 use anstyle::Style;
-use strata_select::{printable, say, say_styled};
+use strata_select::{
+    output::{printable, say_styled},
+    say,
+};
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter};
 

@@ -1,9 +1,19 @@
 //! The result of a selection, and its explanation for people.
 
+pub use crate::chooser::Chooser;
+pub use crate::error::Fault;
+pub use crate::library::{ChooseResult, MAX_INPUTS, Rows};
+#[cfg(any(feature = "std", feature = "libm"))]
+pub use crate::odds::odds;
+pub use crate::pin::{PinError, PinFault, Pins};
+
 use core::fmt;
 
 use crate::wrapping::{Printed, Wrapped};
-use crate::{Parameter, Parameters, Prediction, Seconds, Table, Verdict};
+use crate::{
+    Table,
+    table::{Parameter, Parameters, Prediction, Seconds, Verdict},
+};
 
 /// Why a candidate was taken or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +84,7 @@ pub enum Note {
     OtherMachine {
         /// The path of their spec.
         spec: &'static str,
-        /// Its platform, as in a [`Table`](crate::Table); empty if unknown.
+        /// Its platform, as in a [`Table`]; empty if unknown.
         platform: &'static str,
         /// In what it differs from this one; empty if unknown.
         differs: &'static str,
@@ -133,24 +143,24 @@ pub struct Choice<R> {
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,
     /// Its expected time, by which the candidates are ranked: the predicted time, longer if the
-    /// held-out error of its model is large ([`Entry::expected_ratio`](crate::Entry)).
+    /// held-out error of its model is large ([`Entry::expected_ratio`](crate::table::Entry)).
     pub expected: Option<Seconds>,
     /// The verdict on the model that predicted it.
     pub verdict: Verdict,
-    /// How many samples corrected the terms of that model; see [`Correction`](crate::Correction).
+    /// How many samples corrected the terms of that model; see [`Correction`](crate::table::Correction).
     pub corrected_by: Option<usize>,
     /// The second fastest, if two have a prediction.
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin determined the choice.
     pub pinned: bool,
-    /// The gain for which the library's [`Incumbent`](crate::Incumbent) would be left, if it stayed
+    /// The gain for which the library's [`Incumbent`](crate::table::Incumbent) would be left, if it stayed
     /// although another candidate is predicted to be faster.
     pub kept: Option<f64>,
     /// The models that ranked the candidates if there is neither prediction nor pin; `None`: their
     /// order.
     pub note: Option<Note>,
     /// How far the problem lies outside the measured range, 0 inside: see
-    /// [`Domain::nearest`](crate::Domain::nearest).
+    /// [`Domain::nearest`](crate::table::Domain::nearest).
     pub distance: f64,
     pub(crate) rows: R,
 }

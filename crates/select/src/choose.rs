@@ -1,8 +1,10 @@
 //! The selection itself: the best parameters of each candidate, then the best candidate.
 
 use crate::{
-    Fault, Incumbent, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction, Row, RunnerUp,
-    Seconds, Source, octaves, optimise,
+    Pin, Row, Source,
+    choice::{Fault, Outcome, RunnerUp},
+    optimise,
+    table::{Incumbent, MAX_PARAMETERS, Parameter, Parameters, Prediction, Seconds, octaves},
 };
 
 /// Up to this many combinations of parameters are tried exhaustively.
@@ -159,7 +161,9 @@ pub(crate) fn rank<'p, S: Source + ?Sized>(
     }
     let pinned = match pin {
         Some(pin) if pin.library == library => Some((pinned_index(rows, contenders, pin)?, pin.parameters)),
-        Some(pin) if crate::closest(pin.library, [library]).is_some() => return Err(Fault::OtherLibrary),
+        Some(pin) if crate::table::closest(pin.library, [library]).is_some() => {
+            return Err(Fault::OtherLibrary);
+        }
         _ => None,
     };
     let mut best: Option<(usize, Best)> = None;
@@ -422,7 +426,7 @@ fn to_the_middle(seconds: &impl Cost, declared: &[Parameter], found: Best) -> Be
     let (first, end) = last.places();
     let taken = found.parameters[which];
     let place = match last.step {
-        crate::Step::ONE => taken,
+        crate::table::Step::ONE => taken,
         _ => last.values().position(|value| value == taken).map_or(first, |place| place as i64),
     };
     // Values that tie are assumed to be consecutive; the returned value ties in any case.

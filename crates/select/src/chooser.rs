@@ -3,7 +3,11 @@
 use core::fmt;
 
 use crate::library::{ChooseResult, Input, Library, Question};
-use crate::{Choice, Fault, Note, Parameters, Pin, Rows as _};
+use crate::{
+    Choice, Pin,
+    choice::{Fault, Note, Rows as _},
+    table::Parameters,
+};
 
 /// How to choose from a library; [`Library::on`] makes one.
 ///
@@ -88,7 +92,7 @@ fn first<L: Library>() -> (L, Choice<L::Rows>) {
 
 // Items that need `std` are whole items: the evaluator that is appended to models leaves them out.
 #[cfg(feature = "std")]
-use crate::local::{choose as by_models, choose_explained as unpinned, fastest, report};
+use crate::models::{choose as by_models, choose_explained as unpinned, fastest, report};
 
 /// The choice by the compiled-in models.
 #[cfg(not(feature = "std"))]
@@ -125,7 +129,7 @@ impl<L: Library> Explained<L> {
     /// How sure the choice is; `None` without predictions of two candidates.
     #[must_use]
     pub fn odds(&self) -> Option<crate::Odds> {
-        let models = crate::Models::of::<L>(self.nodes);
+        let models = crate::models::Models::of::<L>(self.nodes);
         self.choice.odds(models.source, self.nodes, self.input.values().as_ref())
     }
 }
@@ -133,7 +137,7 @@ impl<L: Library> Explained<L> {
 #[cfg(feature = "std")]
 impl<L: Library> fmt::Display for Explained<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let models = crate::Models::of::<L>(self.nodes);
+        let models = crate::models::Models::of::<L>(self.nodes);
         f.write_str(&models.explain(&self.choice, self.nodes, self.input.values().as_ref()))
     }
 }

@@ -4,7 +4,7 @@
 /// same input. Errors that all values share do not count: they do not affect the chosen value.
 ///
 /// The logarithm of the ratio of two times has a normal error with the variance `deviation²·(1 −
-/// exp(−h/reach))`, where `h` is the distance of the two values in [`octaves`](crate::octaves), as
+/// exp(−h/reach))`, where `h` is the distance of the two values in [`octaves`](crate::table::octaves), as
 /// a share of the parameter's whole range. Errors of neighbouring values are therefore nearly
 /// equal.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -38,7 +38,7 @@ pub struct Axis<'a> {
 /// A factor of a model's time, interpolated in the logarithms of inputs.
 ///
 /// ```
-/// use strata_select::{Axis, Correction};
+/// use strata_select::table::{Axis, Correction};
 ///
 /// let block = Axis { input: 1, round: false, knots: &[8.0, 16.0, 32.0] };
 /// let correction = Correction { samples: 60, axes: &[block], factors: &[1.2, 1.0, 2.0] };

@@ -5,7 +5,7 @@
 /// without this crate has them in a module of its own.
 ///
 /// ```
-/// # use strata_select::{Domain, Entry, Model, Parameter, Prediction, Verdict};
+/// # use strata_select::table::{Domain, Entry, Model, Parameter, Prediction, Verdict};
 /// use strata_select::{Explained, Input, Library, Row, Table, library};
 ///
 /// library! {

@@ -2,7 +2,11 @@
 
 use core::fmt;
 
-use crate::{MAX_PARAMETERS, Parameter, Pin, PinError, Row, closest};
+use crate::{
+    Pin, Row,
+    choice::PinError,
+    table::{MAX_PARAMETERS, Parameter, closest},
+};
 
 /// Why no candidate could be chosen: there are no candidates, or the pin is at fault.
 ///
@@ -48,7 +52,8 @@ pub enum Fault<'p> {
 impl<R: AsRef<[Row]>> fmt::Display for ChooseError<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let library = self.library;
-        let pin = self.pin.unwrap_or(Pin { library, candidate: "", parameters: crate::Parameters::NONE });
+        let pin =
+            self.pin.unwrap_or(Pin { library, candidate: "", parameters: crate::table::Parameters::NONE });
         let names = || self.rows.as_ref().iter().map(|row| row.name);
         let list = |f: &mut fmt::Formatter<'_>| {
             names()

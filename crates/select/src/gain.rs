@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::wrapping::Wrapped;
-use crate::{Library, MAX_INPUTS, Models, Predicted, Table};
+use crate::{Library, Table, choice::MAX_INPUTS, learn::Predicted, models::Models};
 
 /// How sure it must be that another way is the faster one: the more, the more often it is asked and
 /// the more is known of the way in use.
@@ -149,7 +149,7 @@ pub fn better_than<T>(
             best = Some((gain, name, candidate));
         }
     }
-    if crate::explains() {
+    if crate::models::explains() {
         let by = Origin(situations);
         match &best {
             Some((gain, name, _)) => {
@@ -185,7 +185,10 @@ impl fmt::Display for Origin<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Domain, Entry, Fitted, Model, Note, Variance, Verdict, fill};
+    use crate::{
+        choice::Note,
+        table::{Domain, Entry, Fitted, Model, Variance, Verdict, fill},
+    };
 
     const fn takes(share: &'static [f64; 1], deviation: f64) -> Model {
         let own = Variance::Relative(deviation * deviation);

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::{Explained, Library, MAX_PARAMETERS};
+use crate::{Explained, Library, table::MAX_PARAMETERS};
 
 /// The bits of a candidate's index plus one, and of the number of its parameters.
 const INDEX: u32 = 4;
@@ -16,7 +16,8 @@ const COUNT: u32 = 3;
 /// Two classes of problems of this library, whose one candidate has a parameter:
 ///
 /// ```
-/// # use strata_select::{Domain, Entry, Model, Parameter, Prediction, Row, Table, Verdict};
+/// # use strata_select::{Row, Table};
+/// # use strata_select::table::{Domain, Entry, Model, Parameter, Prediction, Verdict};
 /// use strata_select::{Kept, Library};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,7 +166,7 @@ mod tests {
             platform: "",
             digest: "",
             inputs: &[],
-            domain: crate::Domain { nodes: crate::Domain::ANY_NODES, inputs: &[] },
+            domain: crate::table::Domain { nodes: crate::table::Domain::ANY_NODES, inputs: &[] },
             entries: &[],
         };
 

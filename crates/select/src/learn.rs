@@ -9,13 +9,15 @@
 //!
 //! A class without predictions ([`Learner::UNKNOWN`]) is a site of a tuner: all candidates alike.
 
+pub use crate::gain::{Confidence, Gain, Situation, better_than};
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use std::vec::Vec;
 
-use crate::{Choice, Confidence, Gain, Outcome, Row, Source, normal};
+use crate::{Choice, Row, Source, choice::Outcome, normal};
 
 /// The share of a program's time that timing its calls, and trying others, may cost.
 const SHARE: f64 = 0.005;
@@ -85,7 +87,7 @@ struct Class {
 /// Everything follows from the calls alone: equal calls give equal decisions.
 ///
 /// ```
-/// use strata_select::Learner;
+/// use strata_select::learn::Learner;
 ///
 /// // Predicted: 10 µs and 11 µs, both ± 10 %. In truth the first takes 15 µs here.
 /// let predicted = [Some((10e-6_f64.ln(), 0.1)), Some((11e-6_f64.ln(), 0.1))];
@@ -405,7 +407,7 @@ pub fn learns() -> bool {
 /// [`Kept`](crate::Kept), whose classes it shares.
 ///
 /// ```
-/// use strata_select::{Learning, learns};
+/// use strata_select::learn::{Learning, learns};
 ///
 /// static LEARNING: Learning<64> = Learning::new();
 ///

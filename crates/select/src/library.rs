@@ -4,7 +4,11 @@
 use core::fmt;
 
 use crate::choose::{Contenders, Decision, decide, rank};
-use crate::{Choice, ChooseError, Chooser, Fault, Note, Outcome, Parameters, Pin, Row, Source, Table};
+use crate::{
+    Choice, ChooseError, Pin, Row, Source, Table,
+    choice::{Chooser, Fault, Note, Outcome},
+    table::Parameters,
+};
 
 /// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;

@@ -2,8 +2,11 @@
 //! evaluate them.
 
 #[cfg(not(feature = "std"))]
-use crate::Math as _;
-use crate::{Correction, MAX_INPUTS, MAX_PARAMETERS, Prediction, Seconds};
+use crate::table::Math as _;
+use crate::{
+    choice::MAX_INPUTS,
+    table::{Correction, MAX_PARAMETERS, Prediction, Seconds},
+};
 
 /// The most terms of a [`Fitted`] model.
 pub const MAX_TERMS: usize = 64;
@@ -19,7 +22,7 @@ pub type Compute = fn(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize>;
 /// How the time of an implementation is predicted.
 ///
 /// ```
-/// use strata_select::{Fitted, Model, Variance, fill, require, within};
+/// use strata_select::table::{Fitted, Model, Variance, fill, require, within};
 ///
 /// /// 2 µs and 0.1 ns a byte, measured on up to 1 MB, with a standard deviation of 5 %.
 /// static COPY: Model = Model::Fitted(Fitted {
@@ -270,6 +273,14 @@ pub fn within(value: f64, min: f64, max: f64) -> bool {
 pub fn spread(shifted: impl Fn(f64) -> f64, by: f64) -> f64 {
     let difference = (shifted(by) - shifted(-by)) / 2.0;
     if difference.is_finite() { difference * difference } else { 0.0 }
+}
+
+/// Whether a value counts as true: neither zero nor NaN. A `require` that cannot be computed does
+/// not hold.
+#[must_use]
+#[inline]
+pub fn holds(value: f64) -> bool {
+    value.abs() > 0.0
 }
 
 #[cfg(test)]

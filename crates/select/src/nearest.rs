@@ -3,7 +3,7 @@
 use std::string::String;
 use std::vec::Vec;
 
-use crate::{Machine, Table};
+use crate::{Table, machine::Machine};
 
 /// How far another machine is from this one; the first difference counts most. Equal machines have
 /// the least.
@@ -156,7 +156,7 @@ mod tests {
     use std::string::ToString;
 
     use super::*;
-    use crate::Domain;
+    use crate::table::Domain;
 
     fn here() -> Machine {
         Machine {

@@ -1,7 +1,7 @@
 //! The normal distribution: its tail, what a choice between two uncertain times may gain, and draws.
 
 #[cfg(all(not(feature = "std"), feature = "libm"))]
-use crate::Math as _;
+use crate::table::Math as _;
 
 /// √(2π).
 #[cfg(any(feature = "std", feature = "libm"))]
@@ -83,7 +83,7 @@ pub(crate) fn erfc(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Prediction, odds};
+    use crate::{choice::odds, table::Prediction};
 
     #[test]
     fn erfc_as_tables_have_it() {

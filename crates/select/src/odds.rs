@@ -3,10 +3,17 @@
 use core::fmt;
 
 #[cfg(not(feature = "std"))]
-use crate::Math as _;
+use crate::table::Math as _;
 #[cfg(feature = "std")]
-use crate::{Choice, MAX_INPUTS, Outcome, Row, Source, values::Values};
-use crate::{Prediction, Seconds, normal};
+use crate::{
+    Choice, Row, Source,
+    choice::{MAX_INPUTS, Outcome},
+    values::Values,
+};
+use crate::{
+    normal,
+    table::{Prediction, Seconds},
+};
 
 /// Steps of the integrals over time; their error is far below the effect of the deviations.
 const STEPS: usize = 2000;
@@ -38,7 +45,7 @@ impl fmt::Display for Odds {
 /// deviations the probability is 0 or 1.
 ///
 /// ```
-/// use strata_select::{Prediction, odds};
+/// use strata_select::{table::Prediction, choice::odds};
 ///
 /// let predicted = [(1.0e-6, 0.2e-6), (1.1e-6, 0.2e-6)].map(|(s, w)| Prediction::new(s, w).unwrap());
 /// let sure = odds(&predicted, 0).unwrap();
@@ -71,10 +78,10 @@ pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
 impl<R: AsRef<[Row]>> Choice<R> {
     /// The odds of the taken candidate against all others with a prediction by these models for
     /// this problem, each with its best parameters. Outside the measured range they are those of
-    /// the [nearest](crate::Domain::nearest) measured problem, with every deviation widened by the
+    /// the [nearest](crate::table::Domain::nearest) measured problem, with every deviation widened by the
     /// [distance](Choice::distance). `None` without a prediction, and for a pinned choice.
     ///
-    /// If the [contrast](crate::About::contrast) of the taken candidate is known, the values of its
+    /// If the [contrast](crate::table::About::contrast) of the taken candidate is known, the values of its
     /// parameters compete too: the choice is right if no other value is faster by more than 3 %,
     /// and the expected loss includes the saving of the best value.
     ///
@@ -113,7 +120,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
     /// For each parameter of the taken candidate, the least and the greatest of the values around
     /// the taken one that tie with it: their predicted times exceed its time by less than 1 %, or
     /// by less than the standard deviation of the difference. `None` if the
-    /// [contrast](crate::About::contrast) is unknown, and for a pinned choice.
+    /// [contrast](crate::table::About::contrast) is unknown, and for a pinned choice.
     pub fn tied<S: Source + ?Sized>(
         &self,
         source: &S,

@@ -10,7 +10,7 @@ pub const MAX_PARAMETERS: usize = 4;
 /// A parameter of a candidate: a whole number from a range.
 ///
 /// ```
-/// use strata_select::Parameter;
+/// use strata_select::table::Parameter;
 ///
 /// let side = Parameter::new("side", 8, 64).times(2);
 /// assert_eq!(side.values().collect::<Vec<_>>(), [8, 16, 32, 64]);

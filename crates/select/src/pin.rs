@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::{MAX_PARAMETERS, Parameters, closest};
+use crate::table::{MAX_PARAMETERS, Parameters, closest};
 
 /// One library's candidate, optionally with its parameters. Borrows the names from its text.
 ///
@@ -112,7 +112,7 @@ impl core::error::Error for PinError<'_> {}
 /// ([`meant_for`](Self::meant_for)). The run-time system reports unused pins when the program ends.
 ///
 /// ```
-/// use strata_select::Pins;
+/// use strata_select::choice::Pins;
 ///
 /// let pins = Pins::parse("sort=radix:11, stencil=strips")?;
 /// assert_eq!(pins.get("stencil").map(|pin| pin.candidate), Some("strips"));

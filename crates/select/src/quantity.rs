@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A duration in seconds; finite and not negative, by construction.
 ///
 /// ```
-/// use strata_select::Seconds;
+/// use strata_select::table::Seconds;
 ///
 /// assert_eq!(Seconds::new(57.83e-6).map(|time| time.to_string()), Some("57.8 µs".to_owned()));
 /// assert_eq!(Seconds::new(-1.0), None);
@@ -110,7 +110,7 @@ fn scale(seconds: f64) -> (f64, &'static str) {
 /// of a new measurement, which includes the noise of measuring.
 ///
 /// ```
-/// use strata_select::Prediction;
+/// use strata_select::table::Prediction;
 ///
 /// let predicted = Prediction::new(57.8e-6, 1.2e-6).unwrap();
 /// assert_eq!(predicted.to_string(), "57.8 µs ± 1.20 µs");

@@ -1,16 +1,22 @@
 //! Models of a library's candidates: compiled in as a [`Table`], or from elsewhere through
 //! [`Source`].
 
+pub use crate::closest::closest;
+pub use crate::contrast::Contrast;
+pub use crate::correction::{Axis, Correction, MAX_AXES, ROUND, interpolate, octaves, roundness};
+pub use crate::math::Math;
+pub use crate::model::{Compute, Fitted, MAX_TERMS, Model, Variance, fill, holds, require, spread, within};
+pub use crate::parameter::{Ends, MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};
+pub use crate::quantity::{NotATime, Prediction, Seconds};
+pub use crate::verdict::Verdict;
+
 use crate::model::joined;
-use crate::{Contrast, Model, Parameter, Parameters, Prediction, Verdict};
 
 /// The compiled-in models of one library: functions and constants, with nothing to parse at start.
 /// `specc` writes them; a handwritten one:
 ///
 /// ```
-/// use strata_select::{
-///     Domain, Entry, Library, Model, Prediction, Row, Table, Verdict,
-/// };
+/// use strata_select::{Library, Row, Table, table::{Domain, Entry, Model, Prediction, Verdict}};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// enum Copying {
@@ -220,7 +226,7 @@ pub struct About {
     /// How its errors differ between values of its parameters; `None` if unknown: odds then count
     /// candidates only.
     pub contrast: Option<Contrast>,
-    /// How many samples [correct](crate::Correction) its terms; `None` without a correction.
+    /// How many samples [correct](crate::table::Correction) its terms; `None` without a correction.
     pub corrected_by: Option<usize>,
 }
 
@@ -269,7 +275,7 @@ pub trait Source {
     }
 
     /// The value of the function whose root is a parameter of the candidate
-    /// ([`Root`](crate::Root)); `None` for a candidate without one, and outside what was measured
+    /// ([`Root`]); `None` for a candidate without one, and outside what was measured
     /// or required.
     fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         self.base()?.sign(candidate, nodes, inputs, parameters)
@@ -277,7 +283,7 @@ pub trait Source {
 
     /// The least and the greatest value of a parameter of the candidate for a problem; empty if the
     /// greatest is less. `None` if the range is as declared: the parameter has no
-    /// [`ends`](crate::Parameter::ends). `cores`: the most cores that the range may use.
+    /// [`ends`](crate::table::Parameter::ends). `cores`: the most cores that the range may use.
     fn range(
         &self,
         candidate: usize,

@@ -2,7 +2,12 @@
 
 use std::vec::Vec;
 
-use crate::{Contrast, MAX_INPUTS, Odds, Parameter, Parameters, Source, normal, octaves};
+use crate::{
+    Odds, Source,
+    choice::MAX_INPUTS,
+    normal,
+    table::{Contrast, Parameter, Parameters, octaves},
+};
 
 /// Values whose times differ by less than this share are shown as equally fast.
 const TIE: f64 = 0.01;

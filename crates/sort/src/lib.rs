@@ -61,7 +61,7 @@ pub use strata_select::Pin;
 use problem::{Order, Problem};
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
-use strata_select::{Library, Note, calibrate_as_set};
+use strata_select::{Library, choice::Note, transfer::calibrate_as_set};
 
 /// The size of the elements that the specs in `specs/sort` measure.
 const MEASURED_BYTES: usize = size_of::<u64>();
@@ -297,7 +297,7 @@ fn digit(bits: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_select::Parameters;
+    use strata_select::table::Parameters;
 
     #[test]
     fn the_least_candidates_are_those_of_the_table() {

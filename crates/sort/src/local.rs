@@ -25,7 +25,7 @@
 //!
 //! `STRATA_PIN=local_sort=radsort` uses that candidate for all elements that it can sort.
 //! `STRATA_EXPLAIN=1` prints the first choice for each class. The models are those found for this
-//! machine ([`strata_select::Models::of`]), otherwise those compiled in; these were measured on one
+//! machine ([`strata_select::models::Models::of`]), otherwise those compiled in; these were measured on one
 //! machine, and only rank the candidates on others.
 
 mod classes;
@@ -42,7 +42,7 @@ use crate::{pool, work};
 pub use models::{LocalSort, LocalSortInput};
 use std::hint::black_box;
 use strata_runtime::Block;
-use strata_select::{Explained, Library, calibrate_as_set, is_pinned};
+use strata_select::{Explained, Library, models::is_pinned, transfer::calibrate_as_set};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
 

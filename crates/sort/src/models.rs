@@ -53,8 +53,8 @@ pub mod threads_4 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
@@ -247,8 +247,8 @@ pub mod mpi_4 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use strata_runtime::Node;
 use strata_runtime::select::TimedOnNodes;
-use strata_select::{Library, Parameters};
+use strata_select::{Library, table::Parameters};
 
 /// Random keys for this node: `len` numbers that differ only in their lowest `width` bits.
 ///

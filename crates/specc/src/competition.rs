@@ -7,7 +7,9 @@ use strata_model::ModelSet;
 use strata_model::set::{
     Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError, Verdict, reads_round,
 };
-use strata_select::{ChooseError, Odds, Outcome, Pin, Prediction, Question, Row, Source as _, choose_among};
+use strata_select::{
+    ChooseError, Odds, Pin, Question, Row, Source as _, choice::Outcome, choose_among, table::Prediction,
+};
 
 /// A choice among the candidates of a model file.
 pub type Choice = strata_select::Choice<Vec<Row>>;
@@ -171,7 +173,7 @@ impl Competition {
     /// Chooses among the candidates. Outside the measured range the nearest measured point decides.
     ///
     /// # Errors
-    /// See [`Fault`](strata_select::Fault).
+    /// See [`Fault`](strata_select::choice::Fault).
     pub fn choose<'p>(
         &self,
         inputs: &[f64],

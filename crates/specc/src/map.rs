@@ -3,7 +3,7 @@
 
 use strata_model::count;
 use strata_report::{Axis, Cell, Map};
-use strata_select::roundness;
+use strata_select::table::roundness;
 
 use crate::competition::Competition;
 

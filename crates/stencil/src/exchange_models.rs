@@ -61,8 +61,8 @@ pub mod threads_4 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[width, height, columns, halo, overlap] = x else { return None };
@@ -214,8 +214,8 @@ pub mod mpi_4 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[width, height, columns, halo, overlap] = x else { return None };

@@ -41,7 +41,7 @@ pub(crate) fn check(node: &mut Node, bytes: u64) -> Result<(), StencilError> {
 /// A number that is equal for all processes of a machine, and only for these.
 fn machine() -> u64 {
     let name = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    strata_select::fnv(name)
+    strata_select::transfer::fnv(name)
 }
 
 /// Bytes that programs can still allocate, if the system tells.

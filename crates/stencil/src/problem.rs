@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strata_runtime::Node;
 use strata_runtime::select::{ALL, Options, Selector, which};
-use strata_select::{Library as _, Models, Note, Prediction, Question, Source};
+use strata_select::{Library as _, Question, Source, choice::Note, models::Models, table::Prediction};
 
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;

@@ -6,7 +6,7 @@
 //! predicted with [`simulate`](crate::simulate); both agree where no wait depends on chance.
 
 use crate::report::{Report, TaskReport};
-use strata_select::Prediction;
+use strata_select::table::Prediction;
 
 /// A predicted time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -125,7 +125,7 @@ impl Tuner {
         let Some(file) = Self::file_of(&self.program, &self.options.mode, self.identity.nodes)? else {
             return Ok(None);
         };
-        let text = match strata_select::read_file(&file, MOST_BYTES) {
+        let text = match strata_select::files::read_file(&file, MOST_BYTES) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(source) if matches!(self.options.mode, Mode::Use(_)) => {
                 return Err(TuneError::Read { file, source });
@@ -149,7 +149,7 @@ impl Tuner {
     /// # Errors
     /// If the file cannot be read, or is not a tuner's.
     pub fn look(file: &Path) -> Result<Self, TuneError> {
-        let bytes = strata_select::read_file(file, MOST_BYTES)
+        let bytes = strata_select::files::read_file(file, MOST_BYTES)
             .map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
         let wrong = |reason| TuneError::File { file: file.to_owned(), reason };
         let text = std::str::from_utf8(&bytes)

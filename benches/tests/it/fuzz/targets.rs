@@ -13,7 +13,7 @@ use strata_model::samples::{Column, ModelSamples, Sample};
 use strata_model::{ModelSet, Plan, Platform, Points, Samples, Seconds, SpecId, sha256_hex};
 use strata_report::{Report, fit_json, residuals_to};
 use strata_runtime::Machine;
-use strata_select::{Pin, Pins};
+use strata_select::{Pin, choice::Pins};
 use strata_sim::platform::SimulatedMachine;
 use strata_sim::topology::Graph;
 use strata_tune::{Knob, Mode, Options, Tuner};
@@ -573,7 +573,7 @@ fn options(input: &[u8]) -> bool {
     }
     accepted |= text.parse::<Seconds>().is_ok_and(|seconds| seconds.to_string().parse::<Seconds>().is_ok());
     accepted |= text.parse::<TimeColumn>().is_ok_and(|column| column.scale > 0.0);
-    accepted |= text.parse::<strata_select::Step>().is_ok();
+    accepted |= text.parse::<strata_select::table::Step>().is_ok();
     accepted |= Mode::parse(text).is_ok();
     let _ = (text.parse::<HoldOut>(), text.parse::<Format>(), text.parse::<Weights>());
     let _ = (text.parse::<Elimination>(), text.parse::<Robust>(), text.parse::<Search>());

@@ -1,20 +1,25 @@
-use strata_select::{Domain, Entry, Models, Note, Table};
+use strata_select::{
+    Table,
+    choice::Note,
+    models::Models,
+    table::{Domain, Entry},
+};
 
 use super::*;
 
 /// A candidate that takes `$time` times a byte's time, with a deviation of `$deviation` of it.
 macro_rules! entry {
     ($name:literal, $time:expr, $deviation:expr) => {
-        strata_select::Entry::new(
+        strata_select::table::Entry::new(
             $name,
-            strata_select::Verdict::Unverified,
+            strata_select::table::Verdict::Unverified,
             1.0,
-            &strata_select::Model::Fitted(strata_select::Fitted {
-                terms: |_, x, to| strata_select::fill(to, &[x[0]]),
+            &strata_select::table::Model::Fitted(strata_select::table::Fitted {
+                terms: |_, x, to| strata_select::table::fill(to, &[x[0]]),
                 coefficients: &[1e-10 * $time],
                 quantile: 0.0,
-                noise: strata_select::Variance::Absolute(0.0),
-                own: strata_select::Variance::Relative($deviation * $deviation),
+                noise: strata_select::table::Variance::Absolute(0.0),
+                own: strata_select::table::Variance::Relative($deviation * $deviation),
                 factor: &[],
             }),
         )

@@ -6,7 +6,10 @@ use super::movers::{CALLS, MOVES, WHOLE};
 use super::{Mover, Strided, movers};
 use crate::choose::key;
 use crate::strided_models::{PackCold, PackHot, UnpackCold, UnpackHot};
-use strata_select::{Situation, better_than, pinned};
+use strata_select::{
+    learn::{Situation, better_than},
+    models::pinned,
+};
 
 /// The direction of a move: gathering or scattering blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +158,7 @@ static CHOSEN: [[[OnceLock<&'static Mover>; SIZES]; Distance::ALL.len()]; 2] =
 mod tests {
     use super::*;
     use crate::choose::tests::{entry, here, table_of};
-    use strata_select::{Models, Note, Table};
+    use strata_select::{Table, choice::Note, models::Models};
 
     #[test]
     fn every_block_has_a_kind_that_holds_its_size() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use strata_model::set::Contrast;
-use strata_select::{ROUND, octaves, roundness};
+use strata_select::table::{ROUND, octaves, roundness};
 
 use super::process::{Kind, Point};
 use crate::Residual;

@@ -16,7 +16,7 @@ mod process;
 use strata_model::expr::parse;
 use strata_model::percent;
 use strata_model::set::{self, Contrast, Correction, Model, Term, reads_round};
-use strata_select::MAX_AXES;
+use strata_select::table::MAX_AXES;
 
 use crate::Residual;
 use crate::stats::t_quantile;

@@ -3,7 +3,7 @@
 //!
 //! The smooth function has Matérn's covariance of order 3/2 over the logarithms of inputs and
 //! parameters, with one length for the parameters and one for the other inputs. Lengths and
-//! one length for [roundness](strata_select::roundness). Lengths and variances maximise the
+//! one length for [roundness](strata_select::table::roundness). Lengths and variances maximise the
 //! likelihood on a coarse grid, with the overall scale in closed form.
 //!
 //! Source: Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), §2.2, §4.2

@@ -40,7 +40,7 @@ impl<'a> Functions<'a> {
         Self { resolved, names, scope, closures: RefCell::default() }
     }
 
-    /// A [`Compute`](strata_select::Compute) in the text: the closure, or the function in its place.
+    /// A [`Compute`](strata_select::table::Compute) in the text: the closure, or the function in its place.
     fn closure(&self, closure: String) -> String {
         let mut closures = self.closures.borrow_mut();
         let Some((_, uses, name)) = closures.iter_mut().find(|(known, ..)| *known == closure) else {

@@ -4,7 +4,7 @@ use strata_model::codegen::one_line;
 use strata_model::{ModelSet, Resolved};
 
 /// The import of the methods of `f64` if there is no `std`.
-const MATH: &str = "#[allow(unused_imports, reason = \"with `std` they are methods of `f64` itself\")]\nuse strata_select::Math as _;\n";
+const MATH: &str = "#[allow(unused_imports, reason = \"with `std` they are methods of `f64` itself\")]\nuse strata_select::table::Math as _;\n";
 
 /// Header comment, lint exceptions and imports; opens the module that [`FOOTER`] closes.
 ///
@@ -23,6 +23,7 @@ pub(super) fn header(enums: &str) -> String {
         text += MATH;
     }
     text += &imports(
+        "strata_select",
         enums,
         &[
             ("library! {", "Explained"),
@@ -68,6 +69,7 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     text += "//! ```\n\n";
     text += MATH;
     text += &imports(
+        "strata_select::table",
         body,
         &[
             ("Axis {", "Axis"),
@@ -94,14 +96,14 @@ pub(super) fn module(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     text
 }
 
-/// The imports from `strata_select` of a text: each name with the text that shows its use.
-fn imports(text: &str, names: &[(&str, &str)]) -> String {
+/// The imports of a text from a module: each name with the text that shows its use.
+fn imports(module: &str, text: &str, names: &[(&str, &str)]) -> String {
     let names: Vec<&str> =
         names.iter().filter(|(sign, _)| text.contains(sign)).map(|(_, name)| *name).collect();
     match &names[..] {
         [] => "\n".to_owned(),
-        [name] => format!("use strata_select::{name};\n\n"),
-        names => format!("use strata_select::{{{}}};\n\n", names.join(", ")),
+        [name] => format!("use {module}::{name};\n\n"),
+        names => format!("use {module}::{{{}}};\n\n", names.join(", ")),
     }
 }
 

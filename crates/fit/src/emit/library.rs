@@ -5,7 +5,10 @@ use strata_model::expr::rust_number;
 use strata_model::set::{Incumbent, Library, LibraryModels, ModelSet};
 
 use super::function::{self, Functions};
-use strata_select::{Contrast, Domain, Source as _, Step};
+use strata_select::{
+    Source as _,
+    table::{Contrast, Domain, Step},
+};
 
 /// The name of a library's table. The names of two libraries may differ in case only; their index
 /// in the set then separates them.

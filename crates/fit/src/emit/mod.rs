@@ -1,7 +1,7 @@
 //! Model sets as Rust that a library compiles in: models as static data with the functions that
 //! compute their terms, tables to choose from, and an enum of each library's candidates.
 //!
-//! For each model there is a static [`Model`](strata_select::Model), for each library a
+//! For each model there is a static [`Model`](strata_select::table::Model), for each library a
 //! [`Table`](strata_select::Table). They return the values of [`Resolved`](strata_model::Resolved),
 //! times to the last bit: `None` outside the measured ranges, on another number of nodes, if a
 //! requirement fails, and if the result is negative or not finite. Half widths agree to some five

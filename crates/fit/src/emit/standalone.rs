@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use strata_model::ModelSet;
 use strata_model::set::SetError;
-use strata_select::SOURCES;
+use strata_select::sources::SOURCES;
 
 /// The text of [`rust`](super::rust), followed by its evaluator: the parts of `strata-select` that
 /// need neither `std` nor a file, as the module `strata_select`.

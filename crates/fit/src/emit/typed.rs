@@ -149,7 +149,7 @@ fn describe(value: &str, candidate: &LibraryCandidate) -> String {
         Some((_, p)) => {
             let end = |text: &Option<String>, bound: i64| text.clone().unwrap_or_else(|| bound.to_string());
             let range = format!("{}..={}", end(&p.first, p.min), end(&p.last, p.max));
-            if p.step == strata_select::Step::ONE { range } else { format!("{range} step {}", p.step) }
+            if p.step == strata_select::table::Step::ONE { range } else { format!("{range} step {}", p.step) }
         }
         None => {
             let names: Vec<&str> = candidate.parameters.iter().map(|p| p.name.as_str()).collect();

@@ -12,7 +12,10 @@ use strata_model::set::{
     Model, Nodes, ParameterRange, Step, Term, Verdict,
 };
 use strata_model::{ModelSet, Platform, Prediction, SpecId};
-use strata_select::{Ends, Parameter, Question, Root, Row, Source as _, choose_among};
+use strata_select::{
+    Question, Row, Source as _, choose_among,
+    table::{Ends, Parameter, Root},
+};
 
 fn term(term: &str, coefficient: f64) -> Term {
     let relevant = coefficient != 0.0;
@@ -303,7 +306,7 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
     };
     main.push_str(
         "use strata_select::Source as _;\n\
-         fn show(s: Option<f64>, p: Option<strata_select::Prediction>) {\n\
+         fn show(s: Option<f64>, p: Option<strata_select::table::Prediction>) {\n\
              assert_eq!(s, p.map(|p| p.seconds.get()));\n\
              match p { Some(p) => println!(\"{:e} {:e} {:e}\", p.seconds.get(), p.half_width.get(), p.deviation.get()), None => println!(\"none\") }\n}\n\
          fn main() {\n",
@@ -331,7 +334,7 @@ fn program_and_answers(evaluator: Evaluator) -> (String, Vec<Option<Prediction>>
     let ask = |keys: f64, candidates: &str| {
         if evaluator == Evaluator::Crate {
             format!(
-                "    let compiled = strata_select::Models {{ source: table, file: None, note: None }};\n    \
+                "    let compiled = strata_select::models::Models {{ source: table, file: None, note: None }};\n    \
                  let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    \
                  let (_, choice) = compiled.choose(question, &|how| {candidates}).unwrap();\n"
             )

@@ -5,7 +5,7 @@ use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::set::{Model, ModelSet};
 use strata_model::{Resolved, Samples};
-use strata_select::roundness;
+use strata_select::table::roundness;
 
 /// A fixed sequence of numbers between 0 and 1.
 struct Random(u64);

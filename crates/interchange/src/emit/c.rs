@@ -194,7 +194,7 @@ static inline double strata_helper_spread(double above, double below) {
 #endif // STRATA_HELPERS
 ";
 
-/// The helpers that corrections call; see `strata_select::interpolate`.
+/// The helpers that corrections call; see `strata_select::table::interpolate`.
 const FACTOR: &str = "#ifndef STRATA_HELPER_FACTOR
 #define STRATA_HELPER_FACTOR
 // A logarithm to base 2, linear between powers of two, and below 1/65536 linear altogether.

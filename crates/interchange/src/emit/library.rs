@@ -3,7 +3,10 @@
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange};
-use strata_select::{Domain, Source as _, Step};
+use strata_select::{
+    Source as _,
+    table::{Domain, Step},
+};
 
 use super::plain::PlainModel;
 

@@ -10,7 +10,7 @@ use strata_model::set::{
     ParameterRange, Term, Verdict,
 };
 use strata_model::{ModelSet, Prediction};
-use strata_select::{Source as _, Step};
+use strata_select::{Source as _, table::Step};
 
 fn term(term: &str, coefficient: f64) -> Term {
     Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant: coefficient != 0.0 }

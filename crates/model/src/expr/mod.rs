@@ -36,4 +36,4 @@ pub use function::{Function, Row, Whole};
 pub use parse::{ExprError, MAX_NESTING, parse, parse_at};
 pub use program::Program;
 pub use rust::rust_number;
-pub use strata_select::holds;
+pub use strata_select::table::holds;

@@ -3,7 +3,7 @@
 
 use super::ast::{BinaryOp, Expr, UnaryOp};
 use super::function::Function;
-use strata_select::holds;
+use strata_select::table::holds;
 
 /// One step of arithmetic on at most two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use super::inline::{Check, FitSpread, Formula};
 use super::{Correction, SetError};
 use crate::expr::{CompileError, Expr, Program, RESERVED, holds, node_values};
 use crate::{Prediction, Seconds};
-use strata_select::MAX_AXES;
+use strata_select::table::MAX_AXES;
 
 /// The most inputs of a model (with parameters, for a candidate).
 pub const MAX_INPUTS: usize = 24;

@@ -1,8 +1,8 @@
-//! Corrections of a model's terms by a table of factors; see [`strata_select::Correction`].
+//! Corrections of a model's terms by a table of factors; see [`strata_select::table::Correction`].
 
 use super::check::content;
 use super::{Kind, Model, SetError};
-use strata_select::{MAX_AXES, ROUND, interpolate};
+use strata_select::table::{MAX_AXES, ROUND, interpolate};
 
 /// The most factors of a table.
 const MOST: usize = 1 << 12;
@@ -23,7 +23,7 @@ pub struct Correction {
 pub struct Axis {
     /// The name of the input.
     pub input: String,
-    /// Whether it is the input's [roundness](strata_select::roundness) that counts.
+    /// Whether it is the input's [roundness](strata_select::table::roundness) that counts.
     pub round: bool,
     /// The values for which there are factors, rising.
     pub knots: Vec<f64>,

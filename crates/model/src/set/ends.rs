@@ -9,7 +9,7 @@ use super::{Library, LibraryCandidate, ParameterRange, SetError};
 use crate::Platform;
 use crate::expr::{BinaryOp, Expr, Program, RESERVED, node_values};
 use crate::platform::{CORES, MACHINE};
-use strata_select::Parameter;
+use strata_select::table::Parameter;
 
 /// The ends of a parameter's range.
 #[derive(Clone, Debug)]

@@ -14,7 +14,10 @@ use super::{Library, LibraryCandidate, ModelSet, Nodes, ParameterRange, SetError
 use crate::expr::{Expr, ExprKind};
 use crate::platform::PROCESSES;
 use crate::{Platform, Prediction};
-use strata_select::{About, Domain, Incumbent, Info, MAX_PARAMETERS, Parameters, Source, Step};
+use strata_select::{
+    Source,
+    table::{About, Domain, Incumbent, Info, MAX_PARAMETERS, Parameters, Step},
+};
 
 impl Library {
     /// Whether a candidate competes only where nodes are processes: [`PROCESSES`] is one of its
@@ -31,7 +34,7 @@ impl Library {
 ///
 /// ```
 /// use strata_model::ModelSet;
-/// use strata_select::{Parameter, Question, Row, choose_among};
+/// use strata_select::{Question, Row, choose_among, table::Parameter};
 ///
 /// let text = std::fs::read_to_string("../../examples/own-library/models/models.toml")?;
 /// let models = ModelSet::read(&text)?.resolve()?;
@@ -250,7 +253,7 @@ impl Source for LibraryModels {
 const MODEST: f64 = 0.2;
 
 /// The factor from a model's predicted times to the expected ones; see
-/// [`Entry::expected_ratio`](strata_select::Entry). A modest own error gives 1.
+/// [`Entry::expected_ratio`](strata_select::table::Entry). A modest own error gives 1.
 #[must_use]
 pub fn expected_ratio(own_error: f64) -> f64 {
     (1.0 + (own_error * own_error - MODEST * MODEST).max(0.0)).sqrt()

@@ -40,7 +40,7 @@ mod sensitivity;
 mod write;
 
 use crate::{Platform, SpecId, Unit};
-use strata_select::{Ends as ProblemEnds, Parameter, Root};
+use strata_select::table::{Ends as ProblemEnds, Parameter, Root};
 
 pub use bound::Bound;
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
@@ -52,7 +52,7 @@ pub use nodes::Nodes;
 pub use regret::{Constant, Incumbent, Regret};
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
-pub use strata_select::{Contrast, Step, Verdict};
+pub use strata_select::table::{Contrast, Step, Verdict};
 
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
@@ -358,7 +358,7 @@ pub struct ParameterRange {
     /// The step from one value to the next.
     pub step: Step,
     /// The expression over the inputs and parameters whose root is the value, if the value is not
-    /// the one with the least time; see [`strata_select::Root`].
+    /// the one with the least time; see [`strata_select::table::Root`].
     pub root: Option<String>,
     /// The first value, if it is not always `min`.
     pub first: Option<String>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
 
-use strata_select::StepError;
+use strata_select::table::StepError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

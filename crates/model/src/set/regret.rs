@@ -24,7 +24,7 @@ pub struct Regret {
 }
 
 /// The candidate that stays unless the models predict another to be faster by enough; see
-/// [`strata_select::Incumbent`].
+/// [`strata_select::table::Incumbent`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incumbent {
     /// The candidate's name.

@@ -21,7 +21,11 @@ use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
 use std::time::Instant;
-use strata_select::{Confidence, Gain, Learner, Library, Note, Predicted};
+use strata_select::{
+    Library,
+    choice::Note,
+    learn::{Confidence, Gain, Learner, Predicted},
+};
 
 /// Classes of sizes: four in each factor of two, up to 2³² words.
 const CLASSES: usize = 4 * 32;

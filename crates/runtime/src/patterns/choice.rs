@@ -1,7 +1,10 @@
 //! The choice of a schedule for an all-to-all, by models of this machine.
 
 use super::Schedule;
-use strata_select::{Domain, Entry, Library, Model, Row, Table, Verdict};
+use strata_select::{
+    Library, Row, Table,
+    table::{Domain, Entry, Model, Verdict},
+};
 
 /// A schedule without a compiled-in model: the best one is known only on a calibrated machine.
 const fn entry(name: &'static str) -> Entry {

@@ -10,8 +10,11 @@ use std::time::Duration;
 use strata_model::{Platform, Seconds};
 
 use strata_select::{
-    Calibrated, Calibration, Library, MAX_PARAMETERS, Point, Table, explains, keep_timings, kept_among,
-    say_once, team, timings_of, timings_text,
+    Library, Table,
+    models::explains,
+    output::say_once,
+    table::MAX_PARAMETERS,
+    transfer::{Calibrated, Calibration, Point, keep_timings, kept_among, team, timings_of, timings_text},
 };
 
 use super::selector::compiled_table;
@@ -20,7 +23,7 @@ use crate::Node;
 use crate::transport::{Action, Call};
 
 /// A library whose candidates run on all nodes, and can be timed by the program itself; its
-/// counterpart without nodes is [`Timed`](strata_select::Timed).
+/// counterpart without nodes is [`Timed`](strata_select::transfer::Timed).
 ///
 /// The one function that its author writes makes an input of given sizes and times one call. The
 /// spec can call it too.

@@ -9,7 +9,11 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use strata_select::{Decided, Learner, Library, Outcome, Predicted};
+use strata_select::{
+    Library,
+    choice::Outcome,
+    learn::{Decided, Learner, Predicted},
+};
 
 use super::{Chosen, Selector};
 use crate::Node;

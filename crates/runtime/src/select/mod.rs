@@ -50,7 +50,11 @@ mod selector;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use strata_select::{Choice, Entry, Input as _, Library, Note, Parameters, Pin, Question, Source};
+use strata_select::{
+    Choice, Input as _, Library, Pin, Question, Source,
+    choice::Note,
+    table::{Entry, Parameters},
+};
 use thiserror::Error;
 
 pub use self::calibrate::TimedOnNodes;

@@ -1,6 +1,6 @@
 //! `STRATA_PIN`: of libraries without models, and of libraries that the program never used.
 
-use strata_select::{Pin, Pins, closest, say};
+use strata_select::{Pin, choice::Pins, say, table::closest};
 
 use super::SelectError;
 use crate::Node;

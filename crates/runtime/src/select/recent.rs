@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use strata_select::{Library, Note};
+use strata_select::{Library, choice::Note};
 
 use super::Chosen;
 

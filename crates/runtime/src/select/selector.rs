@@ -9,8 +9,11 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use strata_model::{FileModels, Platform, in_one_line, installed_models, is_for};
 use strata_select::{
-    Library, Models, Note, Pin, Pins, Question, Scaled, Source, Table, fnv, kept_among, origin, say,
-    scaled_by, team,
+    Library, Pin, Question, Source, Table,
+    choice::{Note, Pins},
+    models::Models,
+    say,
+    transfer::{Scaled, fnv, kept_among, origin, scaled_by, team},
 };
 
 use super::recent::{Query, Recent};

@@ -77,8 +77,8 @@ pub mod sim_paragon_16 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
 fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
@@ -226,8 +226,8 @@ pub mod sim_cm5_16 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
 fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words] = x else { return None };
@@ -371,8 +371,8 @@ pub mod mpi_8 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
 pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
@@ -575,8 +575,8 @@ pub mod threads_2 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
 fn shared(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[words, depth] = x else { return None };

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use strata_runtime::prelude::*;
 use strata_runtime::select::{Options, TimedOnNodes};
-use strata_select::{Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, fill};
+use strata_select::{
+    Library, Row, Table,
+    table::{Domain, Entry, Fitted, Model, Parameter, Variance, Verdict, fill},
+};
 
-const fn model(terms: strata_select::Compute, coefficients: &'static [f64]) -> Model {
+const fn model(terms: strata_select::table::Compute, coefficients: &'static [f64]) -> Model {
     let (noise, own) = (Variance::Relative(0.0), Variance::Relative(0.0));
     Model::Fitted(Fitted { terms, coefficients, quantile: 1.96, noise, own, factor: &[] })
 }

@@ -8,7 +8,10 @@ use strata_model::set::Nodes;
 use strata_model::{ModelSet, Platform, install};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{Options, SelectError};
-use strata_select::{Choice, Domain, Entry, Library, Model, Parameter, Pin, Prediction, Row, Table, Verdict};
+use strata_select::{
+    Choice, Library, Pin, Row, Table,
+    table::{Domain, Entry, Model, Parameter, Prediction, Verdict},
+};
 
 /// Two ways of doing nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]

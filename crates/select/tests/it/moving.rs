@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use strata_select::{
-    Domain, Entry, Fitted, Library, Model, Models, Row, Table, Timed, Variance, Verdict, calibrate_as_set,
-    fill,
+    Library, Row, Table,
+    models::Models,
+    table::{Domain, Entry, Fitted, Model, Variance, Verdict, fill},
+    transfer::{Timed, calibrate_as_set},
 };
 
 const fn model(coefficients: &'static [f64]) -> Model {

@@ -2,9 +2,13 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    About, Choice, ChooseError, Chooser, Domain, Ends, Entry, Incumbent, Info, Library, Model, Models,
-    Outcome, Parameter, Parameters, Pin, Prediction, Question, Root, Row, Rows as _, Source, Table, Verdict,
+    Choice, ChooseError, Library, Pin, Question, Row, Source, Table,
+    choice::{Chooser, Outcome, Rows as _},
     choose_among,
+    models::Models,
+    table::{
+        About, Domain, Ends, Entry, Incumbent, Info, Model, Parameter, Parameters, Prediction, Root, Verdict,
+    },
 };
 
 /// A candidate made of plain functions of one number.
@@ -571,7 +575,7 @@ fn a_range_of_the_problem_and_the_machine_is_kept_to() {
     let refused = choose(1.0, 4, Some("work=parallel")).unwrap_err().to_string();
     assert!(refused.contains("does not apply to this problem"), "{refused}");
     // A local choice uses the cores of this machine.
-    let here = strata_select::Machine::here().cores as i64;
+    let here = strata_select::machine::Machine::here().cores as i64;
     let local = Working::on(1).choose(100.0);
     assert_eq!(local, if here < 2 { Working::Alone } else { Working::Parallel(here.min(6)) });
 }

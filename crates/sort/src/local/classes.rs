@@ -2,7 +2,12 @@
 
 use super::{Features, LocalSort, choose, inputs_of, others};
 use crate::item::Item;
-use strata_select::{Input as _, Kept, Learning, Library, Models, Parameters, Started};
+use strata_select::{
+    Input as _, Kept, Library,
+    learn::{Learning, Started},
+    models::Models,
+    table::Parameters,
+};
 
 static KEPT: Kept<1024> = Kept::new();
 

@@ -6,7 +6,7 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::hint::black_box;
 use std::time::Instant;
-use strata_select::Timed;
+use strata_select::transfer::Timed;
 
 /// Keys sorted between two readings of the clock: smaller arrays are sorted several at a time. One
 /// array sorted repeatedly would be faster, because a processor learns its branches.

@@ -70,7 +70,7 @@ fn each_candidate_is_timed_alike_on_all_nodes_or_cannot_run() {
     let times = Machine::threads(3).unwrap().run(|node| {
         let mut all = Vec::new();
         for index in 0..Sort::TABLE.entries.len() {
-            let least = strata_select::Parameters::least(Sort::TABLE.entries[index].parameters);
+            let least = strata_select::table::Parameters::least(Sort::TABLE.entries[index].parameters);
             let candidate = Sort::candidate(index, &least).unwrap();
             all.push(candidate.seconds(node, &[64.0, 16.0], 7 + index as u64));
         }

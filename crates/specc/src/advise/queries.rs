@@ -2,7 +2,7 @@
 
 use strata_model::ModelSet;
 use strata_model::set::{Model, Resolved, Sensitivity};
-use strata_select::{Outcome, normal};
+use strata_select::{choice::Outcome, normal};
 
 use super::Target;
 use super::belief::Belief;

@@ -7,7 +7,7 @@ use strata_model::platform::HOSTS;
 use strata_model::set::{Kind, Named, Verdict};
 use strata_model::{Hosts, ModelSet, Prediction, did_you_mean, number_text};
 use strata_screen::{Failure, print, tell, width, wrapped};
-use strata_select::{Outcome, Pin};
+use strata_select::{Pin, choice::Outcome};
 
 use super::args::Binding;
 use super::values::Layout;

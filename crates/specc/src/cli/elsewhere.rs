@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use strata_model::set::{Kind, Resolved};
 use strata_model::{ModelSet, Prediction, Unit, count, number_text, percent};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
-use strata_select::Outcome;
+use strata_select::choice::Outcome;
 use strata_sim::platform::SimulatedMachine;
 
 use super::args::Elsewhere;

@@ -10,7 +10,7 @@ const NAME: &str = ".specc-lock";
 
 /// A locked folder, unlocked on drop.
 pub struct Lock {
-    _lock: strata_select::Lock,
+    _lock: strata_select::files::Lock,
 }
 
 impl Lock {
@@ -24,7 +24,7 @@ impl Lock {
             Failure::Machine(format!("cannot make the folder {}: {error}; name another", folder.display()))
         })?;
         let path = folder.join(NAME);
-        match strata_select::Lock::try_take(&path).map_err(|error| Failure::file(&path, error))? {
+        match strata_select::files::Lock::try_take(&path).map_err(|error| Failure::file(&path, error))? {
             Some(lock) => Ok(Self { _lock: lock }),
             None => Err(Failure::Usage(format!(
                 "another specc is at work in {}; wait until it has ended, or name another folder with -o",

@@ -5,7 +5,7 @@ use strata_model::set::{Library, ModelSet};
 use strata_model::{Platform, count, percent};
 use strata_report::SURE;
 use strata_screen::{JOINED, columns_of, shortened, styled, wrapped};
-use strata_select::Machine;
+use strata_select::machine::Machine;
 
 use crate::competition::Competition;
 use crate::crossings::{Crossings, Line, Segment, compute, number, places};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::segments::{Choices, State};
 use crate::competition::Competition;
-use strata_select::roundness;
+use strata_select::table::roundness;
 
 /// The number of values tried before the bisection.
 const TRIED: usize = 64;

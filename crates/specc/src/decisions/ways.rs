@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use strata_model::expr::{Expr, Program, RESERVED, holds};
 use strata_model::plan::PlanPoint;
-use strata_select::{Outcome, Step};
+use strata_select::{choice::Outcome, table::Step};
 
 use crate::competition::Competition;
 use crate::lang::plan::{Candidate, CheckedSpec, Library, Parameter};

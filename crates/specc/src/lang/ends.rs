@@ -1,7 +1,7 @@
 //! Ranges of candidates' parameters: constant, or of each problem and machine.
 
 use strata_model::expr::{BinaryOp, Expr};
-use strata_select::Step;
+use strata_select::table::Step;
 
 use super::check::bounds_of;
 use super::machine::with_numbers;
@@ -29,23 +29,23 @@ impl Parameter {
             None => (bound as f64, bound as f64),
         };
         let ends = (bounds(&self.first, self.min).0, bounds(&self.last, self.max).1);
-        strata_select::Parameter::new("", self.min, self.max).within(ends)
+        strata_select::table::Parameter::new("", self.min, self.max).within(ends)
     }
 
     /// The values that it may take on a machine, from the least. Where the first one depends on the
     /// problem these are all whole numbers between.
     pub(crate) fn values_on(&self, numbers: Numbers<'_>) -> impl Iterator<Item = i64> + use<> {
         let (min, max) = self.bounds_on(numbers);
-        let range = strata_select::Parameter::new("", min, max);
+        let range = strata_select::table::Parameter::new("", min, max);
         let step = if self.first.is_none() { self.step } else { Step::ONE };
-        strata_select::Parameter { step, ..range }.values()
+        strata_select::table::Parameter { step, ..range }.values()
     }
 
     /// Whether it may take this value somewhere.
     pub(super) fn may_be(&self, value: i64) -> bool {
-        let range = strata_select::Parameter::new("", self.min, self.max);
+        let range = strata_select::table::Parameter::new("", self.min, self.max);
         let step = if self.first.is_none() { self.step } else { Step::ONE };
-        strata_select::Parameter { step, ..range }.contains(value)
+        strata_select::table::Parameter { step, ..range }.contains(value)
     }
 }
 

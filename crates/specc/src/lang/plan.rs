@@ -382,7 +382,7 @@ pub struct Parameter {
     /// The last value at most, where it is not always `max`: over the same.
     pub last: Option<Expr>,
     /// From one value to the next.
-    pub step: strata_select::Step,
+    pub step: strata_select::table::Step,
     /// The expression whose root it is, if it is not searched for the least time.
     pub root: Option<Expr>,
 }

@@ -9,7 +9,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_select::fnv;
+use strata_select::transfer::fnv;
 
 use super::Site;
 use super::space::Space;

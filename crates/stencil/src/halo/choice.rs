@@ -2,7 +2,7 @@
 
 use strata_runtime::Node;
 use strata_runtime::select::{ALL, Selector};
-use strata_select::Note;
+use strata_select::choice::Note;
 
 use super::HaloExchange;
 use super::region::Region;

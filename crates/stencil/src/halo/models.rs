@@ -44,8 +44,8 @@ pub mod threads_4 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {
@@ -133,8 +133,8 @@ pub mod mpi_4 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
 pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {

@@ -42,8 +42,8 @@ pub mod threads_1 {
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
-use strata_select::Math as _;
-use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
+use strata_select::table::Math as _;
+use strata_select::table::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
 pub static NAIVE_MODEL: Model = Model::Fitted(Fitted {
     terms: |nodes, x, to| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strata_model::expr::{Expr, RESERVED, Span};
 use strata_model::platform::{HOSTS, MACHINE, PROCESSES};
-use strata_select::{MAX_PARAMETERS, Step};
+use strata_select::table::{MAX_PARAMETERS, Step};
 
 use super::calls::Models;
 use super::loops::{self, endless};

@@ -6,17 +6,20 @@ use core::sync::atomic::{
     Ordering::{Acquire, Release},
 };
 use std::boxed::Box;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::string::String;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, format, thread_local};
 
 use crate::library::{choose_from, fastest_from};
+use crate::output::say_once;
 use crate::wrapping::Wrapped;
 use crate::{
-    Choice, ChooseError, ChooseResult, Fault, Library, Machine, Note, Pin, Pins, Question, Row, Rows, Source,
-    Table, closest,
+    Choice, ChooseError, Library, Pin, Question, Row, Source, Table,
+    choice::{ChooseResult, Fault, Note, Pins, Rows},
+    machine::Machine,
+    table::closest,
 };
 
 /// The models by which a library chooses, and where they are from.
@@ -133,7 +136,7 @@ impl Models<'static> {
                 }
                 None => {
                     let compiled = Self::compiled::<L>("threads", nodes);
-                    crate::travel::kept_models::<L>(&compiled, nodes).unwrap_or(compiled)
+                    crate::transfer::kept_models::<L>(&compiled, nodes).unwrap_or(compiled)
                 }
             };
             in_use().entry(key).or_insert_with(|| Box::leak(Box::new(models)))
@@ -285,15 +288,6 @@ pub(crate) fn calibrates() -> Option<Duration> {
     environment::calibrates()
 }
 
-/// Writes a line to standard error, once in a process.
-pub fn say_once(line: String) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let first = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone());
-    if first {
-        crate::say!("{line}");
-    }
-}
-
 /// The settings of a program.
 mod environment {
     use std::format;
@@ -301,7 +295,7 @@ mod environment {
     use std::sync::OnceLock;
     use std::time::Duration;
 
-    use crate::Seconds;
+    use crate::table::Seconds;
 
     /// `STRATA_PIN` when it was first read.
     pub(super) fn pins() -> &'static str {
@@ -318,7 +312,9 @@ mod environment {
             match text.parse::<Seconds>() {
                 Ok(seconds) => Some(Duration::from_secs_f64(seconds.get().min(1e6))),
                 Err(error) => {
-                    crate::say_once(format!("strata: STRATA_CALIBRATE: {error}; nothing is calibrated"));
+                    crate::output::say_once(format!(
+                        "strata: STRATA_CALIBRATE: {error}; nothing is calibrated"
+                    ));
                     None
                 }
             }

@@ -2,11 +2,13 @@
 //!
 //! `eprintln!` panics if standard error cannot be written: its disk is full, or its reader has
 //! gone, as in `program 2>&1 | head -1`. A message must neither end a program nor leave other nodes
-//! waiting for ever. A lost message cannot be reported, so [`say`](crate::say()) ignores the error.
+//! waiting for ever. A lost message cannot be reported, so [`say`](say()) ignores the error.
 
+use std::collections::BTreeSet;
 use std::fmt::{Arguments, Write as _};
 use std::io::Write as _;
 use std::string::String;
+use std::sync::{Mutex, PoisonError};
 
 /// The most characters of a line.
 const LONGEST: usize = 2000;
@@ -85,7 +87,7 @@ fn style_at(text: &str) -> usize {
 }
 
 /// Writes a line to standard error, in one piece, and ignores every error: `eprintln!` without its
-/// panic. It takes the arguments of `format!`; see [`say`](crate::say()).
+/// panic. It takes the arguments of `format!`; see [`say`](say()).
 ///
 /// ```
 /// use strata_select::say;
@@ -96,8 +98,17 @@ fn style_at(text: &str) -> usize {
 #[macro_export]
 macro_rules! say {
     ($($message:tt)+) => {
-        $crate::say(::core::format_args!($($message)+))
+        $crate::output::say(::core::format_args!($($message)+))
     };
+}
+
+/// Writes a line to standard error, once in a process.
+pub fn say_once(line: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let first = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone());
+    if first {
+        crate::say!("{line}");
+    }
 }
 
 #[cfg(test)]

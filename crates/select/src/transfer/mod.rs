@@ -34,8 +34,13 @@ use self::cache::{is_kept, lock};
 use self::pool::{Contest, Wanted, all, problems};
 pub use self::scaled::Scaled;
 use self::trial::{Pair, Trial};
-use crate::local::{adopt, found};
-use crate::{Library, Models, Parameters, Seconds, Table, say_once};
+use crate::models::{adopt, found};
+use crate::{
+    Library, Table,
+    models::Models,
+    output::say_once,
+    table::{Parameters, Seconds},
+};
 
 /// One timing of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,8 +115,9 @@ const TRIAL: f64 = 0.3;
 ///
 /// ```
 /// use std::time::Duration;
-/// # use strata_select::{Domain, Entry, Library, Model, Parameter, Prediction, Row, Table, Verdict};
-/// use strata_select::{Timed, timed};
+/// # use strata_select::{Library, Row, Table};
+/// # use strata_select::table::{Domain, Entry, Model, Parameter, Prediction, Verdict};
+/// use strata_select::transfer::{Timed, timed};
 /// # #[derive(Clone, Copy, Debug, PartialEq)]
 /// # enum Count { Sorted, Marked }
 /// # static SORTED: Model = Model::Unknown;
@@ -450,7 +456,7 @@ fn models_of(scaled: Scaled, place: &str) -> Models<'static> {
 }
 
 fn compiled_table<L: Library>(nodes: usize) -> &'static Table {
-    let here = crate::Machine::here();
+    let here = crate::machine::Machine::here();
     Table::nearest(L::TABLES.iter().copied(), "threads", nodes, here).unwrap_or(L::TABLE)
 }
 
@@ -528,7 +534,7 @@ fn calibrate<L: Timed>(budget: Duration) -> Calibrated {
 /// Other threads and processes that come meanwhile wait, for twice the time at most. A candidate
 /// that is timed may itself choose from libraries: those then choose by the models that there are.
 pub fn calibrate_as_set<L: Timed>() {
-    let Some(budget) = crate::local::calibrates() else { return };
+    let Some(budget) = crate::models::calibrates() else { return };
     once(std::ptr::from_ref(L::TABLE).addr(), budget, || {
         let table = compiled_table::<L>(1);
         let compiled = Models::compiled::<L>("threads", 1);
@@ -545,7 +551,7 @@ pub fn calibrate_as_set<L: Timed>() {
         }
         let report = calibrate::<L>(budget);
         drop(lock);
-        if report.kept.is_err() || crate::explains() {
+        if report.kept.is_err() || crate::models::explains() {
             say_once(format!("strata: {report}"));
         }
     });

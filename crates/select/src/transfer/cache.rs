@@ -20,7 +20,13 @@ use std::vec::Vec;
 use std::{format, io};
 
 use super::Point;
-use crate::{Lock, Machine, Parameters, Table, read_file, say_once, write_atomically};
+use crate::{
+    Table,
+    files::{Lock, read_file, write_atomically},
+    machine::Machine,
+    output::say_once,
+    table::Parameters,
+};
 
 /// The first line of a file.
 const HEAD: &str = "strata-timings 1";
@@ -374,7 +380,7 @@ pub(super) fn lock(table: &Table, transport: &str, longest: Duration) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Domain, Entry, Model, Parameter, Verdict};
+    use crate::table::{Domain, Entry, Model, Parameter, Verdict};
     use std::thread;
     use std::vec;
 

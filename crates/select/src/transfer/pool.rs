@@ -4,7 +4,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::scaled::{Local, Scaled};
-use crate::{Outcome, Parameters, Question, Row, Source, Table, choose_among, normal};
+use crate::{Question, Row, Source, Table, choice::Outcome, choose_among, normal, table::Parameters};
 
 /// How many problems stand for the domain.
 const PROBLEMS: usize = 96;

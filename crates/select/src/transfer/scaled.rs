@@ -14,7 +14,10 @@ use super::matrix::dot;
 use super::normal::{Normal, Posterior};
 use super::{MOST_TIMINGS, Point, WIDER, WIDTHS, Widths};
 use crate::model::joined;
-use crate::{MAX_TERMS, Model, Prediction, Source, Table, normal};
+use crate::{
+    Source, Table, normal,
+    table::{MAX_TERMS, Model, Prediction},
+};
 
 /// The relative deviation of a timing about its mean, at least.
 const LEAST_NOISE: f64 = 0.03;
@@ -152,7 +155,7 @@ impl Scaled {
     fn tell_kinds(&mut self, nodes: usize, problems: &[Vec<f64>]) {
         let mut seen = vec![(f64::INFINITY, 0.0_f64, 0_usize, 0_usize); self.kinds.len()];
         for (candidate, entry) in self.table.entries.iter().enumerate() {
-            let least = crate::Parameters::least(entry.parameters);
+            let least = crate::table::Parameters::least(entry.parameters);
             let Some(base) = self.base_of[candidate].map(|base| self.bases[base].clone()) else { continue };
             for problem in problems {
                 let mut to = [0.0; MAX_TERMS];
@@ -376,7 +379,7 @@ impl Source for Scaled {
                 shape += (1.0 - part) * knots[knot] + part * knots[knot + 1];
             }
         }
-        Some(crate::Seconds::new(factor * dot(to.get(..count)?, scales) * shape.exp())?.get())
+        Some(crate::table::Seconds::new(factor * dot(to.get(..count)?, scales) * shape.exp())?.get())
     }
 
     fn predict(

@@ -1,6 +1,10 @@
 //! What a model is made of: the contributions of its coefficients.
 
-use crate::{MAX_INPUTS, Model, Variance, normal};
+use crate::{
+    choice::MAX_INPUTS,
+    normal,
+    table::{Model, Variance},
+};
 
 impl Model {
     /// The model whose coefficients predict: behind computed inputs and corrections. `None`:

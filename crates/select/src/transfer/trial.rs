@@ -5,7 +5,7 @@
 use std::vec::Vec;
 
 use super::Point;
-use crate::{Confidence, Gain};
+use crate::learn::{Confidence, Gain};
 
 /// The most problems of a trial.
 const MOST: usize = 24;
@@ -110,7 +110,7 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parameters;
+    use crate::table::Parameters;
 
     fn pairs(seconds: &[[f64; 2]]) -> Vec<Pair> {
         let point = |candidate: usize, seconds: f64| Point {

@@ -5,9 +5,12 @@ use std::string::ToString as _;
 use std::vec::Vec;
 
 use super::*;
-use crate::{Domain, Entry, Fitted, Model, Question, Row, Source, Variance, Verdict, fill, require, within};
+use crate::{
+    Question, Row, Source,
+    table::{Domain, Entry, Fitted, Model, Variance, Verdict, fill, require, within},
+};
 
-const fn model(terms: crate::Compute, coefficients: &'static [f64]) -> Model {
+const fn model(terms: crate::table::Compute, coefficients: &'static [f64]) -> Model {
     let (noise, own) = (Variance::Relative(0.0025), Variance::Relative(0.0004));
     Model::Fitted(Fitted { terms, coefficients, quantile: 1.96, noise, own, factor: &[] })
 }
@@ -44,7 +47,7 @@ static TABLE: Table = Table {
         Entry::new("few", Verdict::Verified, 1.0, &FEW),
         Entry::new("many", Verdict::Verified, 1.0, &MANY),
         Entry::new("blocks", Verdict::Verified, 1.0, &BLOCKS)
-            .with(&[crate::Parameter::new("b", 1, 64).times(2)]),
+            .with(&[crate::table::Parameter::new("b", 1, 64).times(2)]),
     ],
 };
 
@@ -211,7 +214,7 @@ fn the_newest_timings_of_each_candidate_are_fitted() {
         candidate,
         nodes: 1,
         inputs: std::vec![16.0 + at as f64],
-        parameters: crate::Parameters::NONE,
+        parameters: crate::table::Parameters::NONE,
         seconds,
     };
     let old = (0..4000).map(|at| point(at % 2, at, 1.0));
@@ -220,7 +223,7 @@ fn the_newest_timings_of_each_candidate_are_fitted() {
         point(1, at, 0.5 * own)
     });
     let points: Vec<Point> = old.chain(new).collect();
-    let text = timings_text(&TABLE, crate::Machine::here(), "threads", &points);
+    let text = timings_text(&TABLE, crate::machine::Machine::here(), "threads", &points);
     let scaled = scaled_by(&TABLE, 1, &text).unwrap();
     // The newest are all of one candidate; the other keeps its own newest.
     assert_eq!(scaled.timings(), (TABLE.entries.len() + 1) * MOST_TIMINGS);
