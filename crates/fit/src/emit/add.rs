@@ -55,12 +55,13 @@ pub fn is_generated(text: &str) -> bool {
     text.starts_with(MARK) && split(text).is_some()
 }
 
-/// Whether an earlier version wrote the libraries of a generated text: without [`library!`].
+/// Whether an earlier version wrote a generated text: libraries without [`library!`], or imports
+/// from other modules.
 ///
 /// [`library!`]: strata_select::library
 #[must_use]
 pub fn is_old(text: &str) -> bool {
-    text.contains("\nimpl Library for ")
+    text.contains("\nimpl Library for ") || text.contains("select::Math as _;")
 }
 
 /// Puts the models of a set beside those in a text, or in place of those of the same platform. The

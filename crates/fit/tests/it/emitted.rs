@@ -568,8 +568,9 @@ fn what_others_wrote_is_refused() {
         assert_eq!(emit::add(foreign, &other), Err(emit::AddError::Foreign));
         assert!(!emit::is_generated(foreign));
     }
-    let old = text.replace("library! {", "impl Library for Sort {");
-    assert_eq!(emit::add(&old, &other), Err(emit::AddError::Old));
+    for (new, old) in [("library! {", "impl Library for Sort {"), ("select::table::Math", "select::Math")] {
+        assert_eq!(emit::add(&text.replace(new, old), &other), Err(emit::AddError::Old), "{old}");
+    }
     let standalone = emit::standalone(std::slice::from_ref(&one), true).unwrap();
     assert_eq!(emit::add(&standalone, &other), Err(emit::AddError::Foreign));
     other.libraries[0].candidates[1].name = "another".into();
