@@ -19,6 +19,7 @@ struct LibrarySummary<'a> {
 #[derive(Serialize)]
 struct RegretSummary<'a> {
     inputs: usize,
+    like: Option<&'a str>,
     mean: f64,
     low: f64,
     high: f64,
@@ -109,6 +110,7 @@ fn library(library: &Library) -> LibrarySummary<'_> {
         let (constant, before) = (regret.constant.as_ref(), regret.before.as_ref());
         RegretSummary {
             inputs: regret.inputs,
+            like: regret.like.as_deref(),
             mean: regret.mean,
             low: regret.interval.0,
             high: regret.interval.1,

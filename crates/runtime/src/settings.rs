@@ -17,12 +17,13 @@ const PREFIX: &str = "STRATA_";
 /// The remaining parts of the names that users set and that running programs and `specc` read.
 ///
 /// `STRATA_CHILD` is not one of them: tests and benches set it for processes that they start.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "CALIBRATE",
     "CHECK",
     "EXPLAIN",
     "LEARN",
     "LOG",
+    "LOG_INPUTS",
     "MODELS",
     "MPIRUN",
     "ON",

@@ -50,6 +50,8 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+pub mod calls;
 pub mod choice;
 mod choose;
 mod chooser;

@@ -12,6 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, format, thread_local};
 
+use crate::calls;
 use crate::library::{choose_from, fastest_from};
 use crate::output::say_once;
 use crate::wrapping::Wrapped;
@@ -219,11 +220,11 @@ pub(crate) fn choose<L: Library>(
     choose_explained(Question { pin, ..question }, applies)
 }
 
-/// The candidate of [`choose`] without the reasons; `None` where these are printed, `STRATA_PIN` is
-/// set, or the choice fails.
+/// The candidate of [`choose`] without the reasons; `None` where these are printed, calls are logged,
+/// `STRATA_PIN` is set, or the choice fails.
 #[inline]
 pub(crate) fn fastest<L: Library>(question: Question<'_, '_>, applies: &dyn Fn(L) -> bool) -> Option<L> {
-    if environment::explain() || !environment::pins().is_empty() {
+    if environment::explain() || calls::folder().is_some() || !environment::pins().is_empty() {
         return None;
     }
     let source = Models::of::<L>(question.nodes).source;
@@ -237,6 +238,7 @@ pub(crate) fn choose_explained<L: Library>(
     question: Question<'_, 'static>,
     applies: &dyn Fn(L) -> bool,
 ) -> ChooseResult<'static, L> {
+    calls::count(L::TABLE, question.inputs);
     let models = Models::of::<L>(question.nodes);
     let question = Question { cores: question.cores.min(Machine::here().cores), ..question };
     let chosen = models.choose(question, applies);

@@ -235,6 +235,7 @@ fn regret(value: &Value<'_>) -> Result<Regret, SetError> {
     let (constant, before) = (way("constant", "constant_mean")?, way("before", "before_mean")?);
     let read = Regret {
         inputs: table.required("inputs", Value::whole)?,
+        like: table.optional("like", Value::text)?,
         mean: table.required("mean", Value::float)?,
         interval: (table.required("low", Value::float)?, table.required("high", Value::float)?),
         worst: table.required("worst", Value::float)?,

@@ -9,6 +9,8 @@ use crate::percent;
 pub struct Regret {
     /// The number of inputs.
     pub inputs: usize,
+    /// The file of calls that they were drawn from; by default evenly over the ranges.
+    pub like: Option<String>,
     /// The mean over them of the time of the choice over that of the fastest candidate, less 1.
     pub mean: f64,
     /// The 95 % interval of the mean, by the scatter from input to input.
@@ -58,11 +60,11 @@ pub struct Constant {
     pub mean: f64,
 }
 
-/// `choices lose 1.8 % (1.1 % to 2.9 %), at worst 9 % (n=1500), measured at 20 fresh inputs; always
-/// `quick:64` loses 3.1 %`
+/// `choices lose 1.8 % (1.1 % to 2.9 %), at worst 9 % (n=1500), measured at 20 inputs drawn evenly;
+/// always `quick:64` loses 3.1 %`
 impl fmt::Display for Regret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = self;
+        let Self { inputs, like, mean, interval: (low, high), worst, worst_at, constant, before } = self;
         // A negative loss is noise.
         let loss = |loss: f64| percent(loss.max(0.0));
         write!(f, "choices lose {}", loss(*mean))?;
@@ -73,7 +75,10 @@ impl fmt::Display for Regret {
         if *worst > 0.0 {
             write!(f, ", at worst {} ({worst_at})", loss(*worst))?;
         }
-        write!(f, ", measured at {inputs} fresh inputs")?;
+        match like {
+            Some(file) => write!(f, ", measured at {inputs} calls of {file}")?,
+            None => write!(f, ", measured at {inputs} inputs drawn evenly")?,
+        }
         if let Some(Constant { name, mean }) = constant {
             write!(f, "; always `{name}` loses {}", loss(*mean))?;
         }
@@ -94,11 +99,11 @@ mod tests {
             let constant = |mean| Some(Constant { name: "few".into(), mean });
             let worst_at = "n=7".into();
             let (constant, before) = (constant(-0.02), constant(before));
-            Regret { inputs: 9, mean, interval, worst, worst_at, constant, before }.to_string()
+            Regret { inputs: 9, like: None, mean, interval, worst, worst_at, constant, before }.to_string()
         };
         assert_eq!(
             of(-0.01, (-0.015, -0.003), -0.001, -0.5),
-            "choices lose 0 %, not distinguishable from the best, measured at 9 fresh inputs; \
+            "choices lose 0 %, not distinguishable from the best, measured at 9 inputs drawn evenly; \
              always `few` loses 0 %, `few`, as before, 0 %"
         );
         assert!(

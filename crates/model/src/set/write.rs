@@ -180,13 +180,14 @@ impl Text {
 }
 
 fn regret(regret: &Regret) -> String {
-    let Regret { inputs, mean, interval: (low, high), worst, worst_at, constant, before } = regret;
+    let Regret { inputs, like, mean, interval: (low, high), worst, worst_at, constant, before } = regret;
     let way = |key: &str, way: &Option<Constant>| {
         way.as_ref().map_or(String::new(), |Constant { name, mean }| {
             format!(", {key} = {}, {key}_mean = {}", toml_string(name), float(*mean))
         })
     };
-    let constant = way("constant", constant) + &way("before", before);
+    let like = like.as_ref().map_or(String::new(), |file| format!(", like = {}", toml_string(file)));
+    let constant = way("constant", constant) + &way("before", before) + &like;
     let [mean, low, high, worst] = [*mean, *low, *high, *worst].map(float);
     format!(
         "{{ inputs = {inputs}, mean = {mean}, low = {low}, high = {high}, worst = {worst}, worst_at = {}{constant} }}",

@@ -627,6 +627,7 @@ proptest! {
             }),
             regret: Some(Regret {
                 inputs: counts[2] as usize,
+                like: verified.then(|| reason.clone()),
                 mean: numbers[0],
                 interval: (numbers[1], numbers[2]),
                 worst: numbers[3],

@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use strata_select::{
-    Choice, Input as _, Library, Pin, Question, Source,
+    Choice, Input as _, Library, Pin, Question, Source, calls,
     choice::Note,
     table::{Entry, Parameters},
 };
@@ -290,6 +290,9 @@ impl Node {
             }
         };
         let selector = selector?;
+        if self.rank() == 0 {
+            calls::count(L::TABLE, input.values().as_ref());
+        }
         if !alike {
             return Err(SelectError::Unlike);
         }

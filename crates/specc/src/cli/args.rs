@@ -9,9 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::rules::{Kind, Release};
 use strata_interchange::{Format, HoldOut, TimeColumn};
+use strata_screen::Failure;
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
+use crate::decisions::Like;
 use crate::drive::Launcher;
+use crate::lang::CheckedSpec;
 use crate::thresholds::Limits;
 
 use super::values::{Layout, PriceUnit, layout, prefix, share};
@@ -683,6 +686,12 @@ pub(super) struct Calibrate {
     pub(super) how: How,
     #[command(flatten)]
     pub(super) output: Output,
+    #[command(flatten)]
+    pub(super) calls: Calls,
+    /// Leave everything as it is unless choices by the new models save time, beyond noise, over
+    /// those by this model set. Both are timed at the same inputs.
+    #[arg(long, value_name = "FILE")]
+    pub(super) keep: Option<PathBuf>,
     /// Also put the models into this user's cache folder (XDG_CACHE_HOME, or ~/.cache), where every
     /// program that chooses through the run-time finds those of its machine, transport and number
     /// of nodes.
@@ -697,6 +706,27 @@ pub(super) struct Calibrate {
     /// Print the fit as JSON instead of tables.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// The inputs at which choices are judged.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Calls {
+    /// Time what choices lose at the calls of this table (CSV with the names of the inputs, and
+    /// `count`), or of a folder of tables LIBRARY.csv, as a program writes with
+    /// STRATA_LOG_INPUTS=DIR. Default: at inputs drawn evenly over what was measured.
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(super) like: Option<PathBuf>,
+}
+
+impl Calls {
+    /// Reads the table or tables.
+    ///
+    /// # Errors
+    /// See [`Like::read`].
+    pub(super) fn read(&self, spec: &CheckedSpec) -> Result<Like, Failure> {
+        let read = |path: &PathBuf| Like::read(path, spec).map_err(Failure::Fault);
+        self.like.as_ref().map_or_else(|| Ok(Like::default()), read)
+    }
 }
 
 /// Where the tables of several machines lie.
@@ -719,6 +749,8 @@ pub(super) struct Regret {
     pub(super) models: PathBuf,
     #[command(flatten)]
     pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) calls: Calls,
     #[command(flatten)]
     pub(super) output: Output,
     /// Print JSON.

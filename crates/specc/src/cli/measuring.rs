@@ -13,7 +13,8 @@ use strata_screen::{Failure, tell};
 use super::args::Target;
 use super::machine::{self, Watch};
 use super::values::Layout;
-use crate::decisions::{self, Decisions, Held};
+use crate::competition::Competition;
+use crate::decisions::{self, Decisions, Drawn, Held, Like, Saved};
 use crate::drive::{self, Launcher, On, PADDING, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
@@ -26,6 +27,20 @@ const NOTABLE: f64 = 0.01;
 /// The file of timed decisions, beside the samples.
 pub(super) const DECISIONS: &str = "decisions.txt";
 const DECISIONS_PLAN: &str = "decisions-plan.txt";
+
+/// The loss of each choice, and whether earlier models are kept.
+#[derive(Default)]
+pub(super) struct Decided {
+    pub(super) judged: Vec<Judged>,
+    pub(super) is_kept: bool,
+}
+
+impl Decided {
+    /// Of new models.
+    pub(super) fn of(judged: Vec<Judged>) -> Self {
+        Self { judged, is_kept: false }
+    }
+}
 
 /// A profiling program that is ready to run.
 pub struct Campaign<'a> {
@@ -251,16 +266,35 @@ impl<'a> Campaign<'a> {
     }
 
     /// Measures the loss of the libraries' choices by `set`, for at most `seconds`, and writes it
-    /// into the set; with `adopt` also the incumbents that lower it. Returns the loss of each
-    /// choice.
+    /// into the set; with `adopt` also the incumbents that lower it. Calls of `like` outside of what
+    /// was measured are reported. The set becomes the `earlier` one, with its loss at the same inputs,
+    /// unless its own choices of a library are better beyond noise.
     pub(super) fn decide(
         &self,
         set: &mut ModelSet,
         seconds: f64,
+        (like, earlier): (&Like, Option<&ModelSet>),
         adopt: bool,
-    ) -> Result<Vec<Judged>, Failure> {
-        let timed = self.time_decisions(set, seconds, decisions::INPUTS, None)?;
-        Ok(timed.map_or(Vec::new(), |(decisions, times)| decisions.judge(set, &times, adopt)))
+    ) -> Result<Decided, Failure> {
+        like.outside(set).iter().for_each(|note| tell!("warning: {note}"));
+        let taken = |competition: &Competition, inputs: &[f64]| {
+            let earlier = Competition::new(earlier?, competition.name()).ok()?;
+            decisions::chosen(&earlier, inputs)
+        };
+        let held = Held { taken: &taken, at: &|_| Vec::new() };
+        let timed = self.time_decisions(set, seconds, (decisions::INPUTS, like), earlier.map(|_| held))?;
+        let Some((decisions, times)) = timed else { return Ok(Decided::default()) };
+        let judged = decisions.judge(set, &times, adopt);
+        let Some(earlier) = earlier else { return Ok(Decided::of(judged)) };
+        let mut kept = earlier.clone();
+        let by_kept = decisions.judge(&mut kept, &times, false);
+        let saved = decisions::saved(&by_kept, &judged);
+        saved.iter().for_each(|one| tell!("note: {one}"));
+        if saved.iter().any(Saved::is_gain) {
+            return Ok(Decided::of(judged));
+        }
+        *set = kept;
+        Ok(Decided { judged: by_kept, is_kept: true })
     }
 
     /// Times up to this many decisions of each library of `set`, for at most `seconds`; `None` if
@@ -269,11 +303,12 @@ impl<'a> Campaign<'a> {
         &self,
         set: &ModelSet,
         seconds: f64,
-        count: usize,
+        (count, like): (usize, &Like),
         held: Option<Held<'_>>,
     ) -> Result<Option<(Decisions, Samples)>, Failure> {
-        let (decisions, run) = decisions::plan(self.spec, &self.site(), set, (self.seed, count, None), held)
-            .map_err(Failure::Fault)?;
+        let drawn = Drawn { seed: self.seed, count, round: None, like };
+        let (decisions, run) =
+            decisions::plan(self.spec, &self.site(), set, drawn, held).map_err(Failure::Fault)?;
         if run.models.is_empty() {
             return Ok(None);
         }
@@ -468,7 +503,7 @@ pub(super) fn judge_by_earlier(
     }
     let site = Site::from(platform.clone());
     let planned = |round| {
-        let drawn = (!run.seed, decisions::INPUTS, round);
+        let drawn = Drawn { seed: !run.seed, count: decisions::INPUTS, round, like: &Like::default() };
         let (decisions, planned) = decisions::plan(spec, &site, set, drawn, None)?;
         let timed = |model: &ModelPlan| {
             let earlier = run.models.iter().find(|earlier| earlier.name == model.name);

@@ -92,6 +92,12 @@ pub(super) struct Calibrate {
     /// The folder to write to, instead of `target/strata`.
     #[arg(short, long = "output", value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    calls: args::Calls,
+    /// Leave everything as it is unless the new models' choices save time over those of this model
+    /// set.
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
     /// Also put the models into this user's cache folder, see `specc calibrate --help`.
     #[arg(long)]
     install: bool,
@@ -142,11 +148,12 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
     match command {
         Command::New(new) => make(&new),
         Command::Calibrate(given) => {
-            let Calibrate { specs, target, refining, how, output, install, add, json } = *given;
-            let specs = if specs.is_empty() { vec![own_specs()?] } else { specs };
+            let Calibrate { specs, target, refining, how, output, calls, keep, install, add, json } = *given;
+            let specs = Specs { specs: if specs.is_empty() { vec![own_specs()?] } else { specs } };
             let output = Output { output: output.map_or_else(folder, Ok)? };
-            let specs = Specs { specs };
-            stages::calibrate(&args::Calibrate { specs, target, refining, how, output, install, add, json })
+            let all =
+                args::Calibrate { specs, target, refining, how, output, calls, keep, install, add, json };
+            stages::calibrate(&all)
         }
         Command::Verify(given) => {
             let Verify { specs, models, holding, target, output } = *given;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
 use strata_model::{ModelSet, Points, Samples, Sha256, can_install};
-use strata_report::{Judged, fit_json};
+use strata_report::fit_json;
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
@@ -15,7 +15,7 @@ use super::adding::Tables;
 use super::args::{Calibrate, Fit, How, Job, Output, Reading, Regret, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
-use super::measuring::Campaign;
+use super::measuring::{Campaign, Decided};
 use super::next::Use;
 use super::values::Layout;
 use super::{choosing, jobs, measuring, models, next, page, refining, specs, winners};
@@ -111,8 +111,8 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let source = (&args.samples[..], &reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
     let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {
-        (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set),
-        _ => Ok(Vec::new()),
+        (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set).map(Decided::of),
+        _ => Ok(Decided::default()),
     };
     finish(
         source,
@@ -127,9 +127,11 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
 
 /// `specc calibrate`.
 pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
-    let Calibrate { specs, target, refining, how, output, install, add, json } = args;
+    let Calibrate { specs, target, refining, how, output, calls, keep, install, add, json } = args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
+    let like = calls.read(&spec)?;
+    let earlier = keep.as_deref().map(|path| earlier(path, &spec)).transpose()?;
     if *install {
         // Errors that installing would meet after the measurement are found here.
         let usage = |why: &str| Err(Failure::Usage(format!("--install: {why}")));
@@ -155,21 +157,26 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let decide = &mut |set: &mut ModelSet, spent: f64| {
         set.code_sha256.clone_from(&code);
         match is_choosing(&spec) {
-            true => campaign.decide(set, (budget - spent).max(DECIDING * budget), true),
-            false => Ok(Vec::new()),
+            true => {
+                let seconds = (budget - spent).max(DECIDING * budget);
+                campaign.decide(set, seconds, (&like, earlier.as_ref()), true)
+            }
+            false => Ok(Decided::default()),
         }
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
     let screen = if json { Screen::Json } else { Screen::Decision };
     let files = (Some(&**output), false, added.is_some());
-    let set = finish(source, Some(&spec), &how, decide, files, screen).map_err(|failure| match failure {
-        Failure::Fault(message) => {
-            let more = measuring::longer(target, output).filter(|_| !refining.refine);
-            Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
-        }
-        other => other,
-    })?;
+    let finished =
+        finish(source, Some(&spec), &how, decide, files, screen).map_err(|failure| match failure {
+            Failure::Fault(message) => {
+                let more = measuring::longer(target, output).filter(|_| !refining.refine);
+                Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
+            }
+            other => other,
+        })?;
+    let Some(set) = finished else { return Ok(()) };
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
             tell!("installed {}", file.display());
@@ -190,14 +197,30 @@ fn is_choosing(spec: &CheckedSpec) -> bool {
     spec.libraries.iter().any(chosen)
 }
 
+/// The models of `--keep`.
+///
+/// # Errors
+/// They cannot be read, or are of another version of the spec.
+fn earlier(path: &Path, spec: &CheckedSpec) -> Result<ModelSet, Failure> {
+    let set = choosing::read(path)?;
+    match emit::identity(spec).is_ok_and(|id| set.spec.as_ref().is_some_and(|of| of.sha256 == id.sha256)) {
+        true => Ok(set),
+        false => Err(Failure::Fault(format!(
+            "--keep {}: these models are of another version of the spec",
+            path.display()
+        ))),
+    }
+}
+
 /// Measures the loss of choices and writes it into the set, given the seconds spent on measuring so
-/// far; returns the loss of each choice.
-type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<Vec<Judged>, Failure>;
+/// far.
+type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<Decided, Failure>;
 
 /// `specc regret`.
 pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
-    let Regret { specs, models, target, output, json } = args;
+    let Regret { specs, models, target, calls, output, json } = args;
     let spec = specs::load(&specs.specs)?;
+    let like = calls.read(&spec)?;
     let mut set = choosing::read(models)?;
     let fault = |why: &str| Err(Failure::Fault(format!("{}: {why}", models.display())));
     if target.nodes.len() > 1 {
@@ -210,7 +233,7 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
     let _lock = Lock::take(&output.output)?;
     let target = target.like(&set, &spec);
     let campaign = Campaign::new(&spec, &target, &output.output)?;
-    campaign.decide(&mut set, target.budget.as_secs_f64(), false)?;
+    campaign.decide(&mut set, target.budget.as_secs_f64(), (&like, None), false)?;
     if set.libraries.iter().all(|library| library.regret.is_none()) {
         return fault(
             "no choice could be timed: there is one way alone, the spec measures none, or the budget is short",
@@ -235,7 +258,8 @@ enum Screen {
 }
 
 /// Fits the samples, judges the choices, writes the files to `output`, and prints the result;
-/// returns the models. `added`: they are added to the files of a program afterwards.
+/// returns the models, unless earlier ones are kept. `added`: they are added to the files of a program
+/// afterwards.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
@@ -243,7 +267,7 @@ fn finish(
     decide: Decide<'_>,
     (output, residuals, added): (Option<&Path>, bool, bool),
     screen: Screen,
-) -> Result<ModelSet, Failure> {
+) -> Result<Option<ModelSet>, Failure> {
     let start = Instant::now();
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let (mut samples, mut notes, mut digest) = (Samples::default(), Vec::new(), Sha256::default());
@@ -274,9 +298,11 @@ fn finish(
     let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
     // If nothing was fitted, earlier models are kept.
     let output = output.filter(|_| !fitting.set.models.is_empty() || fitting.failures.is_empty());
+    let is_kept = decided.as_ref().is_ok_and(|decided| decided.is_kept);
+    let output = output.filter(|_| !is_kept);
     let most = if residuals { usize::MAX } else { page::MOST_RESIDUALS };
     if let Some(folder) = output {
-        let judged = decided.as_ref().map_or(&[][..], Vec::as_slice);
+        let judged = decided.as_ref().map_or(&[][..], |decided| &decided.judged);
         page::write_models(folder, &fitting, &samples, (spec, judged), most)?;
     }
     for warning in &fitting.warnings {
@@ -319,7 +345,7 @@ fn finish(
     }
     decided?;
     if fitting.failures.is_empty() {
-        Ok(fitting.set)
+        Ok((!is_kept).then_some(fitting.set))
     } else {
         Err(Failure::Fault(fitting.failures.join("\n")))
     }

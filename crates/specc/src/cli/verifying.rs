@@ -14,7 +14,7 @@ use super::folder::Lock;
 use super::measuring::Campaign;
 use super::{choosing, rules, specs};
 use crate::competition::Competition;
-use crate::decisions::{Compared, Held, Moved};
+use crate::decisions::{Compared, Held, Like, Moved};
 use crate::emit;
 use crate::lang::CheckedSpec;
 
@@ -55,7 +55,8 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
         _ => Some(Held { taken: &taken, at: &at }),
     };
     let seconds = target.budget.as_secs_f64();
-    let timed = campaign.time_decisions(&set, seconds, holding.decisions as usize, held)?;
+    let timed =
+        campaign.time_decisions(&set, seconds, (holding.decisions as usize, &Like::default()), held)?;
     let mut judged = timed.map_or(Vec::new(), |(decisions, times)| decisions.compare(&set, &times, held));
     judged.retain(|one| one.regret.is_some() && subject.is_about(&one.library));
     if judged.is_empty() {
@@ -340,6 +341,7 @@ mod tests {
         let outcome = |mean: f64, low: f64, moved: bool| {
             let regret = Regret {
                 inputs: 20,
+                like: None,
                 mean,
                 interval: (low, 0.32),
                 worst: 0.4,

@@ -1,13 +1,15 @@
 //! Decisions: the loss from a library's choices, measured instead of computed from the models.
 //!
-//! At fresh inputs the candidate that the models choose is timed in turns with others: the same
+//! At fresh inputs, or those of a program's calls, the candidate that the models choose is timed in turns with others: the same
 //! with neighbouring values of its parameters and with values from their whole range, and each
 //! other candidate. The choice is compared with the fastest of them. Times judge it, so this also
 //! works for models that failed verification: a choice can be right although its time is badly
 //! predicted.
 
+mod like;
 mod moved;
 mod regret;
+mod saved;
 mod ways;
 
 use std::collections::BTreeMap;
@@ -21,7 +23,9 @@ use crate::competition::Competition;
 use crate::lang::plan::CheckedSpec;
 use crate::points::{self, Draws, Site, Space};
 
+pub use like::Like;
 use regret::Rule;
+pub use saved::{Saved, saved};
 pub(crate) use ways::pin;
 use ways::{Way, Ways};
 
@@ -47,7 +51,7 @@ pub struct Held<'a> {
 pub type Taken<'a> = &'a dyn Fn(&Competition, &[f64]) -> Option<(usize, Vec<i64>)>;
 
 /// The choice by the models.
-fn chosen(competition: &Competition, inputs: &[f64]) -> Option<(usize, Vec<i64>)> {
+pub(crate) fn chosen(competition: &Competition, inputs: &[f64]) -> Option<(usize, Vec<i64>)> {
     let choice = competition.choose(inputs, None).ok()?;
     Some((choice.index, choice.parameters.to_vec()))
 }
@@ -89,13 +93,27 @@ struct Library {
     inputs: Vec<String>,
     /// The `default` way that the spec names, as a pin.
     default: Option<String>,
+    /// The file of calls that the inputs were drawn from, if any.
+    like: Option<String>,
     /// The inputs of each decision, with its ways.
     at: Vec<(Vec<f64>, Vec<Way>)>,
 }
 
-/// Plans `count` decisions of each library of `set` among ways that can be measured at `site`,
-/// with the points to time for them. The choice of `held` is among these ways. `round`: the share of
-/// round inputs, in place of the spec's.
+/// How the inputs of decisions are drawn.
+#[derive(Clone, Copy)]
+pub struct Drawn<'a> {
+    /// The seed.
+    pub seed: u64,
+    /// The number of decisions of each library.
+    pub count: usize,
+    /// The share of round inputs, in place of the spec's.
+    pub round: Option<f64>,
+    /// The calls of a program in place of inputs drawn evenly.
+    pub like: &'a Like,
+}
+
+/// Plans decisions of each library of `set` among ways that can be measured at `site`, with the points
+/// to time for them. The choice of `held` is among these ways.
 ///
 /// # Errors
 /// As [`points::spaces`].
@@ -103,7 +121,7 @@ pub fn plan(
     spec: &CheckedSpec,
     site: &Site,
     set: &ModelSet,
-    (seed, count, round): (u64, usize, Option<f64>),
+    Drawn { seed, count, round, like }: Drawn<'_>,
     held: Option<Held<'_>>,
 ) -> Result<(Decisions, Run), String> {
     let spaces = points::spaces(spec, site.clone())?;
@@ -114,13 +132,16 @@ pub fn plan(
         let ways = Ways::new(spec, (library, site), &spaces, &competition);
         let draws = Draws::new(seed);
         let fixed = held.map_or(Vec::new(), |held| (held.at)(&library.name));
+        let calls = like.of(&library.name);
         let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
         for number in 0..count as u64 {
             let mut tries = 0..MAX_DRAWS;
             let found = tries.find_map(|again| {
-                let mut inputs = ways.draw(&draws, number * MAX_DRAWS + again)?;
+                let draw = number * MAX_DRAWS + again;
+                let called = calls.map(|calls| calls.draw(seed, draw));
+                let mut inputs = called.unwrap_or_else(|| ways.draw(&draws, draw))?;
                 // Round values may be excluded where those beside them are not, or all be too small.
-                if again < MAX_DRAWS / 2 && points::is_round_draw(number, share) {
+                if calls.is_none() && again < MAX_DRAWS / 2 && points::is_round_draw(number, share) {
                     let round = points::rounded(&inputs, number, share).next();
                     inputs = round?;
                 }
@@ -128,7 +149,8 @@ pub fn plan(
                     let place = library.inputs.iter().position(|input| input == name)?;
                     inputs[place] = *value;
                 }
-                let fresh = at.iter().all(|(known, _)| *known != inputs);
+                // A frequent call counts as often as it is drawn.
+                let fresh = calls.is_some() || at.iter().all(|(known, _)| *known != inputs);
                 let held = held.and_then(|held| (held.taken)(&competition, &inputs));
                 let ways = if fresh { ways.at(&inputs, held) } else { Vec::new() };
                 (ways.len() > 1).then_some((inputs, ways))
@@ -145,6 +167,7 @@ pub fn plan(
             decisions.libraries.push(Library {
                 name: library.name.clone(),
                 inputs: library.inputs.clone(),
+                like: calls.map(|calls| calls.file.clone()),
                 default: library.incumbent.as_ref().map(|(candidate, parameters)| {
                     ways::pin(&library.candidates[*candidate].name, parameters)
                 }),
@@ -181,7 +204,7 @@ impl Decisions {
     pub fn compare(&self, set: &ModelSet, times: &Samples, held: Option<Held<'_>>) -> Vec<Compared> {
         let one = |library: &Library| {
             let competition = Competition::new(set, &library.name).ok()?;
-            let Library { name, inputs, default, at } = library;
+            let Library { name, inputs, default, like, at } = library;
             let timed = regret::timed(
                 inputs,
                 at,
@@ -191,7 +214,8 @@ impl Decisions {
             );
             Some(Compared {
                 library: name.clone(),
-                regret: regret::of(&timed, &regret::choices(&timed, false, None), default.as_deref()),
+                regret: regret::of(&timed, &regret::choices(&timed, false, None), default.as_deref())
+                    .map(|regret| Regret { like: like.clone(), ..regret }),
                 moved: moved::of(at, &competition, times),
             })
         };
@@ -206,7 +230,7 @@ impl Decisions {
         let several = |nodes: Nodes| nodes != Nodes::ANY && nodes.fixed().is_none();
         let adopt = adopt && !set.models.iter().any(|model| several(model.nodes));
         let mut judged = Vec::new();
-        for Library { name, inputs, default, at } in &self.libraries {
+        for Library { name, inputs, default, like, at } in &self.libraries {
             let Some(place) = set.libraries.iter().position(|library| library.name == *name) else {
                 continue;
             };
@@ -217,7 +241,8 @@ impl Decisions {
             let default = default.as_deref();
             let library = &mut set.libraries[place];
             let choices = regret::choices(&timed, adopt, default);
-            library.regret = regret::of(&timed, &choices, default);
+            library.regret =
+                regret::of(&timed, &choices, default).map(|regret| Regret { like: like.clone(), ..regret });
             judged.extend(regret::each(name, inputs, &timed, &choices));
             if adopt {
                 let rule = regret::rule(&timed.iter().collect::<Vec<_>>(), default);

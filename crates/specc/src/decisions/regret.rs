@@ -157,6 +157,7 @@ pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> O
     };
     Some(Regret {
         inputs: losses.len(),
+        like: None,
         mean: mean(&losses),
         interval: interval_of_mean(&losses),
         worst: losses[worst],

@@ -72,7 +72,7 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     for arguments in [&both[..], &again] {
         let (status, out, err) = specc(arguments);
         assert!(status == Some(0) && out.contains("ways on 2 nodes"), "{out}\n{err}");
-        assert!(out.contains("choices lose 0 %") && out.contains("fresh inputs"), "{out}\n{err}");
+        assert!(out.contains("choices lose 0 %") && out.contains("drawn evenly"), "{out}\n{err}");
     }
     let verify = |more: &[&str]| {
         let fixed = ["verify", "ways.spec", "--budget", "1s", "-o", "checked", "--models"];
@@ -81,7 +81,7 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
 
     let (status, out, err) = verify(&[]);
     assert_eq!(status, Some(0), "{out}\n{err}");
-    assert!(out.contains("choices lose 0 %") && out.contains("at 20 fresh inputs"), "{out}");
+    assert!(out.contains("choices lose 0 %") && out.contains("at 20 inputs drawn evenly"), "{out}");
     // Constants made from the models, and programs that use them, are not what was measured.
     assert!(!out.contains("before this change"), "{out}");
     fs::write(package.join("src/main.rs"), "fn main() {}\n").unwrap();
@@ -99,8 +99,27 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     let (status, _, err) = verify(&["--thresholds", "ways.spec"]);
     assert!(status == Some(1) && err.contains("neither thresholds"), "{err}");
 
+    // At the calls of a program, and beside earlier models, of which these are no better.
+    fs::write(package.join("calls.csv"), "n,count\n100,3\n3000,1\n9000000,4\n").unwrap();
+    let again = |more: &[&str]| {
+        let fixed = ["calibrate", "ways.spec", "--nodes", "1", "--budget", "2s", "-o", "again"];
+        specc(&[&fixed, more].concat())
+    };
+    let (status, out, err) = again(&["--like", "calls.csv"]);
+    assert!(status == Some(0) && out.contains("measured at 32 calls of calls.csv"), "{out}\n{err}");
+    assert!(err.contains("50 % of the calls of `ways` lie outside"), "{err}");
+    fs::remove_file(package.join("again/models.toml")).unwrap();
+    let (status, out, err) = again(&["--keep", "models.toml"]);
+    assert!(status == Some(0) && err.contains("ways: the earlier choices are kept"), "{out}\n{err}");
+    assert!(!package.join("again/models.toml").exists());
+    let (status, _, err) = again(&["--like", "ways.spec"]);
+    assert!(status == Some(1) && err.contains("no calls of a library: `ways` takes n"), "{err}");
+
     // Now it is never the faster one.
     fs::write(package.join("src/lib.rs"), library(40.0)).unwrap();
+    let (status, out, err) = again(&["--keep", "models.toml"]);
+    assert!(status == Some(0) && err.contains("ways: new choices at "), "{out}\n{err}");
+    assert!(package.join("again/models.toml").exists());
     for more in [&[][..], &["--thresholds", &thresholds]] {
         let (status, out, err) = verify(more);
         assert!(status == Some(1) && out.contains("more than the accepted 5 %"), "{more:?} {out}\n{err}");
