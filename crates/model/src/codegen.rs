@@ -64,6 +64,14 @@ pub fn snake(name: &str) -> String {
     }
 }
 
+/// The name in the spelling of types: `all_to_all` → `AllToAll`.
+#[must_use]
+pub fn pascal(name: &str) -> String {
+    let snake = snake(name);
+    let words = snake.split('_').filter(|word| !word.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}
+
 /// Text that stays on its line and does not end a code block.
 #[must_use]
 pub fn one_line(text: &str) -> String {

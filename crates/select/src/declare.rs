@@ -15,7 +15,7 @@
 ///         /// `width` in 8..=1024 step *2.
 ///         Blocked(k0) { width: usize = k0 as usize },  // of the first parameter
 ///     }
-///     inputs n: usize;                                  // or `Name { n: usize, m: f64 }`, or `()`
+///     inputs n: usize; // or `Name { n: usize, m: f64, kind: Kind in [Random, Sorted] }`, or `()`
 ///     tables [&SUMMING];
 /// }
 /// # static PLAIN: Model = Model::Computed {
@@ -47,7 +47,7 @@ macro_rules! library {
             $(#[$of_variant:meta])*
             $variant:ident $(($($slot:ident),+) {$($field:ident: $kind:ty = $value:expr),+ $(,)?})?
         ),+ $(,)?}
-        inputs $input:tt $({ $($key:ident: $number:ty),+ $(,)? })? $(: $one:ty)?;
+        inputs $input:tt $({ $($key:ident: $number:ident $(in [$($word:ident),+])?),+ $(,)? })? $(: $one:ty)?;
         tables [$($table:expr),+ $(,)?];
     ) => {
         $(#[$about])*
@@ -57,7 +57,7 @@ macro_rules! library {
             $variant $({$($field: $kind),+})?
         ),+}
 
-        library! { @inputs $name $input $({ $($key: $number),+ })? $(: $one)? }
+        library! { @inputs $name $input $({ $($key: $number $(in [$($word),+])?),+ })? $(: $one)? }
 
         impl Library for $name {
             type Rows = [Row; [$(stringify!($variant)),+].len()];
@@ -85,7 +85,15 @@ macro_rules! library {
     (@type $input:ident { $($fields:tt)* }) => { $input };
     (@inputs $name:ident ()) => { library! { @choose $name, (), () } };
     (@inputs $name:ident $one:ident: $number:ty) => { library! { @choose $name, ($one: $number), $one } };
-    (@inputs $name:ident $input:ident { $($key:ident: $number:ty),+ }) => {
+    (@inputs $name:ident $input:ident { $($key:ident: $number:ident $(in [$($word:ident),+])?),+ }) => {
+        $($(
+            /// An input of the library: one of these.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $number {
+                $($word),+
+            }
+        )?)+
+
         /// The inputs of the library, with the names of the spec.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $input {
@@ -94,12 +102,14 @@ macro_rules! library {
 
         impl Input for $input {
             fn values(self) -> impl AsRef<[f64]> {
-                [$(self.$key as f64),+]
+                [$(library!(@value (self.$key) $($($word)+)?)),+]
             }
         }
 
         library! { @choose $name, (input: $input), input }
     };
+    (@value $value:tt) => { $value as f64 };
+    (@value $value:tt $($word:ident)+) => { $value as usize as f64 };
     (@choose $name:ident, ($($parameter:tt)*), $value:expr) => {
         impl $name {
             /// The candidate that the models of this machine predict to be fastest, on one node. It

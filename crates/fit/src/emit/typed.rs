@@ -1,7 +1,7 @@
 //! The enum of a library's candidates and the function that chooses among them.
 
 use strata_model::Resolved;
-use strata_model::codegen::{Scope, one_line, snake};
+use strata_model::codegen::{Scope, one_line, pascal, snake};
 use strata_model::expr;
 use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange, SetError};
 use strata_select::Source as _;
@@ -81,7 +81,8 @@ fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError>
 }
 
 /// The inputs of a library: nothing, a number, or a struct with the name of the library. A number is
-/// `usize` if its values are whole numbers in all sets, `i64` if some of them are negative.
+/// `usize` if its values are whole numbers in all sets, `i64` if some of them are negative; an input
+/// that is one of a few names is an enum.
 fn inputs(types: &mut Scope, sets: &[(&ModelSet, Resolved)], library: &Library, name: &str) -> String {
     let mut kinds = vec!["usize"; library.inputs.len()];
     for (set, resolved) in sets {
@@ -94,12 +95,19 @@ fn inputs(types: &mut Scope, sets: &[(&ModelSet, Resolved)], library: &Library, 
             };
         }
     }
+    let names = |input: &String| sets.iter().find_map(|(set, _)| set.kinds.get(input));
     let mut scope = Scope::default();
-    let typed = |(input, kind): (&String, &str)| format!("{}: {kind}", scope.claim(&snake(input), &[""]));
+    let typed = |(input, kind): (&String, &str)| {
+        let field = scope.claim(&snake(input), &[""]);
+        let Some(names) = names(input) else { return format!("{field}: {kind}") };
+        let mut variants = Scope::with(&TYPES);
+        let names: Vec<String> = names.iter().map(|name| claim_type(&mut variants, name)).collect();
+        format!("{field}: {} in [{}]", claim_type(types, &format!("{name}_{input}")), names.join(", "))
+    };
     let typed: Vec<String> = library.inputs.iter().zip(kinds).map(typed).collect();
     match &typed[..] {
         [] => "()".to_owned(),
-        [one] => one.clone(),
+        [one] if !library.inputs.iter().any(|input| names(input).is_some()) => one.clone(),
         _ => format!("{} {{ {} }}", claim_type(types, &format!("{name}Input")), listed(&typed)),
     }
 }
@@ -202,11 +210,4 @@ fn whole(none: bool) -> &'static str {
 fn claim_type(scope: &mut Scope, name: &str) -> String {
     let claimed = scope.claim(&pascal(name), &[""]);
     if claimed.contains('_') { scope.claim(&claimed.replace('_', ""), &[""]) } else { claimed }
-}
-
-/// `all_to_all` → `AllToAll`.
-fn pascal(name: &str) -> String {
-    let snake = snake(name);
-    let words = snake.split('_').filter(|word| !word.is_empty());
-    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
 }

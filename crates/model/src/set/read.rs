@@ -41,10 +41,18 @@ impl ModelSet {
             samples_sha256: fields.or_default("samples_sha256", Value::text)?,
             code_sha256: fields.or_default("code_sha256", Value::text)?,
             busy: fields.or_default("busy", Value::float)?,
+            kinds: fields.list("kinds", kind)?.into_iter().collect(),
             models: fields.list("models", model)?,
             libraries: fields.list("libraries", library)?,
         })
     }
+}
+
+fn kind(value: &Value<'_>) -> Result<(String, Vec<String>), SetError> {
+    let mut table = value.table()?;
+    let input = table.required("input", Value::text)?;
+    let names = table.list("names", Value::text)?;
+    table.finish((input, names))
 }
 
 fn platform(value: &Value<'_>) -> Result<Platform, SetError> {

@@ -25,6 +25,10 @@ impl ModelSet {
         if self.busy > 0.0 {
             out.float("busy", self.busy);
         }
+        let kinds: Vec<_> = self.kinds.iter().collect();
+        out.list("kinds", &kinds, |(input, names)| {
+            format!("{{ input = {}, names = {} }}", toml_string(input), strings(names))
+        });
         if let Some(p) = &self.platform {
             out.head("[platform]");
             out.entry("transport", &toml_string(&p.transport));

@@ -21,15 +21,28 @@ pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
 }
 
 /// The values of `names`, in order, from `given`; every name needs one.
-pub(super) fn values(what: &str, names: &[String], given: &[Binding]) -> Result<Vec<f64>, Failure> {
+pub(super) fn values(
+    set: &ModelSet,
+    what: &str,
+    names: &[String],
+    given: &[Binding],
+) -> Result<Vec<f64>, Failure> {
     known(what, names, given)?;
     names
         .iter()
         .map(|name| match given.iter().find(|b| b.name == *name) {
-            Some(binding) => Ok(binding.value),
+            Some(binding) => binding.value(&set.kinds),
             None => Err(Failure::Usage(format!("{what} needs `{name}`; give {}", usage(names)))),
         })
         .collect()
+}
+
+/// Inputs as numbers.
+///
+/// # Errors
+/// A value is neither a number nor a name of its kind.
+pub(super) fn numbers(set: &ModelSet, given: &[Binding]) -> Result<Vec<(String, f64)>, Failure> {
+    given.iter().map(|one| Ok((one.name.clone(), one.value(&set.kinds)?))).collect()
 }
 
 /// The given inputs with the hosts of `--nodes HOSTSxNODES`, where there is an input for them.
@@ -49,12 +62,12 @@ pub(super) fn placed(
     };
     if names.iter().any(|name| name == HOSTS) {
         match given.iter().find(|binding| binding.name == HOSTS) {
-            Some(other) if other.value != hosts as f64 => {
-                let other = number_text(other.value);
+            Some(other) if other.value(&set.kinds)? != hosts as f64 => {
+                let other = number_text(other.value(&set.kinds)?);
                 return Err(Failure::Usage(format!("--nodes {layout} contradicts `{HOSTS}={other}`")));
             }
             Some(_) => {}
-            None => given.push(Binding { name: HOSTS.to_owned(), value: hosts as f64 }),
+            None => given.push(Binding::new(HOSTS, hosts as f64)),
         }
         return Ok(given);
     }
@@ -135,7 +148,7 @@ pub(super) fn predict(
     }
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
     let given = placed(&set, path, &names, given, layout)?;
-    let inputs = values(&format!("model `{name}`"), &names, &given)?;
+    let inputs = values(&set, &format!("model `{name}`"), &names, &given)?;
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
     let nodes = layout.map_or_else(|| set.nodes(), Layout::nodes);
     let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
@@ -264,7 +277,7 @@ pub(super) fn choose(
     let set = read(path)?;
     let competition = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
     let given = placed(&set, path, competition.inputs(), given, layout)?;
-    let inputs = values(&format!("library `{library}`"), competition.inputs(), &given)?;
+    let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
     let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {
         return Err(Failure::Usage(format!(

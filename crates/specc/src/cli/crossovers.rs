@@ -9,7 +9,7 @@ use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{Binding, CrossoversOf};
-use super::choosing::{competition, known, no_library, placed, read, warn_of_failed, warn_of_round};
+use super::choosing::{competition, known, no_library, numbers, placed, read, warn_of_failed, warn_of_round};
 use super::comparing::folded;
 use super::measuring::DECISIONS;
 use super::values::Layout;
@@ -57,7 +57,7 @@ fn few_ways(
         known(&format!("library `{}`", library.name), competition.inputs(), &at)?;
         warn_of_failed(&competition, path);
         warn_of_round(&competition);
-        let fixed: Vec<(String, f64)> = at.into_iter().map(|b| (b.name, b.value)).collect();
+        let fixed = numbers(set, &at)?;
         let few = thresholds::few(&competition, &fixed, limits).map_err(Failure::Usage)?;
         let name =
             |(candidate, parameters): &Taken| pin(competition.candidates()[*candidate].name, parameters);
@@ -140,7 +140,7 @@ pub(super) fn of_library(
         let all = competition.inputs().join(", ");
         return Err(Failure::Usage(format!("--by: {what} has no input `{by}`{meant}; it has {all}")));
     }
-    let fixed: Vec<(String, f64)> = at.iter().map(|b| (b.name.clone(), b.value)).collect();
+    let fixed = numbers(set, at)?;
     crossovers::compute(set, competition, &fixed, by, evidence).map_err(Failure::Usage)
 }
 

@@ -93,7 +93,7 @@ pub(super) fn elsewhere(first: &Path, name: &str, asked: &Elsewhere) -> Result<(
     let names = inputs(&known[0], name);
     let what = format!("{} `{name}`", if is_library { "library" } else { "model" });
     let given = placed(&known[0].set, first, &names, &asked.inputs, asked.nodes)?;
-    let given = values(&what, &names, &given)?;
+    let given = values(&known[0].set, &what, &names, &given)?;
     let rows = rows(&known, name, nodes, &given, &at);
     if rows.is_empty() {
         let of: Vec<String> = known.iter().map(|one| one.path.display().to_string()).collect();

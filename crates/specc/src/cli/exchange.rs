@@ -12,7 +12,7 @@ use strata_model::{ModelSet, Platform, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
-use super::values::{Binding, PriceUnit};
+use super::values::PriceUnit;
 use super::{choosing, crossovers, rules};
 use crate::thresholds::{self, Limits};
 
@@ -20,7 +20,7 @@ use crate::thresholds::{self, Limits};
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
     let mut imported = if path.is_dir() {
         let imported =
-            strata_interchange::read_criterion(path, &selection(reading)).map_err(Failure::Fault)?;
+            strata_interchange::read_criterion(path, &selection(reading)?).map_err(Failure::Fault)?;
         digest.add(imported.samples.to_text().as_bytes());
         imported
     } else {
@@ -45,16 +45,16 @@ pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Re
 
 /// Reads samples in any of the formats from the bytes of a file of this name.
 pub(super) fn samples_in(bytes: &[u8], name: &str, reading: &Reading) -> Result<Imported, Failure> {
-    strata_interchange::read(bytes, name, reading.format, &selection(reading))
+    strata_interchange::read(bytes, name, reading.format, &selection(reading)?)
         .map_err(|e| Failure::Fault(e.to_string()))
 }
 
-fn selection(reading: &Reading) -> Selection {
+fn selection(reading: &Reading) -> Result<Selection, Failure> {
     let Reading { metric, time, hold_out, model_column, inputs, differences, set, .. } = reading.clone();
-    let set = set.into_iter().map(|Binding { name, value }| (name, value)).collect();
+    let set = choosing::numbers(&ModelSet::default(), &set)?;
     let mut measures = time.into_iter();
     let (time, also) = (measures.next(), measures.collect());
-    Selection { metric, time, also, hold_out, model_columns: model_column, inputs, differences, set }
+    Ok(Selection { metric, time, also, hold_out, model_columns: model_column, inputs, differences, set })
 }
 
 /// A function that writes a model set in a language.
@@ -231,7 +231,7 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
             let mut fixed = Vec::new();
             for (binding, fits) in args.at.iter().zip(&mut fitting) {
                 if library.inputs.contains(&binding.name) {
-                    fixed.push((binding.name.clone(), binding.value));
+                    fixed.push((binding.name.clone(), binding.value(&set.kinds)?));
                     *fits = true;
                 }
             }

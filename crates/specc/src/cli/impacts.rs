@@ -9,7 +9,7 @@ use strata_model::{ModelSet, count, did_you_mean, number_text, percent};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{ImpactOf, Scaling};
-use super::choosing::{known, no_such, placed, read};
+use super::choosing::{known, no_such, numbers, placed, read};
 use super::values::Layout;
 use crate::impact::{Cause, Effect, Moved, Point, Subject, changed};
 use crate::lang::wrapped_to;
@@ -38,7 +38,8 @@ pub(super) fn impact(path: &Path, asked: &ImpactOf) -> Result<(), Failure> {
     let names = subject.inputs();
     let inputs = placed(&set, path, &names, &asked.inputs, asked.nodes)?;
     known(&format!("`{}`", asked.name), &names, &inputs)?;
-    let value = |name: &String| inputs.iter().find(|given| given.name == *name).map(|given| given.value);
+    let inputs = numbers(&set, &inputs)?;
+    let value = |name: &String| inputs.iter().find(|(given, _)| given == name).map(|(_, value)| *value);
     let given: Vec<Option<f64>> = names.iter().map(value).collect();
     let points = subject.points(&given).map_err(|missing| {
         let these: Vec<String> = missing.iter().map(|name| format!("{name}=VALUE")).collect();

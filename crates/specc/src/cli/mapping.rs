@@ -7,7 +7,7 @@ use strata_report::{Axis, Cell, Map};
 use strata_screen::{Failure, print, width};
 
 use super::args::{Binding, MapOf};
-use super::choosing::{competition, known, placed, read, warn_of_failed, warn_of_round};
+use super::choosing::{competition, known, numbers, placed, read, warn_of_failed, warn_of_round};
 use super::tables::map_table;
 use super::values::Layout;
 use super::winners;
@@ -33,7 +33,7 @@ pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
     warn_of_round(&competition);
     let what = format!("library `{}`", competition.name());
     known(&what, competition.inputs(), &inputs)?;
-    let fixed: Vec<(String, f64)> = inputs.iter().map(|b| (b.name.clone(), b.value)).collect();
+    let fixed = numbers(&set, &inputs)?;
     let usage = Failure::Usage;
     if let Some(by) = by
         && !competition.inputs().contains(by)

@@ -55,7 +55,7 @@ fn chosen(args: &Export) -> Result<(Vec<Chosen>, Vec<String>), Failure> {
                 for (binding, fits) in args.at.iter().zip(&mut fitting) {
                     *fits |= set.platform.is_none() && PROCESSES.contains(&&*binding.name);
                     if library.inputs.contains(&binding.name) {
-                        fixed.push((binding.name.clone(), binding.value));
+                        fixed.push((binding.name.clone(), binding.value(&set.kinds)?));
                         *fits = true;
                     }
                 }
@@ -85,7 +85,8 @@ const PROCESSES: [&str; 3] = ["ranks", "processes", "nodes"];
 fn measured(path: &Path, set: &ModelSet, at: &[Binding]) -> Result<Vec<usize>, Failure> {
     if set.platform.is_none() {
         let is_count = |value: f64| value >= 2.0 && value.fract() == 0.0;
-        let held = at.iter().filter(|binding| PROCESSES.contains(&&*binding.name)).map(|one| one.value);
+        let held = choosing::numbers(set, at)?;
+        let held = held.iter().filter(|(name, _)| PROCESSES.contains(&&**name)).map(|(_, value)| *value);
         let constant = set.models.iter().flat_map(|model| &model.inputs);
         let constant = constant.filter(|input| PROCESSES.contains(&&*input.name) && input.min == input.max);
         let known = held.chain(constant.map(|input| input.min)).find(|value| is_count(*value));

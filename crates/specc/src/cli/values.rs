@@ -1,18 +1,47 @@
 //! Parsers of command line values.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
 use strata_model::expr::is_name;
-use strata_model::{Seconds, Unit};
+use strata_model::{Seconds, Unit, number_text};
+use strata_screen::Failure;
 
-/// An input with its value, `keys=1000`.
+/// An input with its value, `keys=1000`, or `kind=sorted`.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     /// The input's name.
     pub(super) name: String,
-    /// Its value.
-    pub(super) value: f64,
+    /// Its value, as text.
+    text: String,
+}
+
+impl Binding {
+    pub(super) fn new(name: &str, value: f64) -> Self {
+        Self { name: name.to_owned(), text: number_text(value) }
+    }
+
+    /// Its value: a number, or the place of a name of one of the `kinds`.
+    ///
+    /// # Errors
+    /// The value is neither.
+    pub(super) fn value(&self, kinds: &BTreeMap<String, Vec<String>>) -> Result<f64, Failure> {
+        let Self { name, text } = self;
+        let names = kinds.get(name);
+        if let Some(place) = names.and_then(|names| names.iter().position(|one| one == text)) {
+            return Ok(place as f64);
+        }
+        let number = text.replace('_', "").parse().ok().filter(|number: &f64| number.is_finite());
+        let is_known =
+            |number: &f64| names.is_none_or(|names| *number >= 0.0 && *number < names.len() as f64);
+        number.filter(is_known).ok_or_else(|| {
+            Failure::Usage(match names {
+                Some(names) => format!("`{name}` is one of {}, not `{text}`", names.join(", ")),
+                None => format!("`{text}` is not a number, in `{name}={text}`"),
+            })
+        })
+    }
 }
 
 impl FromStr for Binding {
@@ -21,12 +50,10 @@ impl FromStr for Binding {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) =
             text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))?;
-        let number: f64 =
-            value.replace('_', "").parse().map_err(|_| format!("`{value}` is not a number, in `{text}`"))?;
-        if !number.is_finite() {
-            return Err(format!("`{name}` must be finite"));
+        if value.is_empty() {
+            return Err(format!("`{text}` has no value"));
         }
-        Ok(Self { name: name.trim().to_owned(), value: number })
+        Ok(Self { name: name.trim().to_owned(), text: value.trim().to_owned() })
     }
 }
 
@@ -235,10 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn bindings_are_finite_numbers() {
-        assert_eq!("keys=65_536".parse::<Binding>().map(|b| b.value), Ok(65_536.0));
-        for bad in ["keys", "keys=", "keys=many", "keys=inf"] {
-            assert!(bad.parse::<Binding>().is_err(), "{bad}");
+    fn bindings_are_finite_numbers_or_names_of_kinds() {
+        let kinds = BTreeMap::from([("kind".to_owned(), vec!["few".to_owned(), "many".to_owned()])]);
+        let value = |text: &str| text.parse::<Binding>().ok()?.value(&kinds).ok();
+        let known = [("keys=65_536", 65_536.0), ("kind=many", 1.0), ("kind=0", 0.0)];
+        assert!(known.iter().all(|(text, expected)| value(text) == Some(*expected)));
+        for bad in ["keys", "keys=", "keys=many", "keys=inf", "kind=none", "kind=2", "kind=-1"] {
+            assert_eq!(value(bad), None, "{bad}");
         }
     }
 }

@@ -103,8 +103,7 @@ pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String], alone: bool) ->
     let mut map = SourceMap::default();
     map.add("src/main.rs", main_page(&id, &paths, &measured));
     for (index, (model, plan)) in measured.iter().enumerate() {
-        let file = &spec.files[model.file];
-        let page = model::module(model, plan, file, &paths[model.file]);
+        let page = model::module(spec, model, plan, &paths[model.file]);
         map.add(&format!("src/{}.rs", module_name(index, model)), page);
     }
     let dependencies = workspace.dependency_lines(&crates, &folder).join("\n");

@@ -4,15 +4,20 @@
 //! check has found. Names of our own begin with `strata_`, so that code of the spec cannot hide
 //! them by accident.
 
+use std::collections::BTreeMap;
+
+use strata_model::codegen::pascal;
+
 use super::bound::bound;
 use super::source_map::Page;
 use crate::lang::ast::Code;
-use crate::lang::plan::{Measured, Model, Repeated, SpecFile, Timed};
+use crate::lang::plan::{CheckedSpec, Measured, Model, Repeated, SpecFile, Timed};
 
-/// The module of a measured model. `path` is the spec file's path as it may stand in generated
-/// text.
-pub(super) fn module(model: &Model, measured: &Measured, file: &SpecFile, path: &str) -> Page {
-    let mut printer = Printer { page: Page::default(), model, measured, file, path };
+/// The module of a measured model of a spec. `path` is the spec file's path as it may stand in
+/// generated text.
+pub(super) fn module(spec: &CheckedSpec, model: &Model, measured: &Measured, path: &str) -> Page {
+    let (file, kinds) = (&spec.files[model.file], &spec.kinds);
+    let mut printer = Printer { page: Page::default(), model, measured, kinds, file, path };
     printer.head();
     printer.describe();
     printer.measure();
@@ -24,6 +29,7 @@ struct Printer<'a> {
     page: Page,
     model: &'a Model,
     measured: &'a Measured,
+    kinds: &'a BTreeMap<String, Vec<String>>,
     file: &'a SpecFile,
     path: &'a str,
 }
@@ -119,7 +125,21 @@ impl Printer<'_> {
             let number = number.rust_type();
             let text = format!("let {name}: {number} = strata_point.{source} as {number};");
             self.page.mapped(2, &text, self.model.file, span);
+            if let Some(names) = self.kinds.get(name).filter(|_| self.model.has_input(name)) {
+                self.kind(name, names);
+            }
         }
+    }
+
+    /// An input that is one of a few names: an enum of its own, in place of the number.
+    fn kind(&mut self, input: &str, names: &[String]) {
+        let kind = pascal(input);
+        let names: Vec<String> = names.iter().map(|name| pascal(name)).collect();
+        self.line(2, "#[allow(dead_code)]");
+        self.line(2, "#[derive(Clone, Copy, Debug, PartialEq, Eq)]");
+        self.line(2, &format!("enum {kind} {{ {} }}", names.join(", ")));
+        let of: Vec<String> = names.iter().map(|name| format!("{kind}::{name}")).collect();
+        self.line(2, &format!("let {input} = [{}][{input}];", of.join(", ")));
     }
 
     fn task(&mut self, once: bool, code: &Code) {

@@ -7,7 +7,7 @@ mod machine;
 mod overrides;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use strata_fit::{
     Callee, FitOptions, Fitted, Lookup, Search, Structure, fit_columns, fit_model, round_sensitive,
@@ -63,6 +63,7 @@ pub fn fit(
             spec: samples.spec.clone(),
             samples_sha256,
             busy: samples.busy,
+            kinds: spec.map_or_else(BTreeMap::new, |spec| spec.kinds.clone()),
             ..ModelSet::default()
         },
         ..Fitting::default()

@@ -148,12 +148,23 @@ pub struct Model {
     pub family: Option<Family>,
     /// The header's inputs; in the one-line form the names of the inputs field.
     pub inputs: Vec<Name>,
+    /// Those that are one of a few names.
+    pub kinds: Vec<Kind>,
     /// What it is.
     pub body: Body,
     /// Whether everything in it could be read; if not, a syntax error says why.
     pub complete: bool,
     /// From its first to its last character.
     pub span: Span,
+}
+
+/// An input that is one of a few names: `kind in {random, sorted}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kind {
+    /// The input.
+    pub input: Name,
+    /// The names, whose places are its values.
+    pub names: Vec<Name>,
 }
 
 /// What a model is.
@@ -378,6 +389,8 @@ pub struct Library {
     pub family: Option<Family>,
     /// The inputs on which a choice depends.
     pub inputs: Vec<Name>,
+    /// Those that are one of a few names.
+    pub kinds: Vec<Kind>,
     /// `default quick(cutoff = 16)`: what the program took before.
     pub incumbent: Option<Incumbent>,
     /// The implementations, in order.

@@ -13,7 +13,7 @@ use super::ast::{Code, Step};
 use super::code::block;
 use super::plan::{Candidate, CheckedSpec, Library, Measured, Model, ModelKind, ModelOptions};
 use super::plan::{Parameter, Repeated, SpecFile, Timed};
-use super::print::{INDENT, WIDTH, candidate, respaced, sign};
+use super::print::{INDENT, WIDTH, candidate, header, respaced, sign};
 use super::wrap::{filled, wrapped};
 
 impl CheckedSpec {
@@ -80,8 +80,8 @@ impl CheckedSpec {
     }
 
     fn model_text(&self, model: &Model) -> String {
-        let inputs: Vec<&str> = model.inputs.iter().map(|input| input.name.as_str()).collect();
-        let head = format!("model {}({})", model.name, inputs.join(", "));
+        let inputs = self.header(model.inputs.iter().map(|input| input.name.as_str()));
+        let head = format!("model {}({inputs})", model.name);
         let terms: Vec<String> = model.terms.iter().map(|term| written(&term.value)).collect();
         match &model.kind {
             ModelKind::Factored(expr) => wrapped(&format!("{head} = {}", written(expr)), 0, INDENT) + "\n",
@@ -111,7 +111,12 @@ impl CheckedSpec {
             lines.push(format!("default {}{given}", one.name));
         }
         lines.extend(library.candidates.iter().map(|one| self.candidate_text(one)));
-        enclosed(&format!("library {}({})", library.name, library.inputs.join(", ")), lines)
+        let inputs = self.header(library.inputs.iter().map(String::as_str));
+        enclosed(&format!("library {}({inputs})", library.name), lines)
+    }
+
+    fn header<'a>(&'a self, inputs: impl Iterator<Item = &'a str>) -> String {
+        header(inputs, &|input| Some(self.kinds.get(input)?.iter().map(String::as_str).collect()))
     }
 
     fn candidate_text(&self, one: &Candidate) -> String {

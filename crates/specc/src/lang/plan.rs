@@ -6,7 +6,7 @@
 //! iteration variables. The words of the machine ([`strata_model::platform::MACHINE`]) stay words:
 //! a checked spec is the same on every machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use strata_model::expr::{Expr, Span};
@@ -23,6 +23,8 @@ pub struct CheckedSpec {
     pub models: Vec<Model>,
     /// The libraries of all files, in order.
     pub libraries: Vec<Library>,
+    /// The inputs that are one of a few names, with these; the same wherever one of them is an input.
+    pub kinds: BTreeMap<String, Vec<String>>,
     /// The indices of `models`, each after the models that it calls: the order in which to fit.
     pub order: Vec<usize>,
 }
@@ -107,6 +109,13 @@ pub struct Model {
     pub terms: Vec<Term>,
     /// How it is measured and fitted.
     pub options: ModelOptions,
+}
+
+impl Model {
+    /// Whether it has an input of this name.
+    pub(crate) fn has_input(&self, name: &str) -> bool {
+        self.inputs.iter().any(|input| input.name == name)
+    }
 }
 
 /// An input of a model.

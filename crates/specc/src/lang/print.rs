@@ -176,9 +176,14 @@ impl Printer<'_> {
     }
 
     /// The first line of a block: `model {A, B} as way (bytes, shift)`.
-    fn head(&mut self, word: &str, name: &Name, family: Option<&Family>, inputs: &[Name]) {
+    fn head(&mut self, word: &str, name: &Name, family: Option<&Family>, (inputs, kinds): Inputs<'_>) {
+        let kind = |input: &str| {
+            let kind = kinds.iter().find(|kind| kind.input.text == input)?;
+            Some(kind.names.iter().map(|name| &*name.text).collect())
+        };
+        let inputs = header(inputs.iter().map(|input| &*input.text), &kind);
         let gap = if family.is_some_and(|family| !family.aliases.is_empty()) { " " } else { "" };
-        let text = format!("{word} {}{gap}({})", named(name, family), list(inputs));
+        let text = format!("{word} {}{gap}({inputs})", named(name, family));
         self.out.push_str(&wrapped(&text, 0, INDENT));
     }
 
@@ -186,7 +191,7 @@ impl Printer<'_> {
         if model.spelling == Spelling::Line {
             return self.line_model(model);
         }
-        self.head("model", &model.name, model.family.as_ref(), &model.inputs);
+        self.head("model", &model.name, model.family.as_ref(), (&model.inputs, &model.kinds));
         match &model.body {
             Body::Factored(expr) => {
                 let text = format!(" = {}", self.expr(expr));
@@ -382,7 +387,7 @@ impl Printer<'_> {
     }
 
     fn library(&mut self, library: &Library) {
-        self.head("library", &library.name, library.family.as_ref(), &library.inputs);
+        self.head("library", &library.name, library.family.as_ref(), (&library.inputs, &library.kinds));
         self.open();
         if let Some(Incumbent { candidate, values, span }) = &library.incumbent {
             self.begin(*span, span.end, INDENT);
@@ -429,6 +434,21 @@ pub(super) fn candidate(head: &str, ranges: Vec<String>, requires: Vec<String>) 
 
 fn list(names: &[Name]) -> String {
     names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The inputs of a header, and those that are kinds.
+type Inputs<'a> = (&'a [Name], &'a [Kind]);
+
+/// The inputs of a header: `n, kind in {random, sorted}`. `names`: those of an input that is a kind.
+pub(super) fn header<'a>(
+    inputs: impl Iterator<Item = &'a str>,
+    names: &dyn Fn(&str) -> Option<Vec<&'a str>>,
+) -> String {
+    let input = |input: &'a str| match names(input) {
+        Some(names) => format!("{input} in {{{}}}", names.join(", ")),
+        None => input.to_owned(),
+    };
+    inputs.map(input).collect::<Vec<_>>().join(", ")
 }
 
 /// A name, with its members and what their lists are called.

@@ -5,6 +5,7 @@
 //! compiles, every piece of Rust parses.
 
 mod calls;
+mod kinds;
 mod library;
 mod loops;
 mod machines;
@@ -101,7 +102,11 @@ pub(super) fn check(
     errors.extend(calls::too_large(&models, &order));
     let competing = calls::competing(&models, libraries.iter().map(|(library, _)| *library));
     let mut effort = Effort::new();
-    let mut spec = CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), order };
+    let mut spec =
+        CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), kinds: BTreeMap::new(), order };
+    let headers = (models.all.iter().map(|one| kinds::Header::of_model(one.model, one.file)))
+        .chain(libraries.iter().map(|(library, file)| kinds::Header::of_library(library, *file)));
+    errors.extend(kinds::check(headers, &models, &mut spec.kinds));
     let mut told = Told::default();
     for (index, signature) in models.all.iter().enumerate() {
         let competes = competing.contains(&index);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strata_model::expr::{CompileError, Expr, Program, RESERVED, Span};
+use strata_model::expr::{BinaryOp, CompileError, Expr, Program, RESERVED, Span};
 use strata_model::platform::{HOSTS, MACHINE};
 
 use super::calls::Models;
@@ -127,6 +127,13 @@ impl<'a> Checker<'a> {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         names.sort_by_key(|(name, _)| self.spans.get(name).map(|span| span.start));
+        names.extend(model.kinds.iter().flat_map(|kind| {
+            let is = |(place, name): (usize, &Name)| {
+                let (input, place) = (Expr::name(&*kind.input.text), Expr::number(place as f64));
+                (name.text.clone(), Expr::binary(BinaryOp::Equal, input, place))
+            };
+            kind.names.iter().enumerate().map(is)
+        }));
         let plan = kind.map(|kind| Model {
             names,
             name: model.name.text.clone(),

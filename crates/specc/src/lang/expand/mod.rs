@@ -5,6 +5,7 @@
 //! shared term points at that term, and names the model that reads it.
 
 mod family;
+mod kinds;
 mod products;
 mod words;
 
@@ -86,12 +87,22 @@ struct Reader<'a> {
     told: BTreeSet<String>,
     /// The words of this member of the family.
     words: Words,
+    /// The inputs whose names stand for numbers.
+    kinds: &'a [Kind],
     complete: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(what: &'a Name, known: Option<BTreeSet<&'a str>>) -> Self {
-        Self { what, known, machine: true, told: BTreeSet::new(), words: Words::default(), complete: true }
+        Self {
+            what,
+            known,
+            machine: true,
+            told: BTreeSet::new(),
+            words: Words::default(),
+            kinds: &[],
+            complete: true,
+        }
     }
 
     /// Whether a name is one of its own, whatever the file shares.
@@ -195,13 +206,23 @@ impl Expander {
         for family::Member { name, words } in members {
             let before = self.errors.len();
             let machine = !matches!(model.body, Body::Factored(_));
-            let mut reader = Reader { words, machine, ..Reader::new(&model.name, Some(known.clone())) };
+            let kinds = &model.kinds;
+            let mut reader =
+                Reader { words, machine, kinds, ..Reader::new(&model.name, Some(known.clone())) };
             let body = match &model.body {
-                Body::Measured(statements) => Body::Measured(self.statements(statements, &mut reader)),
+                Body::Measured(statements) => {
+                    let mut statements = self.statements(statements, &mut reader);
+                    kinds::complete(model, &mut statements);
+                    Body::Measured(statements)
+                }
                 Body::Factored(expr) => Body::Factored(self.expr(expr, &mut reader)),
                 Body::Hybrid { terms, statements } => Body::Hybrid {
-                    terms: self.listed(terms, &mut reader),
-                    statements: statements.as_ref().map(|all| self.statements(all, &mut reader)),
+                    terms: kinds::each(self.listed(terms, &mut reader), kinds),
+                    statements: statements.as_ref().map(|all| {
+                        let mut all = self.statements(all, &mut reader);
+                        kinds::looped(kinds, &mut all);
+                        all
+                    }),
                 },
             };
             let complete = model.complete && reader.complete && !hides;
@@ -318,7 +339,7 @@ impl Expander {
 
     /// An expression with what its names stand for.
     fn expr(&mut self, expr: &Expr, reader: &mut Reader<'_>) -> Expr {
-        let expr = &reader.words.in_expr(expr);
+        let expr = &kinds::numbered(&reader.words.in_expr(expr), reader.kinds);
         let mut reads_any = false;
         for (name, span) in name_uses(expr) {
             if reader.has(name) {
@@ -360,6 +381,7 @@ impl Expander {
         }
         let shared = |name: &str| self.values.get(name).filter(|_| !reader.has(name));
         let replaced = expr.substitute(&|name| shared(name).map(|(_, value)| value.clone()));
+        let replaced = kinds::numbered(&replaced, reader.kinds);
         if !self.takes(&replaced) {
             self.too_large(expr.span, reader);
         }
@@ -459,7 +481,7 @@ impl Expander {
         let own = one.parameters.iter().map(|parameter| &parameter.values.name);
         let hides = self.hidden(&one.name, own.clone());
         let known = own.chain(&library.inputs).map(|name| name.text.as_str()).collect();
-        let mut reader = Reader::new(&one.name, Some(known));
+        let mut reader = Reader { kinds: &library.kinds, ..Reader::new(&one.name, Some(known)) };
         let values: Vec<Loop> =
             one.parameters.iter().map(|parameter| self.values_of(&parameter.values, &mut reader)).collect();
         let requires = one.requires.iter().map(|require| self.expr(require, &mut reader)).collect();

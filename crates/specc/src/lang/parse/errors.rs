@@ -170,7 +170,10 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::line_model | Rule::line_start => "`{{`",
         Rule::line_end => "`}}`",
         Rule::at => "`@`",
-        Rule::identifier | Rule::member | Rule::head | Rule::single | Rule::reference => "a name",
+        Rule::kinds => "`{` and names",
+        Rule::identifier | Rule::input | Rule::member | Rule::head | Rule::single | Rule::reference => {
+            "a name"
+        }
         Rule::measured_on | Rule::on_word => "`on`",
         Rule::machine => "`threads`, `mpi` or `sim`",
         Rule::features | Rule::features_word => "`features`",

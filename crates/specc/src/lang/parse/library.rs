@@ -3,7 +3,7 @@
 use pest::iterators::Pair;
 use strata_model::expr::{Expr, Span};
 
-use super::{Reader, Rule, child, children, name, names, span};
+use super::{Reader, Rule, child, children, inputs, name, span};
 use crate::lang::ast::*;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 
@@ -11,7 +11,7 @@ impl Reader<'_> {
     pub(super) fn library(&mut self, pair: &Pair<'_, Rule>) -> Option<Library> {
         let here = span(pair);
         let (name, family) = self.head(pair)?;
-        let inputs = names(child(pair, Rule::parameters));
+        let (inputs, kinds) = inputs(pair);
         let body = child(pair, Rule::library_body)?;
         let (mut incumbent, mut candidates) = (None, Vec::new());
         for pair in body.clone().into_inner() {
@@ -28,6 +28,7 @@ impl Reader<'_> {
             name,
             family,
             inputs,
+            kinds,
             incumbent,
             candidates,
             complete: self.complete,

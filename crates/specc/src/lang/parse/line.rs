@@ -59,6 +59,7 @@ impl Reader<'_> {
             spelling: Spelling::Line,
             name,
             family: None,
+            kinds: Vec::new(),
             inputs: header,
             body,
             complete,

@@ -92,6 +92,17 @@ fn names(pair: Option<Pair<'_, Rule>>) -> Vec<Name> {
     pair.iter().flat_map(|pair| children(pair, Rule::identifier)).map(|pair| name(&pair)).collect()
 }
 
+/// The inputs of a header, and those that are kinds.
+fn inputs(pair: &Pair<'_, Rule>) -> (Vec<Name>, Vec<Kind>) {
+    let header = child(pair, Rule::parameters);
+    let all: Vec<_> = header.iter().flat_map(|header| children(header, Rule::input)).collect();
+    let input = |pair: &Pair<'_, Rule>| child(pair, Rule::identifier).map(|pair| name(&pair));
+    let kind = |pair: &Pair<'_, Rule>| {
+        Some(Kind { input: input(pair)?, names: names(Some(child(pair, Rule::kinds)?)) })
+    };
+    (all.iter().filter_map(input).collect(), all.iter().filter_map(kind).collect())
+}
+
 impl Reader<'_> {
     fn top_level(&mut self, pair: &Pair<'_, Rule>, file: &mut File) {
         self.complete = true;
@@ -171,7 +182,7 @@ impl Reader<'_> {
     fn model(&mut self, pair: &Pair<'_, Rule>) -> Option<Model> {
         let here = span(pair);
         let (name, family) = self.head(pair)?;
-        let inputs = names(child(pair, Rule::parameters));
+        let (inputs, kinds) = inputs(pair);
         let inner = pair.clone().into_inner().last()?;
         let body = match inner.as_rule() {
             Rule::factored => self.expr(&child(&inner, Rule::expression)?).map(Body::Factored)?,
@@ -189,6 +200,7 @@ impl Reader<'_> {
             name,
             family,
             inputs,
+            kinds,
             body,
             complete: self.complete,
             span: here,
