@@ -44,7 +44,7 @@ pub use file::{FileModels, find_installed, in_one_line, is_for};
 pub use hash::{Sha256, sha256_hex};
 pub use install::{InstallError, can_install, install, installed_models};
 pub use names::{count, did_you_mean};
-pub use number::{grouped, number_text, percent, rounded};
+pub use number::{Kinds, grouped, kind_text, number_text, percent, rounded};
 pub use plan::{Plan, Points};
 pub use platform::{Hosts, Platform};
 pub use samples::{Samples, SamplesWriter, SpecId};

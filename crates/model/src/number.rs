@@ -1,5 +1,10 @@
 //! Ways to write a number: exactly, as expressions and samples need it, and for people.
 
+use std::collections::BTreeMap;
+
+/// The inputs that are one of a few names, with these; their values are the names' places.
+pub type Kinds = BTreeMap<String, Vec<String>>;
+
 /// The shortest text that reads back as exactly `value`: `4`, `0.5`, `1e-7`, `1e16`, `-2.5`, `inf`,
 /// `NaN`.
 ///
@@ -11,6 +16,13 @@ pub fn number_text(value: f64) -> String {
         text.truncate(text.len() - 2);
     }
     text
+}
+
+/// A value of an input as text: the name for which it stands, or a number.
+#[must_use]
+pub fn kind_text(kinds: &Kinds, input: &str, value: f64) -> String {
+    let names = kinds.get(input).filter(|_| value >= 0.0 && value.fract() == 0.0);
+    names.and_then(|names| names.get(value as usize)).cloned().unwrap_or_else(|| number_text(value))
 }
 
 /// A fraction as a percentage with two digits: `0.05` is `5 %`, `0.123` is `12 %`, `0.0123` is `1.2

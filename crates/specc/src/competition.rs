@@ -3,10 +3,10 @@
 //! Programs compile their candidates in. Here the candidates come from a file, so their names and
 //! parameters are leaked to become `'static`, once for each library of a run.
 
-use strata_model::ModelSet;
 use strata_model::set::{
     Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError, Verdict, reads_round,
 };
+use strata_model::{Kinds, ModelSet};
 use strata_select::{
     ChooseError, Odds, Pin, Question, Row, Source as _, choice::Outcome, choose_among, table::Prediction,
 };
@@ -25,6 +25,8 @@ pub struct Competition {
     whole: Vec<bool>,
     /// For each input, whether round values have predictions of their own.
     round: Vec<bool>,
+    /// The inputs that are one of a few names.
+    kinds: Kinds,
 }
 
 impl Competition {
@@ -46,7 +48,16 @@ impl Competition {
         let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
         let whole = models.inputs().iter().map(|input| models.takes_whole(set, input)).collect();
         let round = models.inputs().iter().map(|input| tests_round(&models, input)).collect();
-        Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), whole, round, models })
+        Ok(Self {
+            name: leak(name),
+            spec,
+            rows,
+            nodes: set.nodes(),
+            whole,
+            round,
+            kinds: set.kinds.clone(),
+            models,
+        })
     }
 
     /// The same competition on this number of nodes, if one is given.
@@ -98,7 +109,12 @@ impl Competition {
         self.round.get(input).is_some_and(|round| *round)
     }
 
-    /// The names of these inputs.
+    /// The inputs that are one of a few names.
+    pub fn kinds(&self) -> &Kinds {
+        &self.kinds
+    }
+
+    /// The names of the inputs whose round values have predictions of their own.
     pub fn round_inputs(&self) -> impl Iterator<Item = &str> {
         let inputs = self.inputs().iter().enumerate();
         inputs.filter(|(place, _)| self.is_round(*place)).map(|(_, name)| name.as_str())

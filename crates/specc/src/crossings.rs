@@ -5,6 +5,7 @@
 //! of its parameters, are chosen. Values of parameters that tie belong to one [`Way`] if one value
 //! among them is the best, or ties, in the whole [`Segment`].
 
+use strata_model::{Kinds, kind_text};
 use strata_report::SURE;
 
 use crate::competition::Competition;
@@ -37,6 +38,8 @@ pub struct Crossings {
     pub across: Option<String>,
     /// The other inputs, held fixed at these values.
     pub held: Vec<(String, f64)>,
+    /// The inputs that are one of a few names.
+    pub kinds: Kinds,
     /// The names of the candidates.
     pub candidates: Vec<String>,
     /// The choices at each value of the second input.
@@ -55,6 +58,12 @@ impl Crossings {
             if from == to { format!(":{from}") } else { format!(":{from}..{to}") }
         };
         way.values.iter().fold(name.to_owned(), |name, values| name + &value(values))
+    }
+
+    /// A value of an input for people: a number, or the name for which it stands.
+    #[must_use]
+    pub fn text(&self, input: &str, value: f64) -> String {
+        if self.kinds.contains_key(input) { kind_text(&self.kinds, input, value) } else { number(value) }
     }
 
     /// The crossings to mark in a plot: those of the important segments, where `counts` accepts the
@@ -109,7 +118,8 @@ impl Crossings {
                 }
             }
             let at = self.across.as_ref().zip(line.at);
-            let at = at.map_or(String::new(), |(input, value)| format!("{input} = {}: ", number(value)));
+            let at =
+                at.map_or(String::new(), |(input, value)| format!("{input} = {}: ", self.text(input, value)));
             (!ranges.is_empty()).then(|| at + &ranges.join(", "))
         };
         self.lines.iter().filter_map(in_line).collect()
@@ -142,8 +152,13 @@ pub fn compute(
     for input in (0..names.len()).filter(|input| held(*input).is_none()) {
         free.push((input, scale(competition, input)?));
     }
-    // Among inputs of equal width the first named is taken.
+    // Among inputs of equal width the first named is taken; kinds, which have no order, come second.
+    let is_kind = |input: usize| competition.kinds().contains_key(&names[input]);
     free.sort_by(|a, b| b.1.width().total_cmp(&a.1.width()));
+    if let Some(first) = free.iter().position(|(input, _)| !is_kind(*input)) {
+        free[..=first].rotate_right(1);
+        free[1..].sort_by_key(|(input, _)| !is_kind(*input));
+    }
     if let Some(by) = by {
         let Some(place) = free.iter().position(|(input, _)| names[*input] == by) else {
             return Err(format!("`{by}` is held fixed, so that nothing changes along it"));
@@ -159,7 +174,8 @@ pub fn compute(
         inputs[*input] = scale.middle();
     }
     let across = others.first().filter(|(_, scale)| scale.width() > 0.0);
-    let values = across.map_or(vec![0.0], |(_, scale)| scale.some(LINES));
+    let lines = |input: usize| competition.kinds().get(&names[input]).map_or(LINES, Vec::len);
+    let values = across.map_or(vec![0.0], |(input, scale)| scale.some(lines(*input)));
     let mut lines = Vec::new();
     for value in values {
         if let Some((input, _)) = across {
@@ -183,6 +199,7 @@ pub fn compute(
         by: names[*along].clone(),
         across: across.map(|(input, _)| names[*input].clone()),
         held: (0..names.len()).filter(is_held).map(|input| (names[input].clone(), inputs[input])).collect(),
+        kinds: competition.kinds().clone(),
         candidates: competition.candidates().iter().map(|row| row.name.to_owned()).collect(),
         lines,
         powers: powers.transpose()?,

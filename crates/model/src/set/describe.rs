@@ -103,8 +103,9 @@ impl Resolved {
             .inputs
             .iter()
             .zip(ranges)
-            .map(|(input, (min, max))| {
-                format!("{} in {}..={}", input.name, number_text(*min), number_text(*max))
+            .map(|(input, (min, max))| match self.kinds.get(&input.name) {
+                Some(names) => format!("{} in {{{}}}", input.name, names.join(", ")),
+                None => format!("{} in {}..={}", input.name, number_text(*min), number_text(*max)),
             })
             .collect();
         parts.push(formula.map_or(model.nodes, |formula| formula.nodes).to_string());

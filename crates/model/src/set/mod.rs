@@ -39,9 +39,7 @@ mod resolve;
 mod sensitivity;
 mod write;
 
-use std::collections::BTreeMap;
-
-use crate::{Platform, SpecId, Unit, number_text};
+use crate::{Kinds, Platform, SpecId, Unit};
 use strata_select::table::{Ends as ProblemEnds, Parameter, Root};
 
 pub use bound::Bound;
@@ -74,21 +72,12 @@ pub struct ModelSet {
     /// How many cores other programs kept busy while the samples were taken and the nodes lacked
     /// them; 0: none. The models' own errors include the effect.
     pub busy: f64,
-    /// The inputs that are one of a few names, with these; their values are the names' places.
-    pub kinds: BTreeMap<String, Vec<String>>,
+    /// The inputs that are one of a few names.
+    pub kinds: Kinds,
     /// The models, in the order of the spec.
     pub models: Vec<Model>,
     /// The libraries, in the order of the spec.
     pub libraries: Vec<Library>,
-}
-
-impl ModelSet {
-    /// A value of an input as text: a number, or the name for which it stands.
-    #[must_use]
-    pub fn value_text(&self, input: &str, value: f64) -> String {
-        let names = self.kinds.get(input).filter(|_| value >= 0.0 && value.fract() == 0.0);
-        names.and_then(|names| names.get(value as usize)).cloned().unwrap_or_else(|| number_text(value))
-    }
 }
 
 /// One model.

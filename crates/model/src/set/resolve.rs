@@ -7,6 +7,7 @@ use super::compiled::{Compiled, Models};
 use super::inline::{Check, FitSpread, Formula, Inliner, MAX_CHAIN};
 use super::library::LibraryModels;
 use super::{Corrected, Kind, Mode, Model, ModelSet, SetError};
+use crate::Kinds;
 use crate::Prediction;
 use crate::expr::{BinaryOp, Expr};
 
@@ -14,6 +15,7 @@ use crate::expr::{BinaryOp, Expr};
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub(super) models: Models,
+    pub(super) kinds: Kinds,
     libraries: Vec<LibraryModels>,
 }
 
@@ -41,7 +43,7 @@ impl ModelSet {
         }
         let index = work.order.iter().enumerate().map(|(place, name)| (name.clone(), place)).collect();
         let models = Models { compiled: work.models.into(), index, inlined: work.inlined };
-        let mut resolved = Resolved { models, libraries: Vec::new() };
+        let mut resolved = Resolved { models, kinds: self.kinds.clone(), libraries: Vec::new() };
         for library in &self.libraries {
             if resolved.library(&library.name).is_some() {
                 return content(

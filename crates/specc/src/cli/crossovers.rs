@@ -173,14 +173,15 @@ pub(super) fn evidence(path: &Path, set: &ModelSet, samples: Option<&Path>) -> R
 /// The text about a library's crossovers: each with its facts.
 fn block(found: &Crossovers, width: usize) -> String {
     let Crossovers { crossings, lines, origin } = found;
-    let held = crossings.held.iter().map(|(name, value)| format!(", {name} = {}", number(*value)));
+    let held =
+        crossings.held.iter().map(|(name, value)| format!(", {name} = {}", crossings.text(name, *value)));
     let held: String = held.collect();
     let nodes = count(crossings.nodes, "node", "nodes");
     let head = format!("{} by {} on {nodes}{held}", crossings.library, crossings.by);
     let mut text = wrapped(&head, width, "    ");
     for (line, chain) in crossings.lines.iter().zip(lines) {
         if let (Some(across), Some(at)) = (&crossings.across, line.at) {
-            text += &format!("\n{across} = {}", number(at));
+            text += &format!("\n{across} = {}", crossings.text(across, at));
         }
         if chain.crossovers.is_empty() {
             text += &format!("\n{}", wrapped(&format!("  {}", nowhere(crossings, chain)), width, "    "));

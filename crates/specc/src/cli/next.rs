@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strata_model::{ModelSet, number_text, rounded};
+use strata_model::{ModelSet, kind_text, rounded};
 use strata_screen::{columns_of, wrapped};
 
 use crate::competition::Competition;
@@ -73,7 +73,11 @@ fn middle(competition: &Competition) -> String {
         let (low, high) = competition.range(input);
         let middle = if low > 0.0 { (low * high).sqrt() } else { 0.5 * (low + high) };
         let middle = if competition.is_whole(input) { middle.round() } else { rounded(middle, 3) };
-        if middle.is_finite() { number_text(middle) } else { "VALUE".to_owned() }
+        if middle.is_finite() {
+            kind_text(competition.kinds(), &competition.inputs()[input], middle)
+        } else {
+            "VALUE".to_owned()
+        }
     };
     let names = competition.inputs().iter().enumerate();
     names.map(|(input, name)| format!(" {name}={}", value(input))).collect()

@@ -1,11 +1,10 @@
 //! Parsers of command line values.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
 use strata_model::expr::is_name;
-use strata_model::{Seconds, Unit, number_text};
+use strata_model::{Kinds, Seconds, Unit, number_text};
 use strata_screen::Failure;
 
 /// An input with its value, `keys=1000`, or `kind=sorted`.
@@ -26,7 +25,7 @@ impl Binding {
     ///
     /// # Errors
     /// The value is neither.
-    pub(super) fn value(&self, kinds: &BTreeMap<String, Vec<String>>) -> Result<f64, Failure> {
+    pub(super) fn value(&self, kinds: &Kinds) -> Result<f64, Failure> {
         let Self { name, text } = self;
         let names = kinds.get(name);
         if let Some(place) = names.and_then(|names| names.iter().position(|one| one == text)) {
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn bindings_are_finite_numbers_or_names_of_kinds() {
-        let kinds = BTreeMap::from([("kind".to_owned(), vec!["few".to_owned(), "many".to_owned()])]);
+        let kinds = Kinds::from([("kind".to_owned(), vec!["few".to_owned(), "many".to_owned()])]);
         let value = |text: &str| text.parse::<Binding>().ok()?.value(&kinds).ok();
         let known = [("keys=65_536", 65_536.0), ("kind=many", 1.0), ("kind=0", 0.0)];
         assert!(known.iter().all(|(text, expected)| value(text) == Some(*expected)));

@@ -8,7 +8,8 @@ use strata_screen::{JOINED, columns_of, shortened, styled, wrapped};
 use strata_select::machine::Machine;
 
 use crate::competition::Competition;
-use crate::crossings::{Crossings, Line, Segment, compute, number, places};
+use crate::crossings::{Crossings, Line, Segment, compute, places};
+use crate::unknown;
 
 /// The greatest loss from segments left out to fit a line on the screen; beyond it the line wraps.
 const SMALL: f64 = 0.02;
@@ -20,8 +21,18 @@ pub(super) fn libraries(set: &ModelSet, width: usize) -> String {
     let competing = set.libraries.iter().filter(|library| !library.candidates.is_empty());
     let block = |library: &Library| {
         let competition = Competition::new(set, &library.name).map_err(|error| error.to_string());
-        let crossings = competition.and_then(|competition| compute(&competition, &[], None));
-        let text = block(set, library, crossings.as_ref().ok(), width);
+        let crossings = competition
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|competition| compute(competition, &[], None));
+        let mut text = block(set, library, crossings.as_ref().ok(), width);
+        for kind in library.inputs.iter().filter(|input| set.kinds.contains_key(*input)) {
+            let lost = competition.as_ref().ok().and_then(|competition| unknown::without(competition, kind));
+            let told = lost.map(|lost| {
+                format!("  one candidate for every `{kind}` loses {}, by the models", percent(lost))
+            });
+            text += &told.map_or(String::new(), |told| format!("\n{}", wrapped(&told, width, "  ")));
+        }
         // The reason why there is no map.
         let why = crossings.err().map(|why| wrapped(&format!("\n  no map: {why}"), width, "  "));
         text + &why.unwrap_or_default()
@@ -75,7 +86,10 @@ fn place(platform: &Platform) -> String {
 /// The ways along an input with their crossings, one line for each value of the second input, and a
 /// legend of the signs.
 pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
-    let value = |line: &Line| line.at.map(number).unwrap_or_default();
+    let value = |line: &Line| {
+        let at = crossings.across.as_ref().zip(line.at);
+        at.map_or(String::new(), |(input, at)| crossings.text(input, at))
+    };
     let widest = crossings.lines.iter().map(|line| value(line).len()).max().unwrap_or(0);
     let input = match &crossings.across {
         Some(input) => format!("{} ", shortened(input, width / 4)),
@@ -93,7 +107,7 @@ pub(super) fn winners(crossings: &Crossings, width: usize) -> String {
     if let Some(line) = &crossings.powers {
         let at = crossings.across.as_ref().zip(line.at);
         let at = at.map_or(String::new(), |(input, at)| {
-            format!(", {} = {}", shortened(input, width / 4), number(at))
+            format!(", {} = {}", shortened(input, width / 4), crossings.text(input, at))
         });
         let head = format!("  at powers of two{at}   ");
         let margin = columns_of(&head);
@@ -158,7 +172,9 @@ fn legend(crossings: &Crossings, shown: &[Segment], lost: f64) -> String {
         let what = if changes { "crossings by" } else { "the same for all" };
         parts.push(format!("{what} {}", crossings.by));
     }
-    parts.extend(crossings.held.iter().map(|(input, value)| format!("{input} = {}", number(*value))));
+    parts.extend(
+        crossings.held.iter().map(|(input, value)| format!("{input} = {}", crossings.text(input, *value))),
+    );
     if shown.iter().any(|segment| segment.way.beyond.is_none() && !segment.is_sure()) {
         parts.push(format!("? below {:.0} % sure", 100.0 * SURE));
     }

@@ -2,7 +2,7 @@
 
 use strata_model::samples::Sample;
 use strata_model::set::{Constant, Regret};
-use strata_model::{Samples, number_text};
+use strata_model::{Samples, kind_text};
 use strata_report::Judged;
 
 use super::Taken;
@@ -53,7 +53,8 @@ pub(super) fn timed(
         let is_chosen = |way: &Way| way.candidate == candidate && way.parameters == parameters;
         let Some(chosen) = timed.iter().position(|(way, _)| is_chosen(way)) else { continue };
         let halves: Vec<Halves> = timed.iter().map(|(_, halves)| *halves).collect();
-        let place = names.iter().zip(inputs).map(|(name, value)| format!("{name}={}", number_text(*value)));
+        let text = |name: &String, value: f64| kind_text(competition.kinds(), name, value);
+        let place = names.iter().zip(inputs).map(|(name, value)| format!("{name}={}", text(name, *value)));
         let expected = |way: &Way| competition.expected(way.candidate, inputs, &way.parameters);
         all.push(Timed {
             at: place.collect::<Vec<_>>().join(", "),

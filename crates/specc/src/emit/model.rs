@@ -4,8 +4,7 @@
 //! check has found. Names of our own begin with `strata_`, so that code of the spec cannot hide
 //! them by accident.
 
-use std::collections::BTreeMap;
-
+use strata_model::Kinds;
 use strata_model::codegen::pascal;
 
 use super::bound::bound;
@@ -29,7 +28,7 @@ struct Printer<'a> {
     page: Page,
     model: &'a Model,
     measured: &'a Measured,
-    kinds: &'a BTreeMap<String, Vec<String>>,
+    kinds: &'a Kinds,
     file: &'a SpecFile,
     path: &'a str,
 }

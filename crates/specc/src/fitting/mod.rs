@@ -7,7 +7,7 @@ mod machine;
 mod overrides;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use strata_fit::{
     Callee, FitOptions, Fitted, Lookup, Search, Structure, fit_columns, fit_model, round_sensitive,
@@ -17,7 +17,7 @@ use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
 };
-use strata_model::{Expr, Platform, Samples, Unit, did_you_mean};
+use strata_model::{Expr, Kinds, Platform, Samples, Unit, did_you_mean};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
@@ -63,7 +63,7 @@ pub fn fit(
             spec: samples.spec.clone(),
             samples_sha256,
             busy: samples.busy,
-            kinds: spec.map_or_else(BTreeMap::new, |spec| spec.kinds.clone()),
+            kinds: spec.map_or_else(Kinds::new, |spec| spec.kinds.clone()),
             ..ModelSet::default()
         },
         ..Fitting::default()

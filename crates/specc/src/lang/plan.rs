@@ -6,9 +6,10 @@
 //! iteration variables. The words of the machine ([`strata_model::platform::MACHINE`]) stay words:
 //! a checked spec is the same on every machine.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use strata_model::Kinds;
 use strata_model::expr::{Expr, Span};
 use strata_model::samples::Column;
 
@@ -23,8 +24,8 @@ pub struct CheckedSpec {
     pub models: Vec<Model>,
     /// The libraries of all files, in order.
     pub libraries: Vec<Library>,
-    /// The inputs that are one of a few names, with these; the same wherever one of them is an input.
-    pub kinds: BTreeMap<String, Vec<String>>,
+    /// The inputs that are one of a few names, the same wherever one of them is an input.
+    pub kinds: Kinds,
     /// The indices of `models`, each after the models that it calls: the order in which to fit.
     pub order: Vec<usize>,
 }

@@ -1,8 +1,7 @@
 //! Inputs that are one of a few names: the same names wherever an input has this name, and read in
 //! comparisons alone.
 
-use std::collections::BTreeMap;
-
+use strata_model::Kinds;
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, Span};
 
 use super::calls::Models;
@@ -66,7 +65,7 @@ impl<'a> Header<'a> {
 pub(super) fn check<'a>(
     headers: impl Iterator<Item = Header<'a>>,
     models: &Models<'a>,
-    found: &mut BTreeMap<String, Vec<String>>,
+    found: &mut Kinds,
 ) -> Vec<(usize, CheckError)> {
     let headers: Vec<Header<'_>> = headers.collect();
     for kind in headers.iter().flat_map(|header| header.kinds) {
@@ -109,7 +108,7 @@ fn names(kind: &Kind, header: &Header<'_>) -> Vec<CheckError> {
 }
 
 /// The error for an input that elsewhere has other names, or is a number.
-fn unlike(input: &Name, header: &Header<'_>, found: &BTreeMap<String, Vec<String>>) -> Option<CheckError> {
+fn unlike(input: &Name, header: &Header<'_>, found: &Kinds) -> Option<CheckError> {
     let all = found.get(&input.text)?;
     let own = header.names(&input.text);
     let same = own.is_some_and(|kind| kind.names.iter().map(|name| &name.text).eq(all));

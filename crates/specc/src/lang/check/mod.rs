@@ -20,6 +20,7 @@ mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strata_model::Kinds;
 use strata_model::expr::{Expr, Span};
 
 pub(super) use self::names::{duplicate, name_uses, value_name};
@@ -103,7 +104,7 @@ pub(super) fn check(
     let competing = calls::competing(&models, libraries.iter().map(|(library, _)| *library));
     let mut effort = Effort::new();
     let mut spec =
-        CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), kinds: BTreeMap::new(), order };
+        CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), kinds: Kinds::new(), order };
     let headers = (models.all.iter().map(|one| kinds::Header::of_model(one.model, one.file)))
         .chain(libraries.iter().map(|(library, file)| kinds::Header::of_library(library, *file)));
     errors.extend(kinds::check(headers, &models, &mut spec.kinds));
