@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord};
-use strata_model::{count, did_you_mean};
+use strata_model::{Kinds, count, did_you_mean};
 
 use crate::experiment::{Experiment, Measurement};
 use crate::place::{Lines, Problems};
@@ -52,7 +52,7 @@ pub(crate) fn read(
     let lines = Lines::new(text);
     let mut used = Vec::new();
     for cells in &rows {
-        let Some(row) = row(cells, &names, &roles, problems) else { continue };
+        let Some(row) = row(cells, &names, &roles, &selection.kinds, problems) else { continue };
         let at = cells.first().map_or(0, |cell| cell.0);
         used.push(cells);
         experiment.measurements.push(Measurement {
@@ -281,6 +281,9 @@ fn roles(
         }
     }
     let of_text = |column: usize| {
+        if selection.kinds.contains_key(names[column].1) {
+            return false;
+        }
         let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|(_, cell)| !cell.is_empty());
         let first = cells.next();
         first.into_iter().chain(cells).all(|(_, cell)| cell.parse::<f64>().is_err()) && first.is_some()
@@ -429,10 +432,26 @@ struct Row<'a> {
     verify: bool,
 }
 
+/// The value of a cell: a number, or the place of a name of an input that is one of a few.
+fn kind_or_number(
+    (at, cell): Cell<'_>,
+    name: &str,
+    kinds: &Kinds,
+    problems: &mut Problems<'_>,
+) -> Option<f64> {
+    let Some(names) = kinds.get(name) else { return problems.number(cell, format_args!("`{name}`")) };
+    let place = names.iter().position(|one| one == cell);
+    if place.is_none() {
+        problems.push(at, format!("`{name}` is one of {}, not `{cell}`", names.join(", ")));
+    }
+    place.map(|place| place as f64)
+}
+
 fn row<'a>(
     cells: &[Cell<'a>],
     names: &[Cell<'_>],
     roles: &[Role],
+    kinds: &Kinds,
     problems: &mut Problems<'_>,
 ) -> Option<Row<'a>> {
     let counts =
@@ -461,7 +480,7 @@ fn row<'a>(
         }
         match role {
             Role::Time => value = problems.time(cell, format_args!("`{name}`")),
-            Role::Input => match problems.number(cell, format_args!("`{name}`")) {
+            Role::Input => match kind_or_number((*at, cell), name, kinds, problems) {
                 Some(number) => row.point.push(number),
                 None => good = false,
             },

@@ -361,7 +361,8 @@ pub fn read_criterion(folder: &Path, selection: &Selection) -> Result<Imported, 
 
 /// An option that does not apply to files of this format, and why.
 fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'static str)> {
-    let Selection { metric, time, also: _, hold_out, model_columns, inputs, differences: _, set } = selection;
+    let Selection { metric, time, also: _, hold_out, model_columns, inputs, differences: _, kinds: _, set } =
+        selection;
     let of_columns = "it names a column of CSV";
     let is_extra_p = matches!(format, Format::ExtraPText | Format::ExtraPJson | Format::JsonLines);
     match format {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use strata_model::samples::Samples;
-use strata_model::{Seconds, Unit, sha256_hex};
+use strata_model::{Kinds, Seconds, Unit, sha256_hex};
 
 /// The user's additions to the contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Selection {
     pub inputs: Option<Vec<String>>,
     /// Whether times may be below zero, as the differences of two may be.
     pub differences: bool,
+    /// The inputs that are one of a few names: a column of a CSV file has these names as text.
+    pub kinds: Kinds,
     /// Inputs that the file does not have, each with its value for the whole file.
     pub set: Vec<(String, f64)>,
 }

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Choice, ChooseError, Library, Pin, Question, Row, Source, Table,
+    Choice, ChooseError, Explained, Input, Library, Pin, Question, Row, Source, Table,
     choice::{Chooser, Outcome, Rows as _},
-    choose_among,
+    choose_among, library,
     models::Models,
     table::{
         About, Domain, Ends, Entry, Incumbent, Info, Model, Parameter, Parameters, Prediction, Root, Verdict,
@@ -590,4 +590,40 @@ fn ends_are_rounded_into_what_bounds_them() {
         let (min, max) = within(first, last);
         assert!(min > max, "{first} {last}");
     }
+}
+
+static TESTED: Table = Table {
+    library: "tested",
+    spec: "",
+    platform: "",
+    digest: "",
+    inputs: &["n", "kind"],
+    domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 1e9), (0.0, 1.0)] },
+    entries: &[
+        Entry::new("quick", Verdict::Unverified, 1.0, &QUICK),
+        Entry::new("merge", Verdict::Unverified, 1.0, &MERGE),
+    ],
+};
+static QUICK: Model = Model::Computed {
+    seconds: |_, x| Some(if x[1] == 1.0 { 5e-9 * x[0] } else { 1e-9 * x[0] }),
+    predict: |nodes, x| Prediction::new(QUICK.seconds(nodes, x)?, 0.0),
+};
+static MERGE: Model = Model::Computed {
+    seconds: |_, x| Some(2e-9 * x[0]),
+    predict: |nodes, x| Prediction::new(MERGE.seconds(nodes, x)?, 0.0),
+};
+
+library! {
+    pub enum Tested {
+        Quick,
+        Merge,
+    }
+    inputs TestedInput { n: usize, kind: TestedKind in [Random, Sorted] };
+    tables [&TESTED];
+}
+
+#[test]
+fn an_input_that_is_one_of_a_few_names_is_an_enum() {
+    let by = |kind| Tested::choose(TestedInput { n: 1000, kind });
+    assert_eq!([TestedKind::Random, TestedKind::Sorted].map(by), [Tested::Quick, Tested::Merge]);
 }

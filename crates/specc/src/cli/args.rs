@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::rules::{Kind, Release};
 use strata_interchange::{Format, HoldOut, TimeColumn};
+use strata_model::Kinds;
 use strata_screen::Failure;
 
 pub(super) use super::values::{Binding, Scaling, duration, node_count, percentage};
@@ -884,6 +885,9 @@ pub(super) struct Reading {
     /// Whether times may be below zero.
     #[arg(skip)]
     pub(super) differences: bool,
+    /// The spec's inputs that are one of a few names.
+    #[arg(skip)]
+    pub(super) kinds: Kinds,
 }
 
 /// What `export` takes.

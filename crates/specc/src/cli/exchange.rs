@@ -50,11 +50,13 @@ pub(super) fn samples_in(bytes: &[u8], name: &str, reading: &Reading) -> Result<
 }
 
 fn selection(reading: &Reading) -> Result<Selection, Failure> {
-    let Reading { metric, time, hold_out, model_column, inputs, differences, set, .. } = reading.clone();
+    let Reading { metric, time, hold_out, model_column, inputs, differences, kinds, set, .. } =
+        reading.clone();
     let set = choosing::numbers(&ModelSet::default(), &set)?;
     let mut measures = time.into_iter();
     let (time, also) = (measures.next(), measures.collect());
-    Ok(Selection { metric, time, also, hold_out, model_columns: model_column, inputs, differences, set })
+    let model_columns = model_column;
+    Ok(Selection { metric, time, also, hold_out, model_columns, inputs, differences, kinds, set })
 }
 
 /// A function that writes a model set in a language.
@@ -279,8 +281,18 @@ fn warn_of_exported(set: &ModelSet, source: &Path) {
 
 /// Refuses options that only apply to samples.
 fn only_whole(args: &Export) -> Result<(), Failure> {
-    let Reading { format, metric, time, hold_out, model_column, inputs, set, machine, differences: _ } =
-        &args.reading;
+    let Reading {
+        format,
+        metric,
+        time,
+        hold_out,
+        model_column,
+        inputs,
+        set,
+        machine,
+        differences: _,
+        kinds: _,
+    } = &args.reading;
     let unused = [
         ("--inputs", inputs.is_some()),
         ("--set", !set.is_empty()),

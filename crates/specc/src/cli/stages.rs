@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
-use strata_model::{ModelSet, Points, Samples, Sha256, can_install};
+use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, can_install};
 use strata_report::fit_json;
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
@@ -107,7 +107,8 @@ impl From<&How> for Overrides {
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
     let _lock = args.output.as_deref().map(Lock::take).transpose()?;
-    let reading = Reading { differences: args.how.absolute, ..args.reading.clone() };
+    let kinds = spec.as_ref().map_or_else(Kinds::new, |spec| spec.kinds.clone());
+    let reading = Reading { differences: args.how.absolute, kinds, ..args.reading.clone() };
     let source = (&args.samples[..], &reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
     let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {

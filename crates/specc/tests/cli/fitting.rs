@@ -262,3 +262,47 @@ fn a_spec_says_how_to_fit_and_the_command_line_says_otherwise() {
     let (_, err) = expect(1, &["fit", "odd.txt"], at);
     assert!(err.contains("`Flat`") && err.contains("nonesuch"), "{err}");
 }
+
+/// Of sorted keys `few` is faster everywhere, of random ones up to 571.
+#[test]
+fn a_kind_has_coefficients_and_choices_of_its_own() {
+    let folder = project();
+    let spec = "model Few(n, kind in {random, sorted}) ~ n\nmodel Many(n, kind in {random, sorted}) ~ n\n\
+                library either(n, kind in {random, sorted}) {\n    candidate few = Few(n, kind)\n    \
+                candidate many = Many(n, kind)\n}\n";
+    fs::write(folder.path().join("either.spec"), spec).unwrap();
+    let mut text = String::from("model,n,kind,time\n");
+    for (place, n) in (3..=10).map(|e| 1 << e).flat_map(|n| [n, n + 3]).enumerate() {
+        let noise = if place % 2 == 0 { 1.003 } else { 0.997 };
+        for (kind, slope) in [("random", 10.0), ("sorted", 1.0)] {
+            let n = f64::from(n);
+            let [few, many] = [1000.0 + slope * n, 5000.0 + 3.0 * n].map(|ns| ns * noise * 1e-9);
+            text += &format!("Few,{n},{kind},{few:e}\nMany,{n},{kind},{many:e}\n");
+        }
+    }
+    fs::write(folder.path().join("times.csv"), &text).unwrap();
+    let fit = ["fit", "times.csv", "--spec", "either.spec", "--hold-out", "20%", "-o", "out"];
+    let (out, err) = expect(0, &fit, folder.path());
+    assert!(out.contains("kind random   few < 57") && out.contains("kind sorted   few\n"), "{out}\n{err}");
+    assert!(out.contains("one candidate for every `kind` loses "), "{out}");
+    let choose = |kind| ["choose", "out/models.toml", "either", "n=1000", kind];
+    for (kind, way) in [("kind=random", "either: many"), ("kind=sorted", "either: few")] {
+        let (out, _) = expect(0, &choose(kind), folder.path());
+        assert!(out.starts_with(way), "{out}");
+    }
+    for (kind, why) in [("kind=srted", "`kind` is one of random, sorted, not `srted`"), ("kind=2", "not `2`")]
+    {
+        let (_, err) = expect(2, &choose(kind), folder.path());
+        assert!(err.contains(why), "{err}");
+    }
+    let (out, _) = expect(0, &["show", "out/models.toml", "Few"], folder.path());
+    assert!(out.contains("n*random") && out.contains("kind in {random, sorted}"), "{out}");
+    let rust = fs::read_to_string(folder.path().join("out/models.rs")).unwrap();
+    assert!(
+        rust.contains("inputs EitherInput { n: usize, kind: EitherKind in [Random, Sorted] };"),
+        "{rust}"
+    );
+    fs::write(folder.path().join("times.csv"), text.replace("sorted", "srted")).unwrap();
+    let (_, err) = expect(1, &fit, folder.path());
+    assert!(err.contains("times.csv:4:7: `kind` is one of random, sorted, not `srted`"), "{err}");
+}

@@ -1,8 +1,8 @@
 //! Inputs that are one of a few names: the same names wherever an input has this name, and read in
 //! comparisons alone.
 
-use strata_model::Kinds;
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, Span};
+use strata_model::{Kinds, count};
 
 use super::calls::Models;
 use super::names::{duplicates, value_name};
@@ -56,6 +56,10 @@ impl<'a> Header<'a> {
         Self { file, inputs: &library.inputs, kinds: &library.kinds, exprs, arguments }
     }
 
+    fn has(&self, input: &str) -> bool {
+        self.inputs.iter().any(|one| one.text == input)
+    }
+
     fn names(&self, input: &str) -> Option<&'a Kind> {
         self.kinds.iter().find(|kind| kind.input.text == input)
     }
@@ -100,7 +104,7 @@ fn names(kind: &Kind, header: &Header<'_>) -> Vec<CheckError> {
     let mut errors = duplicates("the name", &all);
     errors.extend(kind.names.iter().filter_map(value_name));
     if !(2..=MOST).contains(&kind.names.len()) {
-        let message = format!("`{}` has {} names", kind.input.text, kind.names.len());
+        let message = format!("`{}` has {}", kind.input.text, count(kind.names.len(), "name", "names"));
         let error = CheckError::new(ErrorCode::Range, message, kind.input.span, "2 to 16 are possible");
         errors.push(error.help("an input of one name tells nothing; for more use a number"));
     }
@@ -122,8 +126,10 @@ fn unlike(input: &Name, header: &Header<'_>, found: &Kinds) -> Option<CheckError
 /// The errors of an expression that reads a kind as a number.
 fn read(expr: &Expr, header: &Header<'_>, models: &Models<'_>, errors: &mut Vec<CheckError>) {
     match &expr.kind {
+        // Another name than those of the kind is reported as unknown.
         ExprKind::Binary(BinaryOp::Equal | BinaryOp::NotEqual, a, b)
-            if a.as_name().is_some_and(|name| header.names(name).is_some()) && b.as_number().is_some() => {}
+            if a.as_name().is_some_and(|name| header.names(name).is_some())
+                && (b.as_number().is_some() || b.as_name().is_some_and(|name| !header.has(name))) => {}
         ExprKind::Call { name, arguments } if Function::from_name(name).is_none() => {
             passed(name, arguments, header, models, errors);
         }
