@@ -160,6 +160,7 @@ fn set() -> ModelSet {
         samples_sha256: "a1".repeat(32),
         code_sha256: String::new(),
         busy: 0.0,
+        kinds: strata_model::Kinds::new(),
         models: vec![
             nested,
             combine,

@@ -46,6 +46,7 @@ impl Case {
         let set = ModelSet {
             platform: samples.platform.clone(),
             spec: samples.spec.clone(),
+            kinds: strata_model::Kinds::new(),
             samples_sha256: "ab".repeat(32),
             code_sha256: String::new(),
             busy: samples.busy,
