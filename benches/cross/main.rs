@@ -1,6 +1,7 @@
-//! Cross prediction held to leave-one-machine-out: times and choices on simulated machines with
-//! costs drawn at random, from models of the others and the costs of the one (`specc predict --on`),
-//! beside the nearest machine's models as they are, and beside models calibrated on the machine.
+//! Cross prediction (Brewer 1994, §8.1.1 and §8.1.3): times and choices on simulated machines with
+//! costs drawn at random, from models of primitives there and from the structure of the
+//! application, as by `specc predict --models`; beside the models of another machine as they are,
+//! and beside models calibrated on the machine.
 //!
 //!     cargo bench -p strata-benches --bench cross
 //!
@@ -11,19 +12,20 @@ mod machine;
 use std::process::ExitCode;
 
 use clap::Parser;
-use specc::cross::{Costs, predict};
+use specc::primitives::{Named, over};
 use strata_benches::{drawn, head, row};
-use strata_fit::{FitOptions, Structure, fit_model};
+use strata_fit::{Callee, FitOptions, Lookup, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Sample};
-use strata_model::{ModelSet, Prediction};
+use strata_model::set::{Input, Kind, Model};
+use strata_model::{ModelSet, Prediction, Unit};
 
-use machine::{LIBRARIES, Library};
+use machine::{LIBRARIES, Library, sizes};
 
 #[derive(Parser)]
 struct Arguments {
     /// Machines
-    #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u64).range(3..=1000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..=1000))]
     machines: u64,
 }
 
@@ -34,176 +36,206 @@ const FIRST: u64 = 101;
 const MEASURED: usize = 12;
 const PROBLEMS: usize = 8;
 
-/// Of how many machines there are models.
-const KNOWN: [usize; 5] = [2, 3, 5, 10, 49];
-
 /// A choice counts as right if it loses less than this share of the least time.
 const RIGHT: f64 = 0.03;
+
+/// The models of a library's ways: fitted to their times, or composed of primitives; and those with
+/// a coefficient before the composed ones.
+const WHOLE: &str = "Whole";
+const HYBRID: &str = "Hybrid";
 
 fn main() -> ExitCode {
     strata_benches::run(run)
 }
 
-/// All of a library on one machine: by way and problem the modelled and the true time, s.
+/// All of a library on one machine.
 struct Measured {
-    modelled: Vec<Vec<Prediction>>,
+    /// Models of its ways, fitted to their times.
+    direct: ModelSet,
+    /// The ways by primitives, and these.
+    application: Named,
+    primitives: Named,
+    /// By way and problem, s.
     truth: Vec<Vec<f64>>,
-    costs: Costs,
 }
 
-impl Measured {
-    fn truth_at(&self, problem: usize) -> Vec<f64> {
-        self.truth.iter().map(|way| way[problem]).collect()
-    }
-
-    fn modelled_at(&self, problem: usize) -> Vec<f64> {
-        self.modelled.iter().map(|way| way[problem].seconds.get()).collect()
-    }
-}
-
-/// A model of times by sizes, as calibration fits it; what it predicts at other sizes.
-fn model(library: &Library, times: &[(usize, f64)], at: &[usize]) -> Result<Vec<Prediction>, String> {
+/// A model of times by sizes, as calibration fits it; of one size a constant.
+fn model(
+    name: &str,
+    terms: &[&str],
+    times: &[(usize, f64)],
+    options: &FitOptions,
+    lookup: &Lookup<'_>,
+) -> Result<Model, String> {
+    let constant = times.iter().all(|(size, _)| *size == times[0].0);
+    let (columns, terms) = if constant { (vec![], &[][..]) } else { (vec![Column::input("n")], terms) };
     let rows = times.iter().enumerate().map(|(place, (size, seconds))| Sample {
-        values: vec![*size as f64],
+        values: columns.iter().map(|_| *size as f64).collect(),
         seconds: *seconds,
         line: place + 2,
         ..Sample::default()
     });
     let samples = ModelSamples {
-        name: library.name.to_owned(),
-        columns: vec![Column::input("n")],
-        unit: strata_model::Unit::SECONDS,
-        fit: String::new(),
+        name: name.to_owned(),
         rows: rows.collect(),
+        columns: columns.clone(),
+        unit: Unit::SECONDS,
+        fit: String::new(),
     };
-    let terms = library.terms.iter().map(|term| parse(term)).collect::<Result<Vec<_>, _>>();
+    let terms = terms.iter().map(|term| parse(term)).collect::<Result<Vec<_>, _>>();
     let terms = terms.map_err(|error| format!("{error:?}"))?;
-    let structure = Structure { inputs: vec!["n".to_owned()], terms, ..Structure::default() };
-    let options = FitOptions { nonnegative: true, ..FitOptions::default() };
-    let fitted = fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?;
-    let set = ModelSet { models: vec![fitted.model], ..ModelSet::default() };
-    let models = set.resolve().map_err(|error| error.to_string())?;
-    let predict = |n: &usize| models.predict(library.name, library.nodes, &[*n as f64]);
-    at.iter().map(|n| predict(n).ok_or_else(|| format!("no time of {n}"))).collect()
+    let inputs = columns.into_iter().map(|column| column.text).collect();
+    let structure = Structure { inputs, terms, ..Structure::default() };
+    let fitted = fit_model(&samples, &structure, options, lookup);
+    Ok(fitted.map_err(|error| format!("{name}: {error}"))?.model)
+}
+
+/// `name(inputs)` as an expression over other models.
+fn factored(head: &str, expression: &str) -> Result<Model, String> {
+    let (name, inputs) = head.strip_suffix(')').and_then(|head| head.split_once('(')).ok_or("no inputs")?;
+    let any = |name: &str| Input {
+        name: name.trim().to_owned(),
+        min: f64::NEG_INFINITY,
+        max: f64::INFINITY,
+        integer: false,
+    };
+    Ok(Model {
+        name: name.to_owned(),
+        inputs: inputs.split(',').map(any).collect(),
+        kind: Kind::Factored { expression: expression.to_owned() },
+        ..Model::default()
+    })
 }
 
 fn measured(library: &Library, seed: u64) -> Result<Measured, String> {
     let on = drawn(seed)?;
-    let costs = Costs::of(&on, library.nodes).map_err(|error| error.to_string())?;
-    let problems: Vec<usize> = library.sizes(PROBLEMS, true).collect();
-    let (mut modelled, mut truth) = (Vec::new(), Vec::new());
-    for way in library.ways {
+    let options = FitOptions { nonnegative: true, ..FitOptions::default() };
+    let set = |models| ModelSet { models, ..ModelSet::default() };
+    let primitive = |&(name, least, most, part): &machine::Part| {
+        let time = |size| Ok((size, library.part(&on, part, size)?));
+        let times = sizes(MEASURED, least, most).map(time).collect::<Result<Vec<_>, String>>()?;
+        model(name, library.part_terms, &times, &options, &|_| None)
+    };
+    let primitives = set(library.parts.iter().map(primitive).collect::<Result<Vec<_>, _>>()?);
+    let mut application = primitives.clone();
+    for (head, sum) in library.sums {
+        application.models.push(factored(head, sum)?);
+    }
+    for (at, way) in library.ways.iter().enumerate() {
+        application.models.push(factored(&format!("{WHOLE}{at}(n)"), way.factored)?);
+    }
+    let resolved = application.resolve().map_err(|error| error.to_string())?;
+    let lookup = |name: &str| {
+        let formula = resolved.formula(name)?;
+        Some(Callee { inputs: formula.inputs.clone(), body: formula.mean.clone() })
+    };
+    // One coefficient: a constant would be in seconds of this machine.
+    let one = FitOptions { constant: false, keep_all: true, ..options.clone() };
+    let (mut direct, mut truth) = (set(Vec::new()), Vec::new());
+    for (at, way) in library.ways.iter().enumerate() {
         let time = |size: usize, keys: u64| Ok::<_, String>((size, library.time(&on, way, size, keys)?));
         let times =
             library.sizes(MEASURED, false).map(|size| time(size, 1)).collect::<Result<Vec<_>, _>>()?;
-        modelled.push(model(library, &times, &problems)?);
-        let all = problems.iter().map(|size| Ok(time(*size, 1000)?.1)).collect::<Result<Vec<_>, String>>()?;
-        truth.push(all);
+        direct.models.push(model(&format!("{WHOLE}{at}"), library.terms, &times, &options, &|_| None)?);
+        let whole = format!("{WHOLE}{at}(n)");
+        application.models.push(model(&format!("{HYBRID}{at}"), &[&whole], &times, &one, &lookup)?);
+        let problems = library.sizes(PROBLEMS, true).map(|size| Ok(time(size, 1000)?.1));
+        truth.push(problems.collect::<Result<Vec<_>, String>>()?);
     }
-    Ok(Measured { modelled, truth, costs })
+    let name = |set| (on.name.clone(), set);
+    Ok(Measured { direct, application: name(application), primitives: name(primitives), truth })
 }
 
 /// What comes out of one source of predictions.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 struct Tally {
     /// |ln(predicted/true)| of times.
     errors: Vec<f64>,
     lost: Vec<f64>,
     within: usize,
-    /// Half widths of intervals, as logarithms.
-    widths: Vec<f64>,
 }
 
 impl Tally {
-    fn problem(&mut self, predicted: &[f64], truth: &[f64]) {
-        self.errors.extend(predicted.iter().zip(truth).map(|(p, t)| (p / t).ln().abs()));
-        let least =
-            |all: &[f64]| all.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at);
-        self.lost.push(truth[least(predicted)] / truth[least(truth)] - 1.0);
+    /// The predictions of a set, by way.
+    fn machine(
+        &mut self,
+        library: &Library,
+        set: &ModelSet,
+        kind: &str,
+        truth: &[Vec<f64>],
+    ) -> Result<(), String> {
+        let models = set.resolve().map_err(|error| error.to_string())?;
+        for (problem, size) in library.sizes(PROBLEMS, true).enumerate() {
+            let predict = |way: usize| {
+                let name = format!("{kind}{way}");
+                let found = models.predict(&name, library.nodes, &[size as f64]);
+                found.ok_or_else(|| format!("{name}: nothing is predicted at {size}"))
+            };
+            let predicted = (0..truth.len()).map(predict).collect::<Result<Vec<Prediction>, _>>()?;
+            let truth: Vec<f64> = truth.iter().map(|way| way[problem]).collect();
+            for (found, truth) in predicted.iter().zip(&truth) {
+                self.errors.push((found.seconds.get() / truth).ln().abs());
+                self.within += usize::from((found.seconds.get() - truth).abs() <= found.half_width.get());
+            }
+            let seconds: Vec<f64> = predicted.iter().map(|found| found.seconds.get()).collect();
+            self.lost.push(truth[least(&seconds)] / truth[least(&truth)] - 1.0);
+        }
+        Ok(())
     }
 
-    fn told(&self) -> [f64; 5] {
-        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
-        let right = self.lost.iter().filter(|lost| **lost < RIGHT).count();
-        [
-            mean(&self.errors).exp_m1(),
-            right as f64 / self.lost.len().max(1) as f64,
-            mean(&self.lost),
-            self.within as f64 / self.errors.len().max(1) as f64,
-            median(&self.widths).exp(),
-        ]
+    /// Writes a row, and what the summary keeps of it.
+    fn tell(&mut self, library: &Library, by: &str) -> serde_json::Value {
+        self.errors.sort_by(f64::total_cmp);
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+        let (middle, error) = (self.errors[self.errors.len() / 2].exp_m1(), mean(&self.errors).exp_m1());
+        let right = self.lost.iter().filter(|lost| **lost < RIGHT).count() as f64 / self.lost.len() as f64;
+        let regret = mean(&self.lost);
+        let covered = self.within as f64 / self.errors.len() as f64;
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+        let [m, e, r, c] = [middle, error, right, covered].map(percent);
+        row(&[library.name.to_owned(), by.to_owned(), m, e, r, format!("{:.2} %", 100.0 * regret), c]);
+        serde_json::json!({ "median": middle, "error": error, "right": right, "regret": regret, "covered": covered })
     }
 }
 
-fn median(all: &[f64]) -> f64 {
-    let mut all = all.to_vec();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+/// The place of the least.
+fn least(all: &[f64]) -> usize {
+    all.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at)
 }
 
 fn run(&Arguments { machines }: &Arguments) -> Result<(), String> {
-    head(&["library", "machines", "by", "error", "right", "regret", "covered", "within"]);
+    head(&["library", "by", "median", "error", "right", "regret", "covered"]);
     let mut summary = serde_json::Map::new();
     for library in &LIBRARIES {
         let all =
             (FIRST..FIRST + machines).map(|seed| measured(library, seed)).collect::<Result<Vec<_>, _>>()?;
-        let mut told = |known: usize, by: &str, tally: &Tally| {
-            let [error, right, regret, covered, within] = tally.told();
-            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-            let covering = !tally.widths.is_empty();
-            row(&[
-                library.name.to_owned(),
-                if known == 0 { String::new() } else { known.to_string() },
-                by.to_owned(),
-                percent(error),
-                percent(right),
-                format!("{:.2} %", 100.0 * regret),
-                if covering { percent(covered) } else { String::new() },
-                if covering { format!("{within:.2}") } else { String::new() },
-            ]);
-            let mut values = serde_json::json!({ "error": error, "right": right, "regret": regret });
-            if covering {
-                values["covered"] = covered.into();
-                values["within"] = within.into();
-            }
-            summary.insert(format!("{} {known} {by}", library.name), values);
-        };
-        let mut numbers: Vec<usize> = KNOWN.iter().map(|known| (*known).min(all.len() - 1)).collect();
-        numbers.dedup();
-        let (problems, ways) = (PROBLEMS, library.ways.len());
-        for known in numbers {
-            let [mut cross, mut nearest] = [Tally::default(), Tally::default()];
-            for (at, here) in all.iter().enumerate() {
-                let others: Vec<&Measured> = (1..=known).map(|next| &all[(at + next) % all.len()]).collect();
-                let costs: Vec<Costs> = others.iter().map(|other| other.costs).collect();
-                let near = |one: &&&Measured| one.costs.distance(&here.costs);
-                let near =
-                    others.iter().min_by(|a, b| near(a).total_cmp(&near(b))).ok_or("no other machine")?;
-                for problem in 0..problems {
-                    let truth = here.truth_at(problem);
-                    nearest.problem(&near.modelled_at(problem), &truth);
-                    let mut predicted = Vec::with_capacity(ways);
-                    for (way, there) in truth.iter().enumerate() {
-                        let times: Vec<Prediction> =
-                            others.iter().map(|other| other.modelled[way][problem]).collect();
-                        let time = predict(&costs, &times, &here.costs).ok_or("nothing is predicted")?;
-                        cross.within += usize::from((time.seconds / there).ln().abs() <= time.within.ln());
-                        cross.widths.push(time.within.ln());
-                        predicted.push(time.seconds);
-                    }
-                    cross.problem(&predicted, &truth);
-                }
-            }
-            told(known, "cross prediction", &cross);
-            told(known, "nearest, unchanged", &nearest);
-        }
-        let mut own = Tally::default();
-        for here in &all {
-            for problem in 0..problems {
-                own.problem(&here.modelled_at(problem), &here.truth_at(problem));
+        let mut tallies = [
+            "another machine's models, unchanged",
+            "factored models over primitives measured there",
+            "hybrid models of another machine over them",
+            "calibrated there",
+        ]
+        .map(|by| (by, Tally::default()));
+        for (at, here) in all.iter().enumerate() {
+            let there = &all[(at + 1) % all.len()];
+            for ((_, tally), (kind, source)) in tallies.iter_mut().zip([
+                (WHOLE, Some(there)),
+                (WHOLE, None),
+                (HYBRID, None),
+                (WHOLE, Some(here)),
+            ]) {
+                let names: Vec<String> = (0..library.ways.len()).map(|way| format!("{kind}{way}")).collect();
+                let roots: Vec<&str> = names.iter().map(String::as_str).collect();
+                let set = match source {
+                    Some(measured) => measured.direct.clone(),
+                    None => over(&there.application, &roots, std::slice::from_ref(&here.primitives))?,
+                };
+                tally.machine(library, &set, kind, &here.truth)?;
             }
         }
-        told(0, "calibrated there", &own);
+        for (by, tally) in &mut tallies {
+            summary.insert(format!("{} {by}", library.name), tally.tell(library, by));
+        }
     }
     strata_benches::summary(&summary.into());
     Ok(())

@@ -139,16 +139,14 @@ pub(super) enum Command {
     /// over the inputs. Of a model that is named by itself it is the half width of its predictions
     /// over the time.
     Advise(Advise),
-    /// Predict the time of one model at given inputs, or, with `--on`, times and choice on another
-    /// machine.
+    /// Predict the time of one model at given inputs, also on another machine.
     Predict {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote; with `--on` also
-        /// `FILE@MACHINE`.
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
-        /// The model's name; with `--on` also that of a library.
+        /// The model's name.
         model: String,
         #[command(flatten)]
-        asked: Elsewhere,
+        at: At,
     },
     /// Choose the fastest candidate at given inputs, with its best parameters.
     Choose {
@@ -156,22 +154,14 @@ pub(super) enum Command {
         models: PathBuf,
         /// The library's name.
         library: String,
-        /// Its inputs, for example `keys=1000 width=32`.
-        #[arg(value_name = "INPUT=VALUE")]
-        inputs: Vec<Binding>,
+        #[command(flatten)]
+        at: At,
         /// Say why each other candidate was not taken.
         #[arg(long)]
         explain: bool,
         /// Take this candidate, for example `sort=radix:11`.
         #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
         pin: Option<String>,
-        /// The number of nodes, or hosts and nodes on each, `2x8` (default: the measured number,
-        /// the largest if several).
-        #[arg(long, value_parser = layout)]
-        nodes: Option<Layout>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Say what moves a predicted time most: inputs, parameters, and the costs of the machine.
     ///
@@ -375,9 +365,9 @@ pub(super) enum PlatformCommand {
     },
 }
 
-/// Where to predict what.
+/// What is asked of models.
 #[derive(Debug, Args)]
-pub(super) struct Elsewhere {
+pub(super) struct At {
     /// Its inputs, for example `keys=1000 width=32`.
     #[arg(value_name = "INPUT=VALUE")]
     pub(super) inputs: Vec<Binding>,
@@ -385,14 +375,11 @@ pub(super) struct Elsewhere {
     /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
-    /// Predict for a machine known only by its platform file, as `comet` writes it (`here.toml`),
-    /// from the models of the others.
-    #[arg(long, value_name = "MACHINE")]
-    pub(super) on: Option<String>,
-    /// With `--on`: the set of models of a further machine, with its platform file unless that is
-    /// built in.
-    #[arg(long, value_name = "FILE[@MACHINE]", requires = "on")]
-    pub(super) with: Vec<PathBuf>,
+    /// Take the models that factored and hybrid ones call, and that call no others, from this set,
+    /// or the `models.toml` of this folder: what the program takes where that was measured. Said
+    /// several times, the first that has a model counts.
+    #[arg(long = "models", value_name = "FILE|DIR")]
+    pub(super) over: Vec<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,

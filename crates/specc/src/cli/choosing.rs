@@ -9,15 +9,39 @@ use strata_model::{Hosts, ModelSet, Prediction, did_you_mean, number_text};
 use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::{Pin, choice::Outcome};
 
-use super::args::Binding;
+use super::args::{At, Binding};
 use super::values::Layout;
 use crate::competition::{Choice, Competition};
+use crate::primitives::over;
 
 pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
     let text = String::from_utf8(bytes).map_err(|_| fault("this is not UTF-8 text".into()))?;
     ModelSet::read(&text).map_err(|e| fault(e.to_string()))
+}
+
+/// The set with the primitives of its models `roots` from the sets of `--models`, if there are any.
+fn on_machines(path: &Path, set: ModelSet, roots: &[&str], at: &At) -> Result<ModelSet, Failure> {
+    if at.over.is_empty() {
+        return Ok(set);
+    }
+    let mut machines = Vec::new();
+    for machine in &at.over {
+        let file = if machine.is_dir() { machine.join("models.toml") } else { machine.clone() };
+        machines.push((file.display().to_string(), read(&file)?));
+    }
+    let own = (path.display().to_string(), set);
+    let set = over(&own, roots, &machines).map_err(Failure::Fault)?;
+    set.resolve().map_err(|error| {
+        let all: Vec<&str> = machines.iter().map(|(path, _)| path.as_str()).collect();
+        Failure::Fault(format!(
+            "{} over {}: {error}; `specc calibrate --nodes` measures both on the same numbers of nodes",
+            own.0,
+            all.join(", ")
+        ))
+    })?;
+    Ok(set)
 }
 
 /// The values of `names`, in order, from `given`; every name needs one.
@@ -131,23 +155,20 @@ fn json_of(prediction: &Prediction) -> Value {
 }
 
 /// `specc predict`.
-pub(super) fn predict(
-    path: &Path,
-    name: &str,
-    given: &[Binding],
-    layout: Option<Layout>,
-    as_json: bool,
-) -> Result<(), Failure> {
+pub(super) fn predict(path: &Path, name: &str, at: &At) -> Result<(), Failure> {
+    let (layout, as_json) = (at.nodes, at.json);
     let set = read(path)?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
-    let Some(model) = set.model(name) else {
+    if set.model(name).is_none() {
         return Err(no_such(path, "model", name, set.models.iter().map(|m| m.name.as_str())));
-    };
+    }
+    let set = on_machines(path, set, &[name], at)?;
+    let Some(model) = set.model(name) else { return Ok(()) };
     if model.kind == Kind::Unmeasured {
         return Err(fault(format!("`{name}` predicts nothing: {}", model.reason)));
     }
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
-    let given = placed(&set, path, &names, given, layout)?;
+    let given = placed(&set, path, &names, &at.inputs, layout)?;
     let inputs = values(&set, &format!("model `{name}`"), &names, &given)?;
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
     let nodes = layout.map_or_else(|| set.nodes(), Layout::nodes);
@@ -268,15 +289,19 @@ pub(super) fn tell_failed(what: &str, path: &Path, model: &str) {
 pub(super) fn choose(
     path: &Path,
     library: &str,
-    given: &[Binding],
-    layout: Option<Layout>,
+    at: &At,
     pin: Option<&str>,
     explain: bool,
-    as_json: bool,
 ) -> Result<(), Failure> {
-    let set = read(path)?;
+    let (layout, as_json) = (at.nodes, at.json);
+    let mut set = read(path)?;
+    if let Some(named) = set.library(library) {
+        let models: Vec<String> = named.candidates.iter().map(|one| one.model.clone()).collect();
+        let models: Vec<&str> = models.iter().map(String::as_str).collect();
+        set = on_machines(path, set, &models, at)?;
+    }
     let competition = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
-    let given = placed(&set, path, competition.inputs(), given, layout)?;
+    let given = placed(&set, path, competition.inputs(), &at.inputs, layout)?;
     let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
     let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {

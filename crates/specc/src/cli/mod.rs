@@ -5,7 +5,6 @@ mod args;
 mod choosing;
 mod comparing;
 mod crossovers;
-mod elsewhere;
 mod exchange;
 pub mod folder;
 mod guidelines;
@@ -64,14 +63,9 @@ pub fn run() -> ExitCode {
         Command::Regret(regret) => stages::regret(&regret),
         Command::Verify(asked) => verifying::verify(&asked),
         Command::Advise(advise) => refining::advise(&advise),
-        Command::Predict { models, model, asked } if asked.on.is_some() => {
-            elsewhere::elsewhere(&models, &model, &asked)
-        }
-        Command::Predict { models, model, asked } => {
-            choosing::predict(&models, &model, &asked.inputs, asked.nodes, asked.json)
-        }
-        Command::Choose { models, library, inputs, nodes, explain, pin, json } => {
-            choosing::choose(&models, &library, &inputs, nodes, pin.as_deref(), explain, json)
+        Command::Predict { models, model, at } => choosing::predict(&models, &model, &at),
+        Command::Choose { models, library, at, explain, pin } => {
+            choosing::choose(&models, &library, &at, pin.as_deref(), explain)
         }
         Command::Export(export) => exchange::export(&export),
         Command::Show { models, model } => models::show(&models, model.as_deref()),
@@ -84,7 +78,7 @@ pub fn run() -> ExitCode {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Run(asked) => running::run(asked),
             PlatformCommand::Check { files } => platforms::check(&files),
-            PlatformCommand::Kernels { models, reference } => elsewhere::kernels(&models, &reference),
+            PlatformCommand::Kernels { models, reference } => platforms::kernels(&models, &reference),
             PlatformCommand::Show { platform, nodes, json } => {
                 platforms::show(&platform, nodes as usize, json)
             }

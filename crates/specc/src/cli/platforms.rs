@@ -1,6 +1,6 @@
 //! Commands about simulated machines: `platform list`, `check` and `show`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use comfy_table::{CellAlignment, Table};
@@ -8,10 +8,12 @@ use miette::NamedSource;
 use serde_json::{Value, json};
 use strata_model::count;
 use strata_model::expr::Span;
+use strata_model::set::{Kind, Resolved, SetError};
 use strata_screen::{self as screen, Failure, print, wrapped};
 use strata_sim::Time;
 use strata_sim::platform::{Barrier, Faults, Figures, MachineError, SimulatedMachine, Topology};
 
+use super::choosing::read;
 use super::tables;
 use crate::lang::{CheckError, CheckErrors, ErrorCode};
 
@@ -262,4 +264,44 @@ mod tests {
             assert_eq!(round(value), text);
         }
     }
+}
+
+/// `specc platform kernels`: the factors of kernels for a platform file, from models of them on that
+/// machine and on the one that the built-in models are of.
+pub(super) fn kernels(there: &Path, reference: &Path) -> Result<(), Failure> {
+    let (one, other) = (read(there)?, read(reference)?);
+    let mut lines = vec!["[kernels]".to_owned()];
+    for model in one.models.iter().filter(|model| model.kind == Kind::Fitted && model.unit.is_seconds()) {
+        let Some(base) = other.model(&model.name).filter(|base| base.inputs.len() == model.inputs.len())
+        else {
+            continue;
+        };
+        let ends = model.inputs.iter().zip(&base.inputs).map(|(a, b)| (a.min.max(b.min), a.max.min(b.max)));
+        let ranges: Vec<((f64, f64), bool)> =
+            ends.zip(&model.inputs).map(|(range, input)| (range, input.integer)).collect();
+        let fault = |path: &Path| {
+            let path = path.display().to_string();
+            move |error: SetError| Failure::Fault(format!("{path}: {error}"))
+        };
+        let (one, other) = (one.resolve().map_err(fault(there))?, other.resolve().map_err(fault(reference))?);
+        let log = |point: Vec<f64>| {
+            let time =
+                |resolved: &Resolved| resolved.seconds(&model.name, 1, &point).filter(|time| *time > 0.0);
+            Some((time(&one)? / time(&other)?).ln())
+        };
+        let logs: Vec<f64> =
+            crate::advise::places(&ranges).unwrap_or_default().into_iter().filter_map(log).collect();
+        if !logs.is_empty() {
+            let factor = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+            lines.push(format!("{} = {factor:.4}", model.name));
+        }
+    }
+    if lines.len() == 1 {
+        return Err(Failure::Usage(format!(
+            "{} and {} have no model in common: both are of `specs/kernels`",
+            there.display(),
+            reference.display()
+        )));
+    }
+    print(lines.join("\n"))
 }

@@ -1,5 +1,5 @@
-//! Times and choices on a machine of which only the costs are known, from models that are made up,
-//! so that what must come out is known.
+//! An application on a machine of which only primitives were measured, from models that are made
+//! up, so that what must come out is known.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,158 +7,141 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// A machine with an overhead and a latency in ns, and a factor of local work.
-fn machine(name: &str, overhead: f64, latency: f64, work: f64) -> String {
-    let half = overhead / 2.0;
-    format!(
-        "name = \"{name}\"\nsummary = \"made up\"\n[cpu]\nfrequency_mhz = 1000\nkernel_factor = {work}\n\
-         [interface]\nsend_ns = {half}\nsend_byte_ns = 0\nafter_send_ns = 0\nreceive_ns = {half}\n\
-         receive_byte_ns = 0\nfailed_poll_ns = 1\ndispatch_ns = 0\nblock_setup_ns = 0\n\
-         combine_word_ns = 1\npacket_bytes = 1024\nheader_bytes = 0\nlatency_ns = {latency}\n\
-         send_queue_packets = 16\nreceive_queue_packets = 16\n[topology]\nkind = \"crossbar\"\n[link]\n\
-         bandwidth_mb_per_s = 1000\nlatency_ns = 0\nbuffer_packets = 16\nswitching = \"cut-through\"\n\
-         [control]\nbarrier_ns = 1000\ncombine_ns = 1000\ncombine_word_ns = 1\nbroadcast_ns = 1000\n\
-         broadcast_word_ns = 1\npipelined = true\n"
-    )
-}
-
-/// The models of a machine: `local` takes `n` times its work, `shared` a quarter of it and 40
-/// messages.
-fn set(overhead: f64, latency: f64, work: f64) -> String {
-    let mut text = "strata-models = 1\n[platform]\ntransport = \"threads\"\nnodes = 4\ncpu = \"made up\"\n\
-                    cores = 8\ncache = \"\"\nos = \"linux\"\narch = \"x86_64\"\n"
-        .to_owned();
-    let messages = 40e-9 * (overhead + latency);
-    for (name, constant, slope) in [("Local", 1e-12, 1e-9 * work), ("Shared", messages, 0.25e-9 * work)] {
+/// A set of `nodes` nodes with these primitives: name, inputs, their sum of terms.
+fn machine(nodes: usize, primitives: &[(&str, &str, f64)]) -> String {
+    let mut text = format!(
+        "strata-models = 1\n[platform]\ntransport = \"threads\"\nnodes = {nodes}\ncpu = \"made up\"\ncores = 8\n\
+         cache = \"\"\nos = \"linux\"\narch = \"x86_64\"\n"
+    );
+    for (name, input, each) in primitives {
         let _ = write!(
             text,
-            "[[models]]\nname = \"{name}\"\ninputs = [{{ name = \"n\", min = 1.0, max = 1e9 }}]\nterms = [\n\
-             {{ term = \"1\", coefficient = {constant:e}, relevant = true }},\n\
-             {{ term = \"n\", coefficient = {slope:e}, relevant = true }},\n]\nmean_time = 1e-5\n\
-             nodes = [1, 16]\n"
+            "[[models]]\nname = \"{name}\"\ninputs = [{{ name = \"{input}\", min = 1.0, max = 1e9 }}]\n\
+             terms = [{{ term = \"{input}\", coefficient = {each:e}, relevant = true }}]\nmean_time = 1e-5\n\
+             nodes = [1, {nodes}]\n"
         );
     }
-    text + "[[libraries]]\nname = \"way\"\ninputs = [\"n\"]\n[[libraries.candidates]]\nname = \"local\"\n\
-            model = \"Local\"\narguments = [\"n\"]\n[[libraries.candidates]]\nname = \"shared\"\n\
-            model = \"Shared\"\narguments = [\"n\"]\n"
+    text
 }
 
-/// Overhead, latency and work of machines.
-const MACHINES: [[f64; 3]; 6] = [
-    [1000.0, 2000.0, 1.0],
-    [4000.0, 1000.0, 3.0],
-    [500.0, 8000.0, 0.5],
-    [2000.0, 500.0, 10.0],
-    [8000.0, 4000.0, 2.0],
-    [300.0, 1000.0, 4.0],
-];
+const OLD: [(&str, &str, f64); 3] = [("Send", "bytes", 1e-9), ("Point", "n", 5e-9), ("Other", "n", 1e-3)];
+const NEW: [(&str, &str, f64); 2] = [("Send", "bytes", 3e-9), ("Point", "n", 1e-9)];
 
-const HERE: [f64; 3] = [1500.0, 3000.0, 2.0];
+/// Models over `Send` and `Point`: composed, with a coefficient of the old machine, and a choice of
+/// all points on each node or a part of them with a message.
+fn application() -> String {
+    let mut text = machine(4, &OLD);
+    let any = "{ name = \"n\", min = -inf, max = inf }";
+    for (name, rest) in [
+        ("Iterate", "expression = \"Point(n/P)+2*Send(8*n)\"\n"),
+        ("Alone", "expression = \"Point(n)\"\n"),
+        (
+            "Whole",
+            "terms = [{ term = \"Iterate(n)\", coefficient = 1.5, relevant = true }]\nmean_time = 1e-5\n\
+             nodes = [4, 4]\n",
+        ),
+    ] {
+        let _ = write!(text, "[[models]]\nname = \"{name}\"\ninputs = [{any}]\n{rest}");
+    }
+    text + "[[libraries]]\nname = \"way\"\ninputs = [\"n\"]\n[[libraries.candidates]]\nname = \"alone\"\n\
+            model = \"Alone\"\narguments = [\"n\"]\n[[libraries.candidates]]\nname = \"shared\"\n\
+            model = \"Iterate\"\narguments = [\"n\"]\n"
+}
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (at, [overhead, latency, work]) in MACHINES.into_iter().enumerate() {
-        let write = |name: String, text: String| fs::write(folder.path().join(name), text).unwrap();
-        write(format!("m{at}.toml"), machine(&format!("m{at}"), overhead, latency, work));
-        write(format!("s{at}.toml"), set(overhead, latency, work));
-    }
-    let [overhead, latency, work] = HERE;
-    fs::write(folder.path().join("here.toml"), machine("here", overhead, latency, work)).unwrap();
+    fs::create_dir(folder.path().join("new")).unwrap();
+    fs::write(folder.path().join("old.toml"), application()).unwrap();
+    fs::write(folder.path().join("new/models.toml"), machine(4, &NEW)).unwrap();
     folder
 }
 
-/// `specc predict` from the first so many machines.
-fn predict(folder: &Path, machines: usize, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let sources: Vec<String> = (0..machines).map(|at| format!("s{at}.toml@m{at}.toml")).collect();
-    let mut all = vec!["predict", &sources[0]];
-    all.extend(arguments);
-    for source in &sources[1..] {
-        all.extend(["--with", source]);
-    }
-    crate::specc(folder, "80", &all)
+fn seconds(folder: &Path, arguments: &[&str]) -> f64 {
+    let all = [&["predict", "old.toml"], arguments, &["n=1000", "--json"]].concat();
+    let (status, out, err) = crate::specc(folder, "80", &all);
+    assert_eq!(status, Some(0), "{arguments:?}: {err}");
+    serde_json::from_str::<Value>(&out).unwrap()["seconds"].as_f64().unwrap()
 }
 
 #[test]
-fn times_and_the_choice_follow_from_the_costs() {
+fn structure_is_of_the_application_and_times_are_of_the_machine() {
     let folder = folder();
-    let on = |machines: usize, n: &str| {
-        let (status, out, err) = predict(folder.path(), machines, &["way", n, "--on", "here.toml", "--json"]);
+    let write = |name: &str, primitives: &[(&str, &str, f64)]| {
+        fs::write(folder.path().join(name), machine(4, primitives)).unwrap();
+    };
+    let iterate = |send: f64, point: f64| 250.0 * point + 16_000.0 * send;
+    let near = |found: f64, right: f64| assert!((found / right - 1.0).abs() < 1e-9, "{found} {right}");
+    near(seconds(folder.path(), &["Whole"]), 1.5 * iterate(1e-9, 5e-9));
+    near(seconds(folder.path(), &["Iterate", "--models", "new"]), iterate(3e-9, 1e-9));
+    near(seconds(folder.path(), &["Whole", "--models", "new/models.toml"]), 1.5 * iterate(3e-9, 1e-9));
+    // What nothing of the model calls takes no part, also under the names of what is composed.
+    write("poisoned.toml", &[&NEW[..], &[("Other", "n", 7.0), ("Iterate", "n", 7.0)]].concat());
+    near(seconds(folder.path(), &["Whole", "--models", "poisoned.toml"]), 1.5 * iterate(3e-9, 1e-9));
+    // What it calls does.
+    write("slow.toml", &[NEW[0], ("Point", "n", 1e-6)]);
+    near(seconds(folder.path(), &["Whole", "--models", "slow.toml"]), 1.5 * iterate(3e-9, 1e-6));
+    // Of several sets the first that has a model counts.
+    write("points.toml", &[("Point", "n", 2e-9)]);
+    let both = ["Whole", "--models", "points.toml", "--models", "new"];
+    near(seconds(folder.path(), &both), 1.5 * iterate(3e-9, 2e-9));
+}
+
+#[test]
+fn a_primitive_may_itself_be_composed_there() {
+    let folder = folder();
+    let send = "[[models]]\nname = \"Send\"\ninputs = [{ name = \"bytes\", min = -inf, max = inf }]\n\
+                expression = \"Word(bytes/8)\"\n";
+    let text = machine(4, &[NEW[1], ("Word", "words", 8e-9)]) + send;
+    fs::write(folder.path().join("new/models.toml"), text).unwrap();
+    let found = seconds(folder.path(), &["Iterate", "--models", "new"]);
+    assert!((found - (250e-9 + 16e-6)).abs() < 1e-12, "{found}");
+}
+
+#[test]
+fn the_choice_follows_the_machine() {
+    let folder = folder();
+    let choose = |more: &[&str]| {
+        let (status, out, err) =
+            crate::specc(folder.path(), "80", &[&["choose", "old.toml", "way", "n=1000"], more].concat());
         assert_eq!(status, Some(0), "{err}");
-        serde_json::from_str::<Value>(&out).unwrap()
+        out
     };
-    // Local work of 2 ns each against 180 µs and 0.5 ns each: they are even at 120,000.
-    for (n, fastest) in [(20_000.0, "local"), (2e6, "shared")] {
-        let found = on(6, &format!("n={n}"));
-        assert_eq!(found["candidates"][0]["candidate"], fastest, "{found}");
-        for row in found["candidates"].as_array().unwrap() {
-            let local = row["candidate"] == "local";
-            let truth = if local { 2e-9 * n } else { 180e-6 + 0.5e-9 * n };
-            let [low, high, time] = ["lowest", "highest", "seconds"].map(|key| row[key].as_f64().unwrap());
-            assert!(low <= truth && truth <= high, "{n} {row}");
-            assert!((time / truth).ln().abs() < 0.3, "{n}: {truth} {row}");
-        }
-    }
-    // By fewer machines less is known.
-    let width = |found: &Value| {
-        let of = |key: &str| found["candidates"][0][key].as_f64().unwrap();
-        of("highest") / of("lowest")
-    };
-    assert!(width(&on(2, "n=2e6")) > width(&on(6, "n=2e6")));
-    // A known machine itself is predicted near its own time.
-    let (_, out, _) = predict(folder.path(), 6, &["Shared", "n=2e6", "--on", "m1.toml", "--json"]);
-    let found: Value = serde_json::from_str(&out).unwrap();
-    let truth = 200e-6 + 1.5e-3;
-    assert!((found["candidates"][0]["seconds"].as_f64().unwrap() / truth).ln().abs() < 0.2, "{found}");
-}
-
-#[test]
-fn the_screen_says_what_how_sure_and_why() {
-    let folder = folder();
-    let (status, out, err) = predict(folder.path(), 6, &["way", "n=2e6", "--on", "here.toml"]);
-    assert_eq!((status, err.as_str()), (Some(0), ""));
-    assert!(out.starts_with("way at n=2000000 on 4 nodes of here: "), "{out}");
-    assert!(!out.contains("not to be relied on"), "{out}");
-    let (_, few, _) = predict(folder.path(), 2, &["way", "n=2e6", "--on", "here.toml"]);
-    assert!(few.contains("not to be relied on") && few.contains("  unknown"), "{few}");
-    for part in [", by shared", "95 of 100 cases", "how sure: ", "of 6 choices", "why: of shared "] {
-        assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(part.trim()), "{part}: {out}");
-    }
-    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
-    // Without factors of kernels it says so.
-    fs::write(folder.path().join("plain.toml"), machine("plain", 10.0, 3000.0, 1.0)).unwrap();
-    let (_, out, err) = predict(folder.path(), 6, &["way", "n=2e6", "--on", "plain.toml"]);
-    assert!(out.contains("beyond the known machines: overhead"), "{out}");
-    assert!(err.contains("has no factors of kernels"), "{err}");
-}
-
-#[test]
-fn what_cannot_be_predicted_is_refused_with_the_way_out() {
-    let folder = folder();
-    let refused = |arguments: &[&str], machines: usize, status: i32, part: &str| {
-        let (found, _, err) = predict(folder.path(), machines, arguments);
-        let told = err.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(found, Some(status), "{arguments:?}: {err}");
-        assert!(told.contains(part), "{arguments:?}: {err}");
-    };
-    let here = ["way", "n=2e6", "--on", "here.toml"];
-    refused(&here, 1, 2, "name a further set by `--with FILE`");
-    refused(&["wy", "n=2e6", "--on", "here.toml"], 2, 2, "did you mean `way`?");
-    refused(&["way", "--on", "here.toml"], 2, 2, "needs `n`");
-    refused(&["way", "n=2e9", "--on", "here.toml"], 2, 1, "is not predicted there on 4 nodes");
-    refused(&["way", "n=2", "--on", "nowhere.toml"], 2, 3, "nowhere.toml");
-    refused(&[&here[..], &["--with", "s2.toml"]].concat(), 1, 2, "`s2.toml@FILE`");
-    refused(&[&here[..], &["--with", "s2.toml@m0.toml"]].concat(), 1, 2, "machines with the same costs");
-    refused(&[&here[..], &["--with", "no.toml@m1.toml"]].concat(), 1, 3, "no.toml");
-    let text = fs::read_to_string(folder.path().join("here.toml")).unwrap();
-    fs::write(folder.path().join("short.toml"), text.replace("latency_ns = 3000\n", "")).unwrap();
-    refused(&["way", "n=2", "--on", "short.toml"], 2, 1, "`[interface]` lacks `latency_cycles`");
-    let other = fs::read_to_string(folder.path().join("s1.toml")).unwrap();
-    fs::write(folder.path().join("other.toml"), other.replace("name = \"shared\"", "name = \"spread\""))
+    // 5 ns a point against 17.25 ns, and 1 ns against 48.25 ns; with messages as good as free, 1.25.
+    assert!(choose(&[]).contains("alone") && choose(&["--models", "new"]).contains("alone"));
+    fs::write(folder.path().join("new/models.toml"), machine(4, &[("Send", "bytes", 1e-12), OLD[1]]))
         .unwrap();
-    refused(&[&here[..], &["--with", "other.toml@m1.toml"]].concat(), 1, 2, "`way` is not the same in");
+    assert!(choose(&["--models", "new"]).contains("shared"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_way_out() {
+    let folder = folder();
+    let refused = |name: &str, text: &str, status: i32, parts: &[&str]| {
+        fs::write(folder.path().join("new/models.toml"), text).unwrap();
+        let (found, _, err) =
+            crate::specc(folder.path(), "80", &["predict", "old.toml", name, "n=1000", "--models", "new"]);
+        let told = err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(found, Some(status), "{name}: {err}");
+        parts.iter().for_each(|part| assert!(told.contains(part), "{part}: {err}"));
+    };
+    let good = machine(4, &NEW);
+    let lacks =
+        ["new/models.toml: no measured model `Point`", "of old.toml stands", "further set by `--models`"];
+    refused("Whole", &machine(4, &NEW[..1]), 1, &lacks);
+    let unmeasured = "[[models]]\nname = \"Point\"\ninputs = [{ name = \"n\", min = 1.0, max = 2.0 }]\nunmeasured = true\n";
+    refused("Whole", &(machine(4, &NEW[..1]) + unmeasured), 1, &lacks);
+    let inputs = ["`Point(m)` in s is not `Point(n)` in s of old.toml", "measure both by one spec"];
+    refused("Whole", &good.replace("\"n\"", "\"m\""), 1, &inputs);
+    refused("Whole", &good.replace("mean_time", "unit = \"gas\"\nmean_time"), 1, &["in gas is not"]);
+    refused("Whole", &machine(2, &NEW), 1, &["old.toml over new/models.toml", "calibrate --nodes"]);
+    refused("Whole", &good[..good.len() - 20], 1, &["new/models.toml"]);
+    refused("Point", &good, 1, &["`Point` stands on no other model"]);
+    refused("Whol", &good, 2, &["did you mean `Whole`?"]);
+    fs::remove_file(folder.path().join("new/models.toml")).unwrap();
     let (status, _, err) =
-        crate::specc(folder.path(), "80", &["predict", "s0.toml", "Local", "n=1", "--with", "s1.toml"]);
-    assert_eq!(status, Some(2), "{err}");
+        crate::specc(folder.path(), "80", &["predict", "old.toml", "Whole", "n=9", "--models", "new"]);
+    assert_eq!(status, Some(3), "{err}");
+    assert!(err.contains("new/models.toml"), "{err}");
 }
 
 #[test]
@@ -166,14 +149,14 @@ fn factors_of_kernels_come_from_two_sets() {
     let folder = folder();
     let kernels =
         |one: &str, other: &str| crate::specc(folder.path(), "80", &["platform", "kernels", one, other]);
-    let (status, out, err) = kernels("s1.toml", "s0.toml");
+    let (status, out, err) = kernels("new/models.toml", "old.toml");
     assert_eq!(status, Some(0), "{err}");
-    let local = out.lines().find_map(|line| line.strip_prefix("Local = ")).unwrap();
-    assert!((local.parse::<f64>().unwrap() - 3.0).abs() < 0.05, "{out}");
-    let text = machine("more", 10.0, 3000.0, 1.0) + &out;
-    fs::write(folder.path().join("more.toml"), text).unwrap();
+    let factor = out.lines().find_map(|line| line.strip_prefix("Send = ")).unwrap();
+    assert!((factor.parse::<f64>().unwrap() - 3.0).abs() < 0.05, "{out}");
+    let cm5 = include_str!("../../../sim/platforms/cm5.toml").split("[kernels]").next().unwrap();
+    fs::write(folder.path().join("more.toml"), cm5.to_owned() + &out).unwrap();
     assert_eq!(crate::specc(folder.path(), "80", &["platform", "check", "more.toml"]).0, Some(0));
     fs::write(folder.path().join("none.toml"), "strata-models = 1\n").unwrap();
-    let (status, _, err) = kernels("s1.toml", "none.toml");
+    let (status, _, err) = kernels("old.toml", "none.toml");
     assert_eq!(status, Some(2), "{err}");
 }
