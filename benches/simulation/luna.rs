@@ -19,9 +19,13 @@ const TIMES: usize = 1000;
 /// Messages of a burst, which fit every queue: what sending alone costs.
 const BURST: usize = 4;
 
+/// Blocks of a stream of them.
+const BLOCKS: usize = 16;
+
 /// All rows.
 pub(crate) fn rows() -> Result<(), String> {
     accesses()?;
+    bandwidth()?;
     collectives()?;
     products()
 }
@@ -143,6 +147,44 @@ fn accesses() -> Result<(), String> {
             near_as(origin, &format!("`{name}` {what}, us"), &format!("Luna, {table}"), thesis, ours[i], 1);
         }
     }
+    Ok(())
+}
+
+/// Section 5.2: what the text says of figure 10, "about 10 MB/sec" on the CM-5 and half of it "for a
+/// message size of about 50 bytes"; opened segments are not counted. Of figures 11 to 15 it has no
+/// number.
+fn bandwidth() -> Result<(), String> {
+    let cm5 = find("cm5")?;
+    let rate = |bytes: usize| {
+        let run = Machine::sim(&cm5, 2).and_then(|simulation| {
+            simulation.run(|node| {
+                node.install(node.handlers());
+                if node.rank() == 1 {
+                    for port in 1..=BLOCKS {
+                        node.open_port(port, Block::<u8>::zeroed(bytes));
+                        node.expect::<u8>(port, bytes);
+                    }
+                }
+                node.barrier();
+                let start = node.now().get();
+                match node.rank() {
+                    0 => (1..=BLOCKS).for_each(|port| node.put(1, port, 0, &vec![1u8; bytes])),
+                    _ => (1..=BLOCKS).for_each(|port| node.wait_for_port(port)),
+                }
+                Ok((BLOCKS * bytes) as f64 / (node.now().get() - start) / 1e6)
+            })
+        });
+        Ok::<_, String>(run.map_err(|error| error.to_string())?.results[1])
+    };
+    let peak = rate(16_000)?;
+    let mut half = 0;
+    for bytes in (8..=1000).step_by(8) {
+        if half == 0 && rate(bytes)? >= peak / 2.0 {
+            half = bytes;
+        }
+    }
+    near_as(Origin::Derived, "`cm5` blocks from one node to another, MB/s", "Luna, figure 10", 10.0, peak, 2);
+    near_as(Origin::Derived, "`cm5` block for half of that, bytes", "Luna, figure 10", 50.0, half as f64, 0);
     Ok(())
 }
 

@@ -197,7 +197,7 @@ struct Arguments {
     /// Luna's tables, and no more
     #[arg(long, conflicts_with_all = ["svg", "flight", "mechanisms"])]
     luna: bool,
-    /// The tables of the CM-5's mechanisms, and no more
+    /// The tables of the CM-5's mechanisms, in 8 minutes, and no more
     #[arg(long, conflicts_with_all = ["svg", "flight"])]
     mechanisms: bool,
 }
@@ -227,12 +227,6 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
         chapters()?;
     }
     luna::rows()?;
-    if !arguments.luna {
-        println!();
-        mechanisms::table()?;
-        println!();
-        mechanisms::apart()?;
-    }
     let counts = Origin::ALL.map(|origin| {
         let count = |rows: &[AtomicUsize; 3]| rows[origin as usize].load(Relaxed);
         (origin.name().to_owned(), json!({ "inside": count(&INSIDE), "judged": count(&JUDGED) }))
