@@ -130,7 +130,7 @@ fn measured(library: &Library, seed: u64) -> Result<Measured, String> {
         Some(Callee { inputs: formula.inputs.clone(), body: formula.mean.clone() })
     };
     // One coefficient: a constant would be in seconds of this machine.
-    let one = FitOptions { constant: false, keep_all: true, ..options.clone() };
+    let one = FitOptions { constant: false, keep_all: true, ..options };
     let (mut direct, mut truth) = (set(Vec::new()), Vec::new());
     for (at, way) in library.ways.iter().enumerate() {
         let time = |size: usize, keys: u64| Ok::<_, String>((size, library.time(&on, way, size, keys)?));

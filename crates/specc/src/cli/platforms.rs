@@ -1,4 +1,4 @@
-//! Commands about simulated machines: `platform list`, `check` and `show`.
+//! Commands about simulated machines: `platform list`, `check`, `show` and `kernels`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -246,26 +246,6 @@ fn json_of(platform: &SimulatedMachine, figures: &Figures) -> Value {
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::round;
-
-    #[test]
-    fn numbers_have_four_digits() {
-        let cases = [
-            (818.1818, "818.2"),
-            (27.0, "27"),
-            (0.1, "0.1"),
-            (0.0, "0"),
-            (12345.6, "12346"),
-            (5.932, "5.932"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(round(value), text);
-        }
-    }
-}
-
 /// `specc platform kernels`: the factors of kernels for a platform file, from models of them on that
 /// machine and on the one that the built-in models are of.
 pub(super) fn kernels(there: &Path, reference: &Path) -> Result<(), Failure> {
@@ -304,4 +284,24 @@ pub(super) fn kernels(there: &Path, reference: &Path) -> Result<(), Failure> {
         )));
     }
     print(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let cases = [
+            (818.1818, "818.2"),
+            (27.0, "27"),
+            (0.1, "0.1"),
+            (0.0, "0"),
+            (12345.6, "12346"),
+            (5.932, "5.932"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(round(value), text);
+        }
+    }
 }
