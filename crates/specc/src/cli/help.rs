@@ -72,7 +72,7 @@ specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
     (
         "predict",
         "specc predict here/models.toml Radix keys=4096 bits=8 width=32
-specc predict here/models.toml MeasuredSort keys=4096 bits=8 width=32 --models there",
+specc predict here/models.toml Measured width=512 height=512 --models there",
     ),
     (
         "impact",
