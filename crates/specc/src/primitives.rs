@@ -13,8 +13,9 @@ use strata_model::{ModelSet, did_you_mean};
 /// A set of models, with what messages call it.
 pub type Named = (String, ModelSet);
 
-/// `application` with each primitive on which the models `roots` stand, a measured model that calls
-/// no other, as the first of `machines` has it that has it; the platform is that of the first.
+/// Of `application` the models on which its models `roots` stand, with each primitive, a measured
+/// model that calls no other, as the first of `machines` has it that has it; the platform is that of
+/// the first.
 ///
 /// # Errors
 /// A primitive that none has, or that has other inputs or another unit there; a root that is itself
@@ -22,12 +23,10 @@ pub type Named = (String, ModelSet);
 pub fn over(application: &Named, roots: &[&str], machines: &[Named]) -> Result<ModelSet, String> {
     let (own, set) = application;
     let places = || machines.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(", ");
-    let mut all: BTreeMap<String, Model> =
-        set.models.iter().map(|model| (model.name.clone(), model.clone())).collect();
+    let mut all: BTreeMap<String, (Option<usize>, Model)> = BTreeMap::new();
     // Names with the machine whose model calls them; none: the application's.
     let mut open: Vec<(String, Option<usize>)> =
         roots.iter().rev().map(|name| ((*name).to_owned(), None)).collect();
-    let mut seen: BTreeMap<String, Option<usize>> = BTreeMap::new();
     while let Some((name, caller)) = open.pop() {
         let here = set.model(&name);
         let composed =
@@ -67,20 +66,26 @@ pub fn over(application: &Named, roots: &[&str], machines: &[Named]) -> Result<M
             }
             model
         };
-        if let Some(before) = seen.get(&name) {
-            if *before != from {
-                return Err(format!("{own} and {} each have a model `{name}`: rename one", places()));
+        match all.get(&name) {
+            Some((before, _)) if *before == from => {}
+            Some(_) => return Err(format!("{own} and {} each have a model `{name}`: rename one", places())),
+            None => {
+                open.extend(calls(model).into_iter().map(|called| (called, from)));
+                all.insert(name, (from, model.clone()));
             }
-            continue;
         }
-        seen.insert(name.clone(), from);
-        open.extend(calls(model).into_iter().map(|called| (called, from)));
-        all.insert(name, model.clone());
     }
-    let mut models: Vec<Model> = set.models.iter().filter_map(|model| all.remove(&model.name)).collect();
-    models.extend(all.into_values());
-    let platform = machines.first().and_then(|(_, set)| set.platform.clone());
-    Ok(ModelSet { models, platform, ..set.clone() })
+    // The others may be of other numbers of nodes.
+    let libraries = set.libraries.iter().filter(|library| {
+        let mut candidates = library.candidates.iter();
+        candidates.all(|candidate| roots.contains(&candidate.model.as_str()))
+    });
+    Ok(ModelSet {
+        libraries: libraries.cloned().collect(),
+        models: all.into_values().map(|(_, model)| model).collect(),
+        platform: machines.first().and_then(|(_, set)| set.platform.clone()),
+        ..set.clone()
+    })
 }
 
 fn inputs(model: &Model) -> String {

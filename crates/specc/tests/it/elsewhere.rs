@@ -84,6 +84,9 @@ fn structure_is_of_the_application_and_times_are_of_the_machine() {
     write("points.toml", &[("Point", "n", 2e-9)]);
     let both = ["Whole", "--models", "points.toml", "--models", "new"];
     near(seconds(folder.path(), &both), 1.5 * iterate(3e-9, 2e-9));
+    // That `Whole` was measured on four nodes alone hinders only `Whole`.
+    fs::write(folder.path().join("two.toml"), machine(2, &NEW)).unwrap();
+    near(seconds(folder.path(), &["Iterate", "--models", "two.toml"]), 500.0 * 1e-9 + 16_000.0 * 3e-9);
 }
 
 #[test]
