@@ -155,6 +155,7 @@ fn sorts() -> ModelSet {
         samples_sha256: "abc".into(),
         code_sha256: "def".into(),
         busy: 0.5,
+        kinds: [("family".into(), vec!["random".into(), "few \"keys\"".into()])].into(),
         models: vec![radix, sample, factored("Both", &[keys()], "Radix(keys,8,32)+2*Sample(keys)")],
         libraries: vec![library],
     }
