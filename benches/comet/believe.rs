@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{at_least, head, machine, row};
+use strata_benches::{at_least, columns, machine};
 use strata_comet::{Results, compare::level};
 use strata_model::Samples;
 
@@ -210,7 +210,7 @@ fn trials(options: &Options, folder: &Path) -> Result<serde_json::Value, String>
     let quiet_marked = quiet.iter().filter(|run| is_marked(run)).count();
     let marked = beside.iter().filter(|(_, run)| is_marked(run)).count();
     println!("Runs of {budget}, two nodes ({}), each beside a spinner from a random moment on\n", options.on);
-    head(&["the spinner began after", "marked", "points", "within 5 % of quiet"]);
+    columns("the spinner began after | marked | points | within 5 % of quiet");
     let (mut all, mut near) = (0, 0);
     for (delay, results) in &beside {
         let mut cells = ["-".to_owned(), "-".to_owned()];
@@ -228,12 +228,11 @@ fn trials(options: &Options, folder: &Path) -> Result<serde_json::Value, String>
         }
         let [count, close] = cells;
         let marked = if is_marked(results) { "yes" } else { "no" };
-        row(&[
-            format!("{:.1} of {:.1} s", delay.as_secs_f64(), longest.as_secs_f64()),
-            marked.into(),
-            count,
-            close,
-        ]);
+        println!(
+            "| {:.1} of {:.1} s | {marked} | {count} | {close} |",
+            delay.as_secs_f64(),
+            longest.as_secs_f64()
+        );
     }
     println!(
         "\n{marked} of {runs} trials are marked, and {quiet_marked} of {runs} runs without a spinner; {near} \
@@ -251,14 +250,9 @@ fn medians(options: &Options, folder: &Path) -> Result<serde_json::Value, String
     let budget = options.budget.as_deref().unwrap_or("8s");
     let mut summary = serde_json::json!({ "bench": "believe", "runs": runs, "seed": options.seed });
     println!("Runs back to back of {budget}, two nodes ({})\n", options.on);
-    head(&[
-        "load",
-        "marked",
-        "points of unmarked runs",
-        "largest over least median: worst",
-        "above 1.10",
-        "all points together",
-    ]);
+    columns(
+        "load | marked | points of unmarked runs | largest over least median: worst | above 1.10 | all points together",
+    );
     for (name, loaded) in [("that comes and goes", true), ("none", false)] {
         let all = under_load(options.seed, loaded, || {
             (0..runs)
@@ -291,14 +285,11 @@ fn medians(options: &Options, folder: &Path) -> Result<serde_json::Value, String
         let above = several.iter().filter(|(_, ratio)| *ratio > ACCEPTED).count();
         let shown =
             worst.map_or("-".to_owned(), |((model, at), ratio)| format!("{ratio:.3} ({model} {at:?})"));
-        row(&[
-            name.into(),
-            format!("{marked} of {runs}"),
-            several.len().to_string(),
-            shown,
-            above.to_string(),
-            format!("{:.3}", most / least),
-        ]);
+        println!(
+            "| {name} | {marked} of {runs} | {} | {shown} | {above} | {:.3} |",
+            several.len(),
+            most / least
+        );
         let key = if loaded { "loaded" } else { "idle" };
         summary[key] = serde_json::json!({
             "marked": marked, "points": several.len(), "worst_ratio": worst.map(|(_, ratio)| ratio), "above": above, "level_ratio": most / least,
@@ -391,15 +382,14 @@ fn held(all: &[(Results, Samples)], show: bool) -> (usize, usize) {
         }
     }
     if show {
-        head(&["model", "intervals", "that hold it", "mean half width"]);
+        columns("model | intervals | that hold it | mean half width");
     }
     for (model, (count, holds, width)) in models.into_iter().filter(|_| show) {
-        row(&[
-            model.into(),
-            count.to_string(),
-            format!("{:.1} %", 100.0 * holds as f64 / count as f64),
-            format!("{:.1} %", 100.0 * width / count as f64),
-        ]);
+        println!(
+            "| {model} | {count} | {:.1} % | {:.1} % |",
+            100.0 * holds as f64 / count as f64,
+            100.0 * width / count as f64
+        );
     }
     (holding, intervals)
 }

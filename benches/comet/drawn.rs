@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 use strata_comet as comet;
 use strata_comet::suite::{self, Ground, Peer, model_named};
 use strata_comet::{Call, Results};
@@ -192,7 +192,7 @@ pub(crate) struct Recovered {
 /// The table of all kinds.
 pub(crate) fn recovered(seed: u64) -> Result<Recovered, String> {
     println!("\nMachines drawn at random, {EACH} of each kind: figures within 3 %, and the greatest error\n");
-    head(&["", "L", "o_s", "o_r", "g", "G", "hop", "last short size", "N50"]);
+    columns(" | L | o_s | o_r | g | G | hop | last short size | N50");
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut sum = Recovered { figures: 0, close: 0, worst: 0.0 };
     for (kind, name) in
@@ -276,9 +276,9 @@ pub(crate) fn coverage(seed: u64) -> Result<[f64; 2], String> {
     }
     let share = |[holds, all]: [usize; 2]| holds as f64 / all as f64;
     println!("\nIntervals of 95 % that hold the truth under noise\n");
-    head(&["of", "number", "hold it"]);
+    columns("of | number | hold it");
     for (what, of) in [("medians", medians), ("start-up times and times per byte", lines)] {
-        row(&[what.to_owned(), of[1].to_string(), format!("{:.1} %", 100.0 * share(of))]);
+        println!("| {what} | {} | {:.1} % |", of[1], 100.0 * share(of));
     }
     Ok([share(medians), share(lines)])
 }

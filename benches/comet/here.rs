@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::Parser;
-use strata_benches::{head, machine, row};
+use strata_benches::{columns, machine};
 use strata_runtime::Computing;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -49,7 +49,7 @@ fn race(arguments: &Arguments) -> Result<(), String> {
     };
     let here = SimulatedMachine::find(&file.display().to_string()).map_err(|error| error.to_string())?;
     println!("{}\n", machine());
-    head(&["program", "by models, µs", "predicted, µs", "measured, µs", "predicted over measured"]);
+    columns("program | by models, µs | predicted, µs | measured, µs | predicted over measured");
     let mut ratios = Vec::new();
     for (name, program) in programs() {
         let predicted = |computing, runs: usize| -> Result<f64, String> {
@@ -70,13 +70,13 @@ fn race(arguments: &Arguments) -> Result<(), String> {
         let (least, measured) = (measured[0], measured[RUNS / 2]);
         let ratio = predicted / measured;
         ratios.push(ratio);
-        row(&[
-            name,
-            format!("{:.2}", 1e6 * modelled),
-            format!("{:.2}", 1e6 * predicted),
-            format!("{:.2} ({:.2} at least)", 1e6 * measured, 1e6 * least),
-            format!("{ratio:.2}"),
-        ]);
+        println!(
+            "| {name} | {:.2} | {:.2} | {:.2} ({:.2} at least) | {ratio:.2} |",
+            1e6 * modelled,
+            1e6 * predicted,
+            1e6 * measured,
+            1e6 * least
+        );
     }
     let within = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.2).count();
     let worst = ratios.iter().map(|ratio| ratio.ln().abs()).fold(0.0, f64::max).exp();

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 use strata_comet as comet;
 use strata_comet::curve::{Curve, Measured};
 use strata_comet::series::contaminated;
@@ -86,7 +86,7 @@ fn ipsc860() -> Result<f64, String> {
     // Node 15 is four links away.
     let hop = (echo(4000, 15)? - echo(4000, 1)?) / 3.0;
     println!("iPSC/860, 16 nodes\n");
-    head(&["", "thesis", "found", "error"]);
+    columns(" | thesis | found | error");
     let mut worst: f64 = 0.0;
     for (what, thesis, found) in [
         ("t_startup up to 100 bytes, µs", 79.0, 1e6 * short.start.value),
@@ -98,7 +98,7 @@ fn ipsc860() -> Result<f64, String> {
     ] {
         let error = found / thesis - 1.0;
         worst = worst.max(error.abs());
-        row(&[what.into(), thesis.to_string(), format!("{found:.3}"), format!("{:+.2} %", 100.0 * error)]);
+        println!("| {what} | {thesis} | {found:.3} | {:+.2} % |", 100.0 * error);
     }
     Ok(worst)
 }
@@ -110,7 +110,7 @@ type Kernel = fn(&mut Node) -> f64;
 fn logarithm() -> Result<f64, String> {
     let ipsc = machine("ipsc860")?;
     println!("\nOver log₂ P, P = 2 to 128\n");
-    head(&["", "R²"]);
+    columns(" | R²");
     let kernels: [(&str, Kernel); 4] = [
         ("broadcast of 8 bytes", |node| comet::broadcast(node, 8)),
         ("broadcast of 1024 bytes", |node| comet::broadcast(node, 1024)),
@@ -129,7 +129,7 @@ fn logarithm() -> Result<f64, String> {
         let (xx, yy) = (mean(&|t| (t.0 - x).powi(2)), mean(&|t| (t.1 - y).powi(2)));
         let r2 = mean(&|t| (t.0 - x) * (t.1 - y)).powi(2) / (xx * yy);
         least = least.min(r2);
-        row(&[name.into(), format!("{r2:.5}")]);
+        println!("| {name} | {r2:.5} |");
     }
     Ok(least)
 }
@@ -141,7 +141,7 @@ fn loggp(seed: u64) -> Result<f64, String> {
         machines.push(unseen::machine(1000 * seed + number)?);
     }
     println!("\nLogGP, small messages of 8 bytes: found over true\n");
-    head(&["machine", "L", "o_s", "o_r", "g", "G"]);
+    columns("machine | L | o_s | o_r | g | G");
     let mut worst: f64 = 0.0;
     for machine in &machines {
         let truth = Figures::new(machine, 2).map_err(|error| error.to_string())?;
@@ -197,8 +197,8 @@ fn belief(seed: u64) -> (f64, f64) {
     };
     let (idle, loaded) = (share(false), share(true));
     println!("\nMade-up runs that are marked contaminated, of {RUNS}\n");
-    head(&["", "marked"]);
-    row(&["idle".into(), format!("{:.2} %", 100.0 * idle)]);
-    row(&["under a load that comes and goes".into(), format!("{:.2} %", 100.0 * loaded)]);
+    columns(" | marked");
+    println!("| idle | {:.2} % |", 100.0 * idle);
+    println!("| under a load that comes and goes | {:.2} % |", 100.0 * loaded);
     (idle, loaded)
 }

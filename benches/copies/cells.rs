@@ -1,7 +1,7 @@
 //! One thread copies under known conditions.
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_copy::profile::{Cell, seconds, seconds_of};
 use strata_copy::{DEFAULT, Hint, Routine, copy, copy_hinted, routine_for, routines};
 use strata_runtime::prelude::*;
@@ -119,31 +119,23 @@ pub(crate) fn geometric(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn report(found: &[Found]) -> Value {
-    head(&[
-        "source",
-        "target",
-        "bytes",
-        "shift",
-        "memcpy",
-        "best routine",
-        "gains",
-        "ours, told",
-        "gains",
-        "untold gains",
-    ]);
+    columns(
+        "source | target | bytes | shift | memcpy | best routine | gains | ours, told | gains | untold gains",
+    );
     for Found { cell, best, ours, memcpy, gains, .. } in found {
-        row(&[
-            (if cell.cold { "cold" } else { "hot" }).to_owned(),
-            (if cell.read { "read" } else { "left" }).to_owned(),
-            cell.bytes.to_string(),
-            cell.shift.to_string(),
-            format!("{:.1} ns", memcpy * 1e9),
-            best.name().to_owned(),
-            format!("{:.2}", gains[BEST]),
-            ours.name().to_owned(),
-            format!("{:.2}", gains[HINTED]),
-            format!("{:.2}", gains[PLAIN]),
-        ]);
+        println!(
+            "| {} | {} | {} | {} | {:.1} ns | {} | {:.2} | {} | {:.2} | {:.2} |",
+            if cell.cold { "cold" } else { "hot" },
+            if cell.read { "read" } else { "left" },
+            cell.bytes,
+            cell.shift,
+            memcpy * 1e9,
+            best.name(),
+            gains[BEST],
+            ours.name(),
+            gains[HINTED],
+            gains[PLAIN]
+        );
     }
     let least = |who: usize| found.iter().map(|found| found.gains[who]).fold(f64::INFINITY, f64::min);
     let below = |who: usize| -> Vec<String> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_copy::{Hint, Routine, copy_hinted, routines};
 use strata_runtime::prelude::*;
 
@@ -214,20 +214,20 @@ fn one(node: &mut Node, side: &mut Side, pattern: Pattern, rounds: usize, seed: 
 }
 
 fn report(found: &[Found]) -> Value {
-    head(&["bytes", "pattern", "best pair", "µs", "best equal", "its rate", "default's", "ours", "its rate"]);
+    columns("bytes | pattern | best pair | µs | best equal | its rate | default's | ours | its rate");
     for Found { pattern, best, equal, ours, microseconds, rates } in found {
         let name = if pattern.to_and_fro { "ping-pong" } else { "ping-ping" };
-        row(&[
-            pattern.bytes.to_string(),
-            format!("{name}{}", if pattern.touched { ", touched" } else { "" }),
+        println!(
+            "| {} | {name}{} | {} | {microseconds:.2} | {} | {:.2} | {:.2} | {} | {:.2} |",
+            pattern.bytes,
+            if pattern.touched { ", touched" } else { "" },
             best.join(" / "),
-            format!("{microseconds:.2}"),
-            (*equal).to_owned(),
-            format!("{:.2}", rates[2]),
-            format!("{:.2}", rates[0]),
+            *equal,
+            rates[2],
+            rates[0],
             ours.join(" / "),
-            format!("{:.2}", rates[1]),
-        ]);
+            rates[1]
+        );
     }
     println!();
     let mean = |which: usize| {

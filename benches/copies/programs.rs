@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::Grid;
 
@@ -53,7 +53,7 @@ pub(crate) fn alone(name: &str, size: usize) -> Result<f64, Error> {
 
 pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
     let program = std::env::current_exe()?;
-    head(&["program", "size", "`memcpy`", "over it, chosen copies", "quartiles"]);
+    columns("program | size | `memcpy` | over it, chosen copies | quartiles");
     let mut rates = Vec::new();
     for (name, size) in PROGRAMS {
         let mut ratio = Timings::default();
@@ -75,13 +75,13 @@ pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
             plain.push(times[0]);
             ratio.push(times[0] / times[1]);
         }
-        row(&[
-            name.to_owned(),
-            size.to_string(),
-            format!("{:.3} ms", plain.median() * 1e3),
-            format!("{:.3}", ratio.median()),
-            format!("{:.3} to {:.3}", ratio.quantile(0.25), ratio.quantile(0.75)),
-        ]);
+        println!(
+            "| {name} | {size} | {:.3} ms | {:.3} | {:.3} to {:.3} |",
+            plain.median() * 1e3,
+            ratio.median(),
+            ratio.quantile(0.25),
+            ratio.quantile(0.75)
+        );
         rates.push(json!({ "program": name, "size": size, "gain": ratio.median() }));
     }
     println!();

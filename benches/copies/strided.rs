@@ -2,7 +2,7 @@
 //! movers.
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_copy::profile::{self, BlockCell, Moving, seconds_of_blocks};
 use strata_copy::{Direction, Mover, Strided, mover_for, movers, pack, unpack};
 use strata_runtime::prelude::*;
@@ -114,19 +114,20 @@ fn unpack_by_loop(to: &mut [u8], from: &[u8], Strided { block, stride, .. }: Str
 }
 
 fn report(found: &[Found]) -> Value {
-    head(&["", "blocks", "bytes", "stride", "loop, a block", "best mover", "gain", "ours", "gain"]);
+    columns(" | blocks | bytes | stride | loop, a block | best mover | gain | ours | gain");
     for Found { cell, best, ours, by_loop, gains, .. } in found {
-        row(&[
-            (if cell.direction == Direction::Pack { "pack" } else { "unpack" }).to_owned(),
-            (if cell.cold { "cold" } else { "hot" }).to_owned(),
-            cell.block.to_string(),
-            cell.stride.to_string(),
-            format!("{:.1} ns", by_loop * 1e9),
-            best.name().to_owned(),
-            format!("{:.2}", gains[BEST]),
-            ours.name().to_owned(),
-            format!("{:.2}", gains[OURS]),
-        ]);
+        println!(
+            "| {} | {} | {} | {} | {:.1} ns | {} | {:.2} | {} | {:.2} |",
+            if cell.direction == Direction::Pack { "pack" } else { "unpack" },
+            if cell.cold { "cold" } else { "hot" },
+            cell.block,
+            cell.stride,
+            by_loop * 1e9,
+            best.name(),
+            gains[BEST],
+            ours.name(),
+            gains[OURS]
+        );
     }
     println!();
     let below = found.iter().filter(|found| found.gains[OURS] < 0.97);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use strata_benches::{head, row, turns};
+use strata_benches::{columns, row, turns};
 use strata_model::expr::parse;
 use strata_runtime::{Machine, Node};
 
@@ -69,16 +69,9 @@ fn timed(action: impl FnOnce()) -> f64 {
 /// Times each kernel, fits, and prints the errors of predictions at new sizes.
 pub(crate) fn run(extrap: &mut Option<ExtraP>) {
     println!("\nReal kernels on 64-bit elements: median relative error at {TESTS} random sizes.\n");
-    head(&[
-        "kernel",
-        "terms named",
-        "own search",
-        "Extra-P default",
-        "Extra-P refining",
-        "plain OLS",
-        "relative WLS",
-        "found by search",
-    ]);
+    columns(
+        "kernel | terms named | own search | Extra-P default | Extra-P refining | plain OLS | relative WLS | found by search",
+    );
     let machine = match Machine::threads(1) {
         Ok(machine) => machine,
         Err(error) => return eprintln!("fit_arena: no node to run kernels on: {error}"),

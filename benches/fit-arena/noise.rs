@@ -9,7 +9,7 @@ use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
-use strata_benches::{head, row};
+use strata_benches::{columns, head, row};
 use strata_model::Program;
 
 use super::contenders::{Answer, Question};
@@ -202,7 +202,7 @@ fn print(all: &[Outcome]) {
         line(name, &|o| o.design == design);
     }
     println!("\nNew samples inside the 95 % interval, and null terms kept, %.\n");
-    head(&["noise", "terms named", "own search", "null terms kept"]);
+    columns("noise | terms named | own search | null terms kept");
     let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
         let share = |pairs: Vec<[usize; 2]>| {
             let [a, b] = pairs.iter().fold([0, 0], |s, p| [s[0] + p[0], s[1] + p[1]]);

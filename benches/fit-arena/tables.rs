@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use strata_benches::{head, row};
+use strata_benches::{columns, head, row};
 use strata_model::write_atomically;
 
 use super::{CONTENDERS, NOISE};
@@ -125,10 +125,10 @@ impl Arena {
     }
 
     fn summary(&self) {
-        head(&["", "terms named", "own search"]);
+        columns(" | terms named | own search");
         let line = |what: &str, value: &dyn Fn(usize) -> Option<f64>| {
             let cell = |c| value(c).map_or("-".into(), |v| format!("{:.1} %", 100.0 * v));
-            row(&[what.to_owned(), cell(0), cell(1)]);
+            println!("| {what} | {} | {} |", cell(0), cell(1));
         };
         let share = |cells: &[CellResult], c: usize, limit: f64| {
             let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio(c)).collect();

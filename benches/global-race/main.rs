@@ -14,7 +14,7 @@ use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 use strata_benches::peer::{Peer, write};
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, columns, machine, turns};
 use strata_global::{Array, Change, Space, Way};
 use strata_runtime::prelude::*;
 
@@ -61,17 +61,17 @@ fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
         }
     }
     println!("2 nodes; {}\n", machine());
-    head(&["access", "Strata", "Lamellar", "Lamellar : Strata"]);
+    columns("access | Strata | Lamellar | Lamellar : Strata");
     let mut summary = serde_json::Map::new();
     for ((name, key, _), [strata, peer]) in ACCESSES.iter().zip(&timings) {
         let ratio = (!peer.is_empty()).then(|| peer.median() / strata.median());
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        row(&[
-            (*name).to_owned(),
-            strata.to_string(),
+        println!(
+            "| {} | {strata} | {} | {} |",
+            *name,
             or_dash(ratio.map(|_| peer.to_string())),
-            or_dash(ratio.map(|ratio| format!("{ratio:.1}x"))),
-        ]);
+            or_dash(ratio.map(|ratio| format!("{ratio:.1}x")))
+        );
         let lamellar = ratio.map(|_| peer.median());
         summary.insert(
             (*key).to_owned(),

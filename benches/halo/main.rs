@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use mpi::topology::SimpleCommunicator;
 use serde_json::{Value, json};
-use strata_benches::{Timings, at_least, hand_over, head, is_rank, machine, mpirun, row, summary, turns};
+use strata_benches::{Timings, at_least, columns, hand_over, is_rank, machine, mpirun, summary, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::halo::HaloBuilder;
 use strata_stencil::{Halo, Way};
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 fn outside(rounds: usize) -> Result<(), String> {
     println!("{}\n{rounds} rounds; medians of one exchange of f64, without corners\n", machine());
-    head(&["nodes", "side", "width", "way", "time", "to the best way", "to alltoallw", "to Isend, Irecv"]);
+    columns("nodes | side | width | way | time | to the best way | to alltoallw | to Isend, Irecv");
     let mut cells = Vec::new();
     for ranks in [2, 4] {
         cells.extend(mpirun(ranks)?);
@@ -175,16 +175,15 @@ fn print<const R: usize>(cell: &Cell<R>, taken: Way, timings: &[Vec<Timings>]) -
     let others = [best, &timings[ways.len()], &timings[ways.len() + 1]];
     let ratios = others.map(|other| ours.median() / other.median());
     let by = |numbers: &[usize]| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" by ");
-    row(&[
+    println!(
+        "| {} | {}^{R} | {} | {taken} | {ours} | {:.2} ({best_way}) | {:.2} | {:.2} |",
         by(&cell.grid),
-        format!("{}^{R}", cell.side),
-        cell.width.to_string(),
-        taken.to_string(),
-        ours.to_string(),
-        format!("{:.2} ({best_way})", ratios[0]),
-        format!("{:.2}", ratios[1]),
-        format!("{:.2}", ratios[2]),
-    ]);
+        cell.side,
+        cell.width,
+        ratios[0],
+        ratios[1],
+        ratios[2]
+    );
     Some(json!({
         "grid": &cell.grid[..], "side": cell.side, "width": cell.width, "way": taken.to_string(),
         "best way": best_way.to_string(), "best": ratios[0], "alltoallw": ratios[1], "by_hand": ratios[2],

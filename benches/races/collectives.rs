@@ -13,7 +13,7 @@ use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use serde_json::{Value, json};
-use strata_benches::{NoArguments, Timings, hand_over, head, is_rank, machine, mpirun, row, summary, turns};
+use strata_benches::{NoArguments, Timings, columns, hand_over, is_rank, machine, mpirun, summary, turns};
 use strata_runtime::prelude::*;
 
 const ROUNDS: usize = 200;
@@ -57,7 +57,7 @@ fn outside() -> Result<(), String> {
         batch(1),
         batch(8192)
     );
-    head(&["transport", "nodes", "operation", "strata", "raw MPI", "ratio"]);
+    columns("transport | nodes | operation | strata | raw MPI | ratio");
     let mut results = Vec::new();
     for ranks in RANKS {
         results.extend(mpirun(ranks)?);
@@ -155,14 +155,12 @@ fn print(transport: &str, nodes: usize, raced: &Raced) -> Vec<Value> {
     let rows = OPERATIONS.iter().zip(raced).map(|((name, ..), [ours, peer])| {
         let ratio = (!peer.is_empty()).then(|| ours.median() / peer.median());
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-        row(&[
-            transport.into(),
-            nodes.to_string(),
-            (*name).into(),
-            ours.to_string(),
+        println!(
+            "| {transport} | {nodes} | {} | {ours} | {} | {} |",
+            *name,
             or_none(ratio.map(|_| peer.to_string())),
-            or_none(ratio.map(|ratio| format!("{ratio:.3}"))),
-        ]);
+            or_none(ratio.map(|ratio| format!("{ratio:.3}")))
+        );
         json!({
             "transport": transport, "nodes": nodes, "operation": name,
             "seconds": ours.median(), "ratio": ratio,

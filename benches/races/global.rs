@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::Parser;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, columns, machine, turns};
 use strata_global::{Array, Change, Space, Way};
 use strata_runtime::prelude::*;
 
@@ -213,17 +213,11 @@ fn race(arguments: &Arguments) -> Result<(), Error> {
     let shared = timings(Way::Shared, rounds)?;
     let messages = timings(Way::Messages, rounds)?;
     println!("{}\n", machine());
-    head(&["access", "shared memory", "plain", "shared : plain", "messages"]);
+    columns("access | shared memory | plain | shared : plain | messages");
     let mut summary = serde_json::Map::new();
     for (((name, _), [plain, space]), [_, far]) in ACCESSES.iter().zip(&shared).zip(&messages) {
         let ratio = space.median() / plain.median();
-        row(&[
-            (*name).to_owned(),
-            space.to_string(),
-            plain.to_string(),
-            format!("{ratio:.2}x"),
-            far.to_string(),
-        ]);
+        println!("| {} | {space} | {plain} | {ratio:.2}x | {far} |", *name);
         let row = serde_json::json!({
             "shared_ns": space.median() * 1e9,
             "plain_ns": plain.median() * 1e9,

@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 
 use mpi::traits::*;
-use strata_benches::{NoArguments, Timings, head, machine, row, turns};
+use strata_benches::{NoArguments, Timings, columns, machine, turns};
 use strata_global::{Global, Space};
 use strata_runtime::prelude::*;
 
@@ -58,11 +58,11 @@ fn inside() -> Result<(), Error> {
         Ok(timings)
     })?;
     let Some(timings) = timings else { return Ok(()) };
-    head(&["access", "time", "of a raw round trip"]);
+    columns("access | time | of a raw round trip");
     let mut summary = serde_json::Map::new();
     for (name, timing) in CONTESTANTS.iter().zip(&timings) {
         let ratio = timing.median() / timings[0].median();
-        row(&[(*name).to_owned(), timing.to_string(), format!("{ratio:.2}x")]);
+        println!("| {} | {timing} | {ratio:.2}x |", *name);
         summary.insert((*name).to_owned(), (timing.median() * 1e9).into());
     }
     strata_benches::summary(&summary.into());

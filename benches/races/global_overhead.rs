@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, columns, head, machine, row, turns};
 use strata_global::{Global, Space, Spread, Way};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -98,10 +98,10 @@ fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
     }
 
     println!("\nPointers, on one node:\n");
-    head(&["operation", "Luna's CM-5", "here"]);
+    columns("operation | Luna's CM-5 | here");
     let mut pointers = serde_json::Map::new();
     for ((name, micros), here) in POINTERS.iter().zip(pointer_timings(rounds).map_err(told)?) {
-        row(&[(*name).to_owned(), format!("{micros} us"), here.to_string()]);
+        println!("| {} | {micros} us | {here} |", *name);
         pointers.insert((*name).to_owned(), (1e9 * here.median()).into());
     }
     strata_benches::summary(&json!({

@@ -17,7 +17,7 @@ use clap::Parser;
 use nix::time::{ClockId, clock_gettime};
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row};
+use strata_benches::{Timings, at_least, columns, machine};
 use strata_fit::{FitOptions, fit_samples, stats::t_quantile};
 use strata_model::set::{Library, LibraryCandidate, Model};
 use strata_model::{ModelSet, Samples};
@@ -325,7 +325,7 @@ fn as_rank() -> Result<(), String> {
 }
 
 fn report(rows: &[Growth]) {
-    head(&["what", "over", "from", "to", "cost there", "and there", "exponent", "law", "holds"]);
+    columns("what | over | from | to | cost there | and there | exponent | law | holds");
     let mut found = Vec::new();
     for growth in rows {
         let (exponent, width) = growth.exponent();
@@ -335,17 +335,10 @@ fn report(rows: &[Growth]) {
             (false, false) => "?",
         };
         let (first, last) = (growth.points[0], growth.points[growth.points.len() - 1]);
-        row(&[
-            growth.what.to_owned(),
-            growth.over.to_owned(),
-            first.0.to_string(),
-            format!("{:.0}", last.0),
-            format!("{:.3e} s", first.1),
-            format!("{:.3e} s", last.1),
-            format!("{exponent:.2} ± {width:.2}"),
-            growth.law.to_string(),
-            holds.to_owned(),
-        ]);
+        println!(
+            "| {} | {} | {} | {:.0} | {:.3e} s | {:.3e} s | {exponent:.2} ± {width:.2} | {} | {holds} |",
+            growth.what, growth.over, first.0, last.0, first.1, last.1, growth.law
+        );
         found.push(json!({
             "what": growth.what, "over": growth.over, "exponent": exponent, "half_width": width,
             "law": growth.law, "holds": holds, "points": growth.points,

@@ -20,7 +20,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use clap::Parser;
-use strata_benches::{Timings, head, machine, row, summary};
+use strata_benches::{Timings, columns, machine, summary};
 
 const PAIRS: [&str; 2] = ["PingPong", "PingPing"];
 const ALL: [&str; 10] = [
@@ -105,18 +105,18 @@ fn race(folder: &Path) -> Result<(), String> {
             uncertain[at].push(found.uncertain as f64);
         }
     }
-    head(&["kernel", "bytes", "CoMet, µs", "IMB-MPI1, µs", "ratio", "least and greatest"]);
+    columns("kernel | bytes | CoMet, µs | IMB-MPI1, µs | ratio | least and greatest");
     let mut ratios = Vec::new();
     for ((kernel, bytes), [our, their, ratio]) in &rows {
         ratios.push(ratio.median());
-        row(&[
-            kernel.clone(),
-            bytes.to_string(),
-            format!("{:.2}", our.median()),
-            format!("{:.2}", their.median()),
-            format!("{:.2}", ratio.median()),
-            format!("{:.2} to {:.2}", ratio.quantile(0.0), ratio.quantile(1.0)),
-        ]);
+        println!(
+            "| {kernel} | {bytes} | {:.2} | {:.2} | {:.2} | {:.2} to {:.2} |",
+            our.median(),
+            their.median(),
+            ratio.median(),
+            ratio.quantile(0.0),
+            ratio.quantile(1.0)
+        );
     }
     ratios.sort_by(f64::total_cmp);
     let median = ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN);

@@ -11,7 +11,7 @@ use std::time::Instant;
 use clap::Parser;
 use gemm::Parallelism;
 use serde_json::{Map, json};
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, columns, machine, turns};
 use strata_global::Space;
 use strata_matmul::{Matrix, Plan, Schedule};
 use strata_runtime::prelude::*;
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
 fn race(&Arguments { quick }: &Arguments) -> Result<(), Error> {
     let rounds = if quick { 3 } else { 15 };
     println!("{}", machine());
-    head(&["n", "Strata, 2 nodes", "blocks of", "gemm, 2 threads", "gemm, 1 thread", "gemm : Strata"]);
+    columns("n | Strata, 2 nodes | blocks of | gemm, 2 threads | gemm, 1 thread | gemm : Strata");
     let mut summary = Map::from_iter([("bench".to_owned(), json!("matmul"))]);
     for n in if quick { vec![512] } else { vec![512, 1024, 2048] } {
         let of =
@@ -122,14 +122,16 @@ fn race(&Arguments { quick }: &Arguments) -> Result<(), Error> {
         }
         let schedule = if plan.schedule == Schedule::Panels { "panels" } else { "blocks" };
         let spread = |q| ratios.quantile(q);
-        row(&[
-            n.to_string(),
-            times[0].to_string(),
-            format!("{}, {schedule}", plan.block),
-            times[1].to_string(),
-            times[2].to_string(),
-            format!("{:.3} ({:.3} to {:.3})", ratios.median(), spread(0.25), spread(0.75)),
-        ]);
+        println!(
+            "| {n} | {} | {}, {schedule} | {} | {} | {:.3} ({:.3} to {:.3}) |",
+            times[0],
+            plan.block,
+            times[1],
+            times[2],
+            ratios.median(),
+            spread(0.25),
+            spread(0.75)
+        );
         summary.insert(format!("gemm_to_strata_{n}"), json!(ratios.median()));
     }
     strata_benches::summary(&summary.into());

@@ -14,7 +14,7 @@ use std::rc::Rc;
 #[cfg(feature = "mpi")]
 use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::*};
 use serde_json::{Value, json};
-use strata_benches::{NoArguments, Timings, head, machine, row, turns};
+use strata_benches::{NoArguments, Timings, columns, machine, turns};
 use strata_runtime::message::{Reply, Request};
 use strata_runtime::prelude::*;
 
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 
 fn outside() -> Result<(), String> {
     println!("{}\n{ROUNDS} rounds; 2 nodes; median (10 % to 90 %) of one operation\n", machine());
-    head(&["transport", "operation", "strata", "peer", "its time", "ratio"]);
+    columns("transport | operation | strata | peer | its time | ratio");
     let mut results = Vec::new();
     let races = Machine::threads(2).and_then(|m| m.run(|node| Ok(races(node, Peer::Memory))));
     if let Some(races) = races.map_err(|e| e.to_string())?.first() {
@@ -91,7 +91,7 @@ impl Race {
             (None, Some(ratio)) => format!("{ratio:.3}"),
             (None, None) => "-".into(),
         };
-        row(&[transport.into(), self.name.into(), self.ours.to_string(), peer, time, last]);
+        println!("| {transport} | {} | {} | {peer} | {time} | {last} |", self.name, self.ours);
         json!({
             "transport": transport, "operation": self.name, "seconds": self.ours.median(),
             "ratio": ratio, "hidden": self.hidden,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use serde_json::{Value, json};
-use strata_benches::{head, machine, row};
+use strata_benches::{columns, machine};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 
@@ -33,17 +33,9 @@ fn main() -> ExitCode {
 
 fn all() -> Result<(), String> {
     println!("{}\n", machine());
-    head(&[
-        "nodes",
-        "barriers",
-        "all-to-all",
-        "seconds",
-        "of processor",
-        "simulated",
-        "events",
-        "peak of memory",
-        "kB a node",
-    ]);
+    columns(
+        "nodes | barriers | all-to-all | seconds | of processor | simulated | events | peak of memory | kB a node",
+    );
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut jobs = Vec::new();
     for (nodes, barriers, bytes) in JOBS {
@@ -55,17 +47,16 @@ fn all() -> Result<(), String> {
         }
         let job: Value = serde_json::from_slice(&child.stdout).map_err(|error| error.to_string())?;
         let number = |key: &str| job[key].as_f64().unwrap_or(f64::NAN);
-        row(&[
-            nodes.to_string(),
-            barriers.to_string(),
+        println!(
+            "| {nodes} | {barriers} | {} | {:.2} | {:.2} | {} | {} | {:.0} MiB | {:.1} |",
             if bytes > 0 { format!("{bytes} B") } else { "-".into() },
-            format!("{:.2}", number("seconds")),
-            format!("{:.2}", number("processor_seconds")),
-            job["simulated"].as_str().unwrap_or("-").to_owned(),
-            job["events"].to_string(),
-            format!("{:.0} MiB", number("peak_kb") / 1024.0),
-            format!("{:.1}", number("kb_a_node")),
-        ]);
+            number("seconds"),
+            number("processor_seconds"),
+            job["simulated"].as_str().unwrap_or("-"),
+            job["events"],
+            number("peak_kb") / 1024.0,
+            number("kb_a_node")
+        );
         jobs.push(job);
     }
     strata_benches::summary(&json!({ "bench": "simulator_speed", "jobs": jobs }));

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, columns, machine, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::select::SelectError;
 use strata_sort::{Choice, Options, profile};
@@ -157,21 +157,22 @@ fn median(seconds: &[f64]) -> f64 {
 
 fn report(transport: &str, nodes: usize, cells: &[Cell]) {
     println!("{transport}, {nodes} nodes; median (10 % to 90 %)\n");
-    head(&["keys/node", "width", "chosen", "its time", "best fixed", "its time", "loss", "spread"]);
+    columns("keys/node | width | chosen | its time | best fixed | its time | loss | spread");
     let mut spreads = Timings::default();
     for c in cells {
         let spread = (c.chosen.quantile(0.9) - c.chosen.quantile(0.1)) / c.chosen.median();
         spreads.push(spread);
-        row(&[
-            c.keys.to_string(),
-            c.width.to_string(),
-            c.choice.clone(),
-            c.chosen.to_string(),
-            c.best_name.clone(),
-            c.best.to_string(),
-            format!("{:+.1} %", 100.0 * c.loss),
-            format!("{:.1} %", 100.0 * spread),
-        ]);
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {:+.1} % | {:.1} % |",
+            c.keys,
+            c.width,
+            c.choice,
+            c.chosen,
+            c.best_name,
+            c.best,
+            100.0 * c.loss,
+            100.0 * spread
+        );
     }
     let count = cells.len().max(1) as f64;
     strata_benches::summary(&json!({

@@ -28,7 +28,7 @@ use clap::{Parser, ValueEnum};
 use rayon::slice::ParallelSliceMut as _;
 use rdst::RadixSort as _;
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, columns, machine, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile::{self, Distribution};
 use strata_sort::{Choice, Options, Sort};
@@ -310,36 +310,27 @@ fn report(node: &Node, cells: &[Cell], whole: bool) {
     let (transport, nodes) = (node.platform().transport, node.size());
     let rivals = if whole { "rivals find all keys in one slice" } else { "rivals gather and hand back" };
     println!("{transport}, {nodes} nodes; {rivals}; median (10 % to 90 %)\n");
-    head(&[
-        "keys/node",
-        "distribution",
-        "chosen",
-        "ours",
-        "fastest rival",
-        "ratio",
-        "best candidate",
-        "ratio",
-        "alone",
-        "to alone",
-        "behind by",
-    ]);
+    columns(
+        "keys/node | distribution | chosen | ours | fastest rival | ratio | best candidate | ratio | alone | to alone | behind by",
+    );
     for cell in cells {
-        row(&[
-            cell.keys.to_string(),
-            cell.distribution.name().to_owned(),
-            cell.choice.clone(),
-            cell.ours.to_string(),
-            cell.rival.0.clone(),
-            format!("{:.2}", cell.rival.1),
-            cell.candidate.0.clone(),
-            format!("{:.2}", cell.candidate.1),
-            format!("{:.2}", cell.alone),
-            format!("{:.2}", cell.to_alone),
-            cell.cause().to_owned(),
-        ]);
+        println!(
+            "| {} | {} | {} | {} | {} | {:.2} | {} | {:.2} | {:.2} | {:.2} | {} |",
+            cell.keys,
+            cell.distribution.name(),
+            cell.choice,
+            cell.ours,
+            cell.rival.0,
+            cell.rival.1,
+            cell.candidate.0,
+            cell.candidate.1,
+            cell.alone,
+            cell.to_alone,
+            cell.cause()
+        );
     }
     println!();
-    head(&["keys/node", "behind by candidate", "by choice", "by noise", "known distribution gains, mean"]);
+    columns("keys/node | behind by candidate | by choice | by noise | known distribution gains, mean");
     let mut sizes: Vec<usize> = cells.iter().map(|cell| cell.keys).collect();
     sizes.dedup();
     for keys in sizes {
@@ -347,7 +338,7 @@ fn report(node: &Node, cells: &[Cell], whole: bool) {
         let by = |cause| of.iter().filter(|cell| cell.cause() == cause).count().to_string();
         let gain = of.iter().map(|cell| cell.gain()).sum::<f64>() / of.len().max(1) as f64;
         let [candidate, choice, noise] = ["candidate", "choice", "noise"].map(by);
-        row(&[keys.to_string(), candidate, choice, noise, format!("{:.1} %", 100.0 * gain)]);
+        println!("| {keys} | {candidate} | {choice} | {noise} | {:.1} % |", 100.0 * gain);
     }
     let mean = |of: &dyn Fn(&Cell) -> f64| {
         (cells.iter().map(|cell| of(cell).ln()).sum::<f64>() / cells.len().max(1) as f64).exp()

@@ -15,7 +15,7 @@ use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, columns, machine, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, Way, layout::Layout, profile};
 
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 
 fn outside(judge: impl Fn(&mut Node) -> Result<Value, Error> + Sync) -> Result<(), String> {
     println!("{}\nmedians of {} rounds\n", machine(), ROUNDS / 2);
-    head(&["transport", "nodes", "grids", "right", "mean regret", "worst", "where", "taken", "fastest"]);
+    columns("transport | nodes | grids | right | mean regret | worst | where | taken | fastest");
     let mut results = Vec::new();
     for nodes in [1, 2, 4] {
         let run = Machine::threads(nodes).and_then(|machine| machine.run(&judge));
@@ -100,17 +100,16 @@ fn judge(node: &mut Node, &Arguments { grids, seed }: &Arguments) -> Result<Valu
     let transport = node.platform().transport;
     if node.rank() == 0 {
         let right = regrets.iter().filter(|regret| **regret < 0.01).count();
-        row(&[
-            transport.clone(),
-            node.size().to_string(),
-            regrets.len().to_string(),
-            right.to_string(),
-            format!("{:.2} %", 100.0 * mean),
-            format!("{:.1} %", 100.0 * worst.0),
+        println!(
+            "| {transport} | {} | {} | {right} | {:.2} % | {:.1} % | {} | {} | {} |",
+            node.size(),
+            regrets.len(),
+            100.0 * mean,
+            100.0 * worst.0,
             worst.1,
             worst.2,
-            worst.3,
-        ]);
+            worst.3
+        );
     }
     Ok(json!({ "transport": transport, "nodes": node.size(), "mean_regret": mean, "worst_regret": worst.0 }))
 }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, columns, machine, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, layout::Layout, profile};
 
@@ -93,16 +93,7 @@ fn iteration(node: &mut Node, side: usize, looks: bool) -> Result<f64, Error> {
 
 fn report(threads: usize, rates: &[[Timings; 3]]) {
     println!("{} threads; {}\n", threads, machine());
-    head(&[
-        "grid",
-        "triad, GB/s",
-        "iteration with looks",
-        "GPts/s",
-        "GB/s",
-        "of triad",
-        "without looks",
-        "GPts/s",
-    ]);
+    columns("grid | triad, GB/s | iteration with looks | GPts/s | GB/s | of triad | without looks | GPts/s");
     let mut worst = f64::INFINITY;
     let mut rows = Vec::new();
     for (side, [triad, looks, none]) in SIDES.iter().zip(rates) {
@@ -112,16 +103,10 @@ fn report(threads: usize, rates: &[[Timings; 3]]) {
         let share = 16.0 * with / memory;
         // 512² points fit the caches.
         worst = if *side > 512 { share.min(worst) } else { worst };
-        row(&[
-            format!("{side}²"),
-            format!("{memory:.2}"),
-            looks.to_string(),
-            format!("{with:.3}"),
-            format!("{:.2}", 16.0 * with),
-            format!("{share:.2}"),
-            none.to_string(),
-            format!("{without:.3}"),
-        ]);
+        println!(
+            "| {side}² | {memory:.2} | {looks} | {with:.3} | {:.2} | {share:.2} | {none} | {without:.3} |",
+            16.0 * with
+        );
         rows.push(json!({"side": side, "points_per_ns": with, "points_per_ns_in_waves": without, "of_triad": share}));
     }
     strata_benches::summary(&json!({

@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use machine::{Costs, Machine, Topology};
 use smpi::Smpi;
-use strata_benches::{NoArguments, head, row};
+use strata_benches::{NoArguments, columns};
 
 /// The limit of the difference of judged times.
 const LIMIT: f64 = 0.10;
@@ -121,7 +121,7 @@ fn race() -> Result<(), String> {
         println!(
             "o {send} ns to send and {receive} ns to receive, {latency} ns a link, {bandwidth} MB/s a link\n"
         );
-        head(&["pattern", "bytes", "rounds", "topology", "nodes", "ours, µs", "SimGrid, µs", "difference"]);
+        columns("pattern | bytes | rounds | topology | nodes | ours, µs | SimGrid, µs | difference");
         for topology in [Topology::Crossbar, Topology::FatTree] {
             for nodes in [16, 64] {
                 let machine = Machine { topology, costs, nodes };
@@ -154,15 +154,16 @@ fn compare(machine: &Machine, job: &Job, smpi: Option<&Smpi>) -> Result<Option<f
         (true, false) => " **too much**",
     };
     let microseconds = |seconds: f64| format!("{:.3}", seconds * 1e6);
-    row(&[
-        job.pattern.name().into(),
-        job.bytes.to_string(),
-        job.rounds.to_string(),
-        machine.topology.name().into(),
-        machine.nodes.to_string(),
+    println!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} |",
+        job.pattern.name(),
+        job.bytes,
+        job.rounds,
+        machine.topology.name(),
+        machine.nodes,
         microseconds(ours),
         theirs.map_or("-".into(), microseconds),
-        difference.map_or("-".into(), |difference| format!("{:+.2} %{mark}", difference * 100.0)),
-    ]);
+        difference.map_or("-".into(), |difference| format!("{:+.2} %{mark}", difference * 100.0))
+    );
     Ok(difference.map(f64::abs))
 }

@@ -25,9 +25,9 @@ use clap::Parser;
 use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
+use strata_benches::columns;
 use strata_benches::solver::{Sending, System, solve};
 use strata_benches::thesis::{SORTS, STENCILS};
-use strata_benches::{head, row};
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 
@@ -85,7 +85,7 @@ fn print_as(
         None => ("-".to_owned(), "-"),
     };
     let ours = format!("{ours:.digits$}");
-    row(&[what.into(), section.into(), thesis.into(), ours, range, within.into(), origin.name().into()]);
+    println!("| {what} | {section} | {thesis} | {ours} | {range} | {within} | {} |", origin.name());
 }
 
 /// As [`print`], accepting 10 % around the thesis's figure.
@@ -218,7 +218,7 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
         println!();
         return mechanisms::apart();
     }
-    head(&["experiment", "thesis", "its figure", "ours", "accepted", "within", "origin"]);
+    columns("experiment | thesis | its figure | ours | accepted | within | origin");
     if !arguments.luna {
         figures_4_9_10()?;
         figures_4_15_16()?;

@@ -3,7 +3,7 @@
 
 use super::bulk::{Rounds, Way};
 use super::{DELAY, NODES, UNEVEN, mean};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sim::platform::Topology;
 
@@ -52,19 +52,9 @@ fn interrupted_apart(cm5: &mut SimulatedMachine) {
 /// timer of user time would show.
 pub(crate) fn table() -> Result<(), String> {
     let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
-    head(&[
-        "the CM-5",
-        "barriers, not matched",
-        "matched",
-        "poll once",
-        "free, 32 shifts",
-        "100 shifts",
-        "not matched",
-        "random targets",
-        "8 in turn",
-        "packets a node, matched",
-        "free",
-    ]);
+    columns(
+        "the CM-5 | barriers, not matched | matched | poll once | free, 32 shifts | 100 shifts | not matched | random targets | 8 in turn | packets a node, matched | free",
+    );
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
     let kept = Rounds {
         nodes: NODES,
@@ -118,7 +108,7 @@ pub(crate) fn table() -> Result<(), String> {
 pub(crate) fn apart() -> Result<(), String> {
     let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
-    head(&["begun apart by, cycles", "way", "32 shifts", "100 shifts", "400 shifts"]);
+    columns("begun apart by, cycles | way | 32 shifts | 100 shifts | 400 shifts");
     for (apart, (name, way)) in [0.0, 1000.0, 5000.0]
         .into_iter()
         .flat_map(|apart| [("matched", Way::Paced(DELAY)), ("not", Way::PollAll)].map(|way| (apart, way)))

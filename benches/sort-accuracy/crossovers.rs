@@ -11,7 +11,7 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng as _;
 use strata_benches::accuracy::{Cell, Summary, per_cent};
 use strata_benches::thesis::{SORTS, Sorts, erring};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 use strata_model::LibraryModels;
 
 /// Where times are simulated: they are "always linear in the number of keys" (§4.5.4), beyond these, too.
@@ -214,7 +214,7 @@ fn cells(judge: &Judge, [predicted, simulated]: [&Regions; 2], width: u32) -> Re
 /// Prints the table.
 pub(crate) fn report(lines: &[&Line]) {
     println!("\nThe fastest of three by keys a node (table 4-4):\n");
-    head(&["machine", "bits", "thesis: predicted", "actual", "predicted", "simulated", "right"]);
+    columns("machine | bits | thesis: predicted | actual | predicted | simulated | right");
     for line in lines {
         let (machine, bits, ends) = line.row;
         let thesis = [0, 1].map(|at| {

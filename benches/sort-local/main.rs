@@ -16,7 +16,7 @@ use std::time::Instant;
 use clap::Parser;
 use rdst::RadixSort as _;
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, columns, machine, turns};
 use strata_sort::local::{self, LocalSort};
 use strata_sort::profile::local::Cell;
 use strata_sort::{Item, Key};
@@ -100,7 +100,7 @@ number!(u32 u64);
 
 fn run<T: Number>(settings: &Settings, bits: u32, of: fn(u64) -> T) {
     println!("{}, keys of {} bits, seed {}\n", machine(), bits, settings.seed);
-    head(&["keys", "shape", "chosen", "its time", "fastest other", "its time", "regret"]);
+    columns("keys | shape | chosen | its time | fastest other | its time | regret");
     let mut regrets: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut right = 0;
     for (place, &keys) in SIZES.iter().enumerate() {
@@ -122,15 +122,14 @@ fn run<T: Number>(settings: &Settings, bits: u32, of: fn(u64) -> T) {
             }
             let chosen = local::choose::<T>(local::Features::of(&data[..keys])).1.name;
             right += usize::from(chosen == CONTESTANTS[best]);
-            row(&[
-                keys.to_string(),
-                (*shape).to_owned(),
-                chosen.to_owned(),
-                timings[0].to_string(),
-                CONTESTANTS[best].to_owned(),
-                timings[best].to_string(),
-                format!("{:.2}", timings[0].median() / timings[best].median()),
-            ]);
+            println!(
+                "| {keys} | {} | {chosen} | {} | {} | {} | {:.2} |",
+                *shape,
+                timings[0],
+                CONTESTANTS[best],
+                timings[best],
+                timings[0].median() / timings[best].median()
+            );
         }
     }
     summary(settings.seed, bits, &regrets, right);
@@ -158,14 +157,14 @@ fn race<T: Number>(data: &[T], keys: usize, rounds: usize) -> Vec<Timings> {
 
 fn summary(seed: u64, bits: u32, regrets: &BTreeMap<&str, Vec<f64>>, right: usize) {
     println!();
-    head(&["always", "mean", "worst", "cells above 1.3"]);
+    columns("always | mean | worst | cells above 1.3");
     let mut figures = BTreeMap::new();
     for who in CONTESTANTS {
         let all = &regrets[who];
         let mean = (all.iter().map(|regret| regret.ln()).sum::<f64>() / all.len() as f64).exp();
         let worst = all.iter().copied().fold(0.0, f64::max);
         let above = all.iter().filter(|regret| **regret > 1.3).count();
-        row(&[who.to_owned(), format!("{mean:.3}"), format!("{worst:.2}"), above.to_string()]);
+        println!("| {who} | {mean:.3} | {worst:.2} | {above} |");
         figures.insert(who, json!({ "mean": mean, "worst": worst, "above": above }));
     }
     let cells = regrets["chosen"].len();

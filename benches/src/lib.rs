@@ -101,7 +101,12 @@ pub fn row(cells: &[String]) {
 
 /// Prints the header of a Markdown table.
 pub fn head(cells: &[&str]) {
-    println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
+    columns(&cells.join(" | "));
+}
+
+/// As [`head`], of titles with ` | ` between them.
+pub fn columns(titles: &str) {
+    println!("| {titles} |\n|{}", "---|".repeat(titles.split(" | ").count()));
 }
 
 /// The words of the command line, without the one that cargo adds.

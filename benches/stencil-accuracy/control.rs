@@ -6,7 +6,7 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng as _;
 use strata_benches::accuracy::{Cell, Summary, per_cent};
 use strata_benches::thesis::{STENCILS, Stencil, erring};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 
 use crate::cells::{CLOSE, Drawn};
 
@@ -62,7 +62,7 @@ fn judge(stencil: &Stencil, drawn: Drawn, random: &mut ChaCha8Rng) -> Vec<Cell> 
 /// Prints the table.
 pub(crate) fn report(seed: u64) {
     println!("\nControl: the thesis's printed models with their printed errors, {NODES} nodes:\n");
-    head(&["machine", "grids", "right", "mean penalty", "worst", "expected", "gain over squares"]);
+    columns("machine | grids | right | mean penalty | worst | expected | gain over squares");
     let mut all = Vec::new();
     for stencil in STENCILS.iter().filter(|stencil| stencil.machine != "cm5") {
         for drawn in Drawn::ALL {

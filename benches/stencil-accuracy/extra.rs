@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 use strata_model::Resolved;
 use strata_stencil::layout::Layout;
 
@@ -96,22 +96,9 @@ pub(crate) fn report(all: &[Tried]) -> Option<f64> {
         return None;
     }
     println!();
-    head(&[
-        "machine",
-        "grid",
-        "columns",
-        "best",
-        "slower",
-        "thesis",
-        "rows",
-        "best",
-        "slower",
-        "thesis",
-        "benefit predicted",
-        "thesis",
-        "benefit",
-        "thesis",
-    ]);
+    columns(
+        "machine | grid | columns | best | slower | thesis | rows | best | slower | thesis | benefit predicted | thesis | benefit | thesis",
+    );
     let per_cent = |share: f64| format!("{:.2} %", 100.0 * share);
     for Tried { machine, size, predicted, best, ratios, benefit } in all {
         let printed = TABLE.iter().find(|printed| printed.0 == machine && [printed.1; 2] == *size);

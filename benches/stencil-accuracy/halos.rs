@@ -2,7 +2,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{head, row};
+use strata_benches::columns;
 use strata_stencil::layout::Layout;
 
 use crate::target::Target;
@@ -68,17 +68,16 @@ pub(crate) fn report(all: &[Tried]) -> Option<f64> {
         return None;
     }
     println!();
-    head(&["machine", "grid", "halo", "best", "slower than best", "a halo of one slower"]);
+    columns("machine | grid | halo | best | slower than best | a halo of one slower");
     let per_cent = |ratio: f64| format!("{:.2} %", 100.0 * (ratio - 1.0));
     for Tried { machine, size, chosen, best, ratio, narrow } in all {
-        row(&[
-            machine.clone(),
-            format!("{} by {}", size[0], size[1]),
-            chosen.to_string(),
-            best.to_string(),
+        println!(
+            "| {machine} | {} by {} | {chosen} | {best} | {} | {} |",
+            size[0],
+            size[1],
             per_cent(*ratio),
-            per_cent(*narrow),
-        ]);
+            per_cent(*narrow)
+        );
     }
     let right = all.iter().filter(|tried| tried.chosen == tried.best).count();
     let worst = all.iter().map(|tried| tried.ratio).fold(1.0, f64::max);

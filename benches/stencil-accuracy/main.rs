@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 use strata_benches::accuracy::{Options, per_cent};
-use strata_benches::{head, row};
+use strata_benches::columns;
 
 use cells::{Cell, Drawn, Outcome};
 use target::Target;
@@ -130,25 +130,9 @@ fn run(options: &Arguments) -> Result<(), String> {
     let (mut parts, mut extras, mut halos) = (Vec::new(), Vec::new(), Vec::new());
     let most = nodes.iter().copied().max().unwrap_or(1);
     if cells > 0 {
-        head(&[
-            "machine",
-            "nodes",
-            "grids",
-            "layouts, terms",
-            "number",
-            "right",
-            "thesis",
-            "mean penalty",
-            "thesis",
-            "worst",
-            "thesis",
-            "expected",
-            "thesis",
-            "always squares: right",
-            "gain over squares",
-            "by the thesis's models",
-            "thesis, 20 grids",
-        ]);
+        columns(
+            "machine | nodes | grids | layouts, terms | number | right | thesis | mean penalty | thesis | worst | thesis | expected | thesis | always squares: right | gain over squares | by the thesis's models | thesis, 20 grids",
+        );
     }
     for platform in platforms {
         for &nodes in &nodes {
@@ -247,23 +231,18 @@ fn report(machine: &str, nodes: &str, drawn: &str, by: By, outcomes: &[Outcome],
     let expected = format!("{:.4} %", 100.0 * summary.expected);
     let squares = cells::squares_right(outcomes).map_or("-".to_owned(), per_cent);
     let gain = if drawn == Drawn::Anywhere.name() && printed.is_some() { figure(4) } else { "-".into() };
-    row(&[
-        machine.to_owned(),
-        nodes.to_owned(),
-        drawn.to_owned(),
-        by.name().to_owned(),
-        summary.cells.to_string(),
+    println!(
+        "| {machine} | {nodes} | {drawn} | {} | {} | {} | {} | {} | {} | {} | {} | {expected} | {} | {squares} | {} | {} | {gain} |",
+        by.name(),
+        summary.cells,
         per_cent(summary.right),
         figure(0),
         per_cent(summary.mean),
         figure(1),
         per_cent(summary.worst),
         figure(2),
-        expected,
         figure(3),
-        squares,
         per_cent(summary.gain),
-        printed.map_or("-".to_owned(), per_cent),
-        gain,
-    ]);
+        printed.map_or("-".to_owned(), per_cent)
+    );
 }

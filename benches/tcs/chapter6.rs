@@ -259,7 +259,7 @@ pub(crate) fn all_to_all_by_sets(width: usize, bytes: usize) -> Result<f64, Erro
 
 /// Two dimensions of 64 cells (Fig 5.2): a switch with three barriers, and one with one.
 fn in_two_dimensions() -> Result<(), Error> {
-    strata_benches::head(&["64 cells, 2-D barrier", "predicted", "measured", "simulated"]);
+    strata_benches::columns("64 cells, 2-D barrier | predicted | measured | simulated");
     let [predicted, measured] = [692.0, 680.0];
     for (what, mode) in
         [("switch with three barriers", Mode::Triple), ("switch with one barrier", Mode::Single)]
@@ -273,12 +273,7 @@ fn in_two_dimensions() -> Result<(), Error> {
         let ours = simulated(&image, |cell| cell.phase::<Go, _>(|_| Ok(())))?;
         let error = ours / measured - 1.0;
         let mark = if error.abs() <= WITHIN { "" } else { " **outside**" };
-        strata_benches::row(&[
-            what.to_owned(),
-            predicted.to_string(),
-            measured.to_string(),
-            format!("{ours:.0}: {:+.0} %{mark}", 100.0 * error),
-        ]);
+        println!("| {what} | {predicted} | {measured} | {ours:.0}: {:+.0} %{mark} |", 100.0 * error);
     }
     Ok(())
 }
@@ -316,7 +311,7 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     }
     let (mut right, mut pairs) = (0, 0);
     println!("\nMessages / sets, simulated (measured)\n");
-    strata_benches::head(&["pattern", "bytes", "4 cells", "16 cells", "64 cells"]);
+    strata_benches::columns("pattern | bytes | 4 cells | 16 cells | 64 cells");
     for (messages, sets, columns) in PAIRS {
         for (at, (bytes, measured)) in FIGURES[messages].rows.iter().enumerate() {
             let mut row = vec![FIGURES[sets].what.trim_end_matches(", sets").to_owned(), bytes.to_string()];

@@ -5,7 +5,7 @@
 
 use crate::Error;
 use serde_json::{Map, Value};
-use strata_benches::{head, row};
+use strata_benches::{columns, head, row};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_tcs::Target;
@@ -124,7 +124,7 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
         losses.push((kind.to_string(), calibrated, others));
     }
     println!("\nWhat the choices lose, %; above 15 %: how many:\n");
-    head(&["pattern", "cells", "right", "mean", "worst", "above 15 %"]);
+    columns("pattern | cells | right | mean | worst | above 15 %");
     let mut all = ("all".to_owned(), Losses::default(), Losses::default());
     for (_, calibrated, others) in &losses {
         all.1.join(calibrated);

@@ -3,7 +3,7 @@
 //! 5 % count as right.
 
 use serde_json::{Map, Value};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::prelude::*;
 use strata_tcs::Target;
 use strata_tcs::patterns::{Form, Kind};
@@ -57,12 +57,12 @@ pub(crate) fn choices(node: &mut Node, quick: bool) -> Result<Vec<Chosen>, Error
 
 /// Prints what the choices lose, and adds it to the summary under `name`.
 pub(crate) fn print(all: &[Chosen], name: &str, summary: &mut Map<String, Value>) {
-    head(&["pattern", "bytes", "sets, us", "messages, us", "chosen", "loses, %"]);
+    columns("pattern | bytes | sets, us | messages, us | chosen | loses, %");
     for one in all {
         let [sets, messages] = one.seconds.map(|seconds| format!("{:.2}", seconds * 1e6));
         let form = if one.form == Form::Sets { "sets" } else { "messages" };
         let loss = format!("{:.1}", 100.0 * one.loss());
-        row(&[one.kind.to_string(), one.bytes.to_string(), sets, messages, form.to_owned(), loss]);
+        println!("| {} | {} | {sets} | {messages} | {form} | {loss} |", one.kind, one.bytes);
     }
     let right = all.iter().filter(|one| one.loss() <= NEAR).count();
     let mean = all.iter().map(Chosen::loss).sum::<f64>() / all.len().max(1) as f64;

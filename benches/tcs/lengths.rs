@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use std::cell::Cell as Shared;
 use std::rc::Rc;
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::{
     Block,
     message::{LARGEST_MESSAGE, Request, WithBytes},
@@ -78,7 +78,7 @@ pub(crate) fn lengths(
 /// Prints what [`lengths`] found, and adds to the summary the ratios of a connection's time to that
 /// of the faster message.
 pub(crate) fn print_lengths(found: &[[Timings; 3]], way: &str, summary: &mut Map<String, Value>) {
-    head(&["bytes", "connection", "put", "active message", "of the faster message's"]);
+    columns("bytes | connection | put | active message | of the faster message's");
     let mut worst = 0.0f64;
     let mut ratios = Map::new();
     for (bytes, [connection, put, active]) in LENGTHS.iter().zip(found) {
@@ -86,7 +86,7 @@ pub(crate) fn print_lengths(found: &[[Timings; 3]], way: &str, summary: &mut Map
         let ratio = connection.median() / message;
         worst = worst.max(ratio);
         let active = if active.is_empty() { String::new() } else { active.to_string() };
-        row(&[bytes.to_string(), connection.to_string(), put.to_string(), active, format!("{ratio:.2}")]);
+        println!("| {bytes} | {connection} | {put} | {active} | {ratio:.2} |");
         ratios.insert(bytes.to_string(), ratio.into());
     }
     summary.insert(format!("{way}_to_message_by_bytes"), ratios.into());

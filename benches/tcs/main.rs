@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
+
 use strata_runtime::{Error, Machine};
 
 /// How a claim's figure comes about (what ran), and what it is held against.
@@ -157,7 +158,7 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
         return Ok(());
     }
     let claims = claims::all(quick, &mut summary)?;
-    strata_benches::head(&["", "claim", "thesis", "here", "what ran", "held against", "reached"]);
+    strata_benches::columns(" | claim | thesis | here | what ran | held against | reached");
     for claim in &claims {
         let (_, source, ran, against) = source(claim.id).ok_or("a claim without a source")?;
         let reached = match (source, claim.reached) {
@@ -167,15 +168,10 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
             (Source::Predicted, Some(false)) => "**no**",
             (Source::Predicted, None) => "not tried",
         };
-        strata_benches::row(&[
-            claim.id.to_owned(),
-            claim.what.to_owned(),
-            claim.thesis.clone(),
-            claim.ours.clone(),
-            (*ran).to_owned(),
-            (*against).to_owned(),
-            reached.to_owned(),
-        ]);
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {reached} |",
+            claim.id, claim.what, claim.thesis, claim.ours, *ran, *against
+        );
     }
     chapter6::measure(quick, &mut summary)?;
     crossover::measure(quick, &mut summary)?;

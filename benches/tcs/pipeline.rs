@@ -4,7 +4,7 @@ use crate::Error;
 use crate::steps::work;
 use serde_json::{Map, Value};
 use std::hint::black_box;
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::prelude::*;
 use strata_tcs::{App, Connection, Cost, Image, Target, link, run};
 
@@ -118,14 +118,14 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
         parts[0] * 1e9,
         parts[1] * 1e6
     );
-    head(&["stages", "measured", "predicted", "error"]);
+    columns("stages | measured | predicted | error");
     let mut worst: f64 = 0.0;
     for ((name, works), timing) in SHAPES.iter().zip(&timings) {
         let predicted = predicted(works, items, parts, cores);
         let error = predicted / timing.median() - 1.0;
         worst = worst.max(error.abs());
         let predicted = format!("{:.3} ms", predicted * 1e3);
-        row(&[(*name).into(), timing.to_string(), predicted, format!("{:+.1} %", 100.0 * error)]);
+        println!("| {} | {timing} | {predicted} | {:+.1} % |", *name, 100.0 * error);
     }
     summary.insert("pipeline_worst_error".into(), worst.into());
     Ok(())

@@ -4,7 +4,7 @@
 use std::cell::Cell as Shared;
 use std::hint::black_box;
 use std::rc::Rc;
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, head, turns};
 use strata_runtime::{message::Request, prelude::*};
 use strata_tcs::switch::Mode;
 use strata_tcs::{App, Cell, Connection, Image, Options, Target, link_with, run};
@@ -61,10 +61,10 @@ pub(crate) fn messages(
 
 /// Prints what [`messages`] found; returns the ratio.
 pub(crate) fn print_messages([connection, active]: &[Timings; 2]) -> f64 {
-    head(&["", "time", "of the active message's"]);
+    columns(" | time | of the active message's");
     let ratio = connection.median() / active.median();
-    row(&["connection".into(), connection.to_string(), format!("{ratio:.2}")]);
-    row(&["active message".into(), active.to_string(), "1".into()]);
+    println!("| connection | {connection} | {ratio:.2} |");
+    println!("| active message | {active} | 1 |");
     ratio
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn print_granularity(timings: &[[Timings; 3]], other: &str) -> [Optio
         let alone = timings[0].median();
         let cells: Vec<String> =
             timings.iter().map(|timing| format!("{:.0} ns", timing.median() * 1e9)).collect();
-        row(&[format!("{:.0} ns", alone * 1e9), cells[0].clone(), cells[1].clone(), cells[2].clone()]);
+        println!("| {:.0} ns | {} | {} | {} |", alone * 1e9, cells[0], cells[1], cells[2]);
         for (least, timing) in least.iter_mut().zip(&timings[1..]) {
             if least.is_none() && alone >= 0.5 * timing.median() {
                 *least = Some(timing.median() * 1e6);

@@ -5,7 +5,7 @@ use crate::lengths::{lanes, print_lengths};
 use crate::steps::{Other, Ping, granularity, messages, pair, print_granularity, print_messages};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::prelude::*;
 use strata_tcs::switch::Mode;
 use strata_tcs::{App, Target, link, run};
@@ -77,14 +77,14 @@ fn switches(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Re
     let [barrier, single, double, triple] = &found[0];
     let rest = single.median() - barrier.median();
     println!("\nSwitches of two threads, predicted as their barriers and what the single one has beside:\n");
-    head(&["", "measured", "predicted", "error"]);
-    row(&["barrier".into(), barrier.to_string(), String::new(), String::new()]);
-    row(&["single".into(), single.to_string(), String::new(), String::new()]);
+    columns(" | measured | predicted | error");
+    println!("| barrier | {barrier} | |  |");
+    println!("| single | {single} | |  |");
     for (name, timing, barriers) in [("double", double, 2.0), ("triple", triple, 3.0)] {
         let predicted = barriers * barrier.median() + rest;
         let error = predicted / timing.median() - 1.0;
         let predicted = format!("{:.3} µs", predicted * 1e6);
-        row(&[name.into(), timing.to_string(), predicted, format!("{:+.1} %", 100.0 * error)]);
+        println!("| {name} | {timing} | {predicted} | {:+.1} % |", 100.0 * error);
         summary.insert(format!("switch_{name}_error"), error.into());
         summary.insert(format!("switch_{name}_ns"), (timing.median() * 1e9).into());
     }
@@ -168,10 +168,10 @@ fn locality(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Re
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!("\n512 bytes streamed between two of four threads, on {cores} cores, while the others:\n");
-    head(&["", "time of a message", "of that beside messages"]);
+    columns(" | time of a message | of that beside messages");
     let beside = found[0][1].median();
     for (name, timing) in ["wait", "send messages", "send messages and switch"].iter().zip(&found[0]) {
-        row(&[(*name).into(), timing.to_string(), format!("{:.3}", timing.median() / beside)]);
+        println!("| {} | {timing} | {:.3} |", *name, timing.median() / beside);
     }
     summary.insert("streaming_beside_switches".into(), (found[0][2].median() / beside).into());
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use strata_benches::{Timings, head, row};
+use strata_benches::{Timings, columns};
 use strata_select::{Question, models::Models, transfer::Timed as _};
 use strata_sort::local::{LocalSort, candidates};
 use strata_sort::profile::local::{Cell, sample};
@@ -49,7 +49,7 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
     let report = LocalSort::calibrate(Duration::from_secs_f64(budget));
     println!("{report}\n");
     let after = *Models::of::<LocalSort>(1);
-    head(&["models", "mean regret", "worst", "right"]);
+    columns("models | mean regret | worst | right");
     let mut means = Vec::new();
     for (name, models) in [("untouched", before), ("fitted", after)] {
         let (mut sum, mut worst, mut right) = (0.0, 0.0_f64, 0);
@@ -70,12 +70,7 @@ pub(super) fn run(budget: f64) -> Result<(), String> {
         }
         let mean = sum / PROBLEMS as f64;
         means.push(mean);
-        row(&[
-            name.to_owned(),
-            format!("{:.2} %", 100.0 * mean),
-            format!("{:.1} %", 100.0 * worst),
-            format!("{right} of {PROBLEMS}"),
-        ]);
+        println!("| {name} | {:.2} % | {:.1} % | {right} of {PROBLEMS} |", 100.0 * mean, 100.0 * worst);
     }
     strata_benches::summary(
         &serde_json::json!({ "untouched": means[0], "fitted": means[1], "timings": report.timings }),

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use strata_benches::{head, row};
+use strata_benches::columns;
 use strata_select::learn::{Learner, Predicted};
 
 use super::fitting::Clock;
@@ -28,15 +28,9 @@ struct Tally {
 }
 
 pub(super) fn run() -> Result<(), String> {
-    head(&[
-        "models",
-        "change",
-        "new best after, median",
-        "99 % of jobs",
-        "never",
-        "time lost before",
-        "choices moved",
-    ]);
+    columns(
+        "models | change | new best after, median | 99 % of jobs | never | time lost before | choices moved",
+    );
     let mut all = serde_json::Map::new();
     for (which, models) in MODELS.iter().enumerate() {
         let slower = |one: f64, others: f64| {
@@ -57,15 +51,13 @@ pub(super) fn run() -> Result<(), String> {
             let lost = 100.0 * tally.lost / tally.spent;
             let shown =
                 |value: &dyn Display| if name == "the best 1.5" { value.to_string() } else { String::new() };
-            row(&[
-                which.to_string(),
-                name.to_owned(),
+            println!(
+                "| {which} | {name} | {} | {} | {} | {lost:.3} % | {} of {JOBS} |",
                 shown(&at(0.5)),
                 shown(&at(0.99)),
                 shown(&never),
-                format!("{lost:.3} %"),
-                format!("{} of {JOBS}", tally.moved),
-            ]);
+                tally.moved
+            );
             all.insert(format!("{which} {name}"), serde_json::json!([at(0.5), at(0.99), lost, tally.moved]));
         }
     }

@@ -19,7 +19,7 @@ mod widths;
 use std::process::ExitCode;
 
 use clap::Parser;
-use strata_benches::{head, row};
+use strata_benches::columns;
 use strata_select::{Question, Row, Source, Table, choose_among, transfer::Calibration};
 
 use fitting::{Clock, calibrated, cost, least};
@@ -120,18 +120,9 @@ fn fitted(
 }
 
 fn made_up(&Arguments { machines, budget, .. }: &Arguments) -> Result<(), String> {
-    head(&[
-        "library",
-        "untouched",
-        "after a fit",
-        "full",
-        "worst untouched",
-        "worst fit",
-        "worst full",
-        "fit - full",
-        "greatest fit - untouched",
-        "timings",
-    ]);
+    columns(
+        "library | untouched | after a fit | full | worst untouched | worst fit | worst full | fit - full | greatest fit - untouched | timings",
+    );
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let mut summary = serde_json::Map::new();
     let (mut beyond, mut harm) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
@@ -156,8 +147,9 @@ fn made_up(&Arguments { machines, budget, .. }: &Arguments) -> Result<(), String
             timings += taken;
         }
         let apart = means[1] - means[2];
-        row(&[
-            library.name.to_owned(),
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            library.name,
             percent(means[0]),
             percent(means[1]),
             percent(means[2]),
@@ -166,8 +158,8 @@ fn made_up(&Arguments { machines, budget, .. }: &Arguments) -> Result<(), String
             percent(worst[2]),
             percent(apart),
             percent(harmed),
-            format!("{:.0}", timings as f64 / machines as f64),
-        ]);
+            timings as f64 / machines as f64
+        );
         beyond = beyond.max(apart);
         harm = harm.max(harmed);
         summary.insert(library.name.to_owned(), serde_json::json!(means));

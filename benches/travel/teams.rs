@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use strata_benches::{drawn, head, row};
+use strata_benches::{columns, drawn};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{Options as Plain, TimedOnNodes};
 use strata_runtime::trees::{Broadcasts, Reductions, Scans};
@@ -137,16 +137,9 @@ fn collectives(node: &mut Node, seed: u64, budget: f64) -> Result<Lost, Error> {
 type Measure = fn(&mut Node, u64, f64) -> Result<Lost, Error>;
 
 pub(super) fn run(machines: u64, budget: f64) -> Result<(), String> {
-    head(&[
-        "library",
-        "nodes",
-        "untouched",
-        "after a fit",
-        "worst untouched",
-        "worst fit",
-        "most harmed",
-        "timings",
-    ]);
+    columns(
+        "library | nodes | untouched | after a fit | worst untouched | worst fit | most harmed | timings",
+    );
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
     let most = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -177,16 +170,15 @@ pub(super) fn run(machines: u64, budget: f64) -> Result<(), String> {
             fitted.extend(one.fitted);
             timings += one.timings;
         }
-        row(&[
-            library.to_owned(),
-            nodes.to_string(),
+        println!(
+            "| {library} | {nodes} | {} | {} | {} | {} | {:+.2} points | {} |",
             percent(mean(&untouched)),
             percent(mean(&fitted)),
             percent(most(&untouched)),
             percent(most(&fitted)),
-            format!("{:+.2} points", 100.0 * most(&harm)),
-            (timings as f64 / machines.max(1) as f64).round().to_string(),
-        ]);
+            100.0 * most(&harm),
+            (timings as f64 / machines.max(1) as f64).round()
+        );
         let values = serde_json::json!({
             "untouched": mean(&untouched), "fitted": mean(&fitted), "most_harmed": most(&harm),
         });

@@ -3,7 +3,7 @@
 //! For each pair of tables of one library, the logarithm of the ratio of their predicted times is
 //! split into parts: what all candidates share, what each adds, and what is left over the problems.
 
-use strata_benches::{head, row};
+use strata_benches::columns;
 use strata_select::{Library, Source, Table, table::Parameters};
 use strata_sort::Sort;
 use strata_stencil::{
@@ -17,7 +17,7 @@ use super::fitting::Clock;
 const PROBLEMS: usize = 400;
 
 pub(super) fn run() -> Result<(), String> {
-    head(&["library", "machines", "all", "each candidate", "within a candidate"]);
+    columns("library | machines | all | each candidate | within a candidate");
     let mut parts = Vec::new();
     pairs::<Sort>(&mut parts);
     pairs::<Stencil>(&mut parts);
@@ -27,7 +27,7 @@ pub(super) fn run() -> Result<(), String> {
         (parts.iter().map(|part| of(part).powi(2)).sum::<f64>() / parts.len().max(1) as f64).sqrt()
     };
     let all = [root(|part| part[0]), root(|part| part[1]), root(|part| part[2])];
-    row(&["root mean square".to_owned(), String::new(), show(all[0]), show(all[1]), show(all[2])]);
+    println!("| root mean square | | {} | {} | {} |", show(all[0]), show(all[1]), show(all[2]));
     strata_benches::summary(&serde_json::json!({ "widths": all }));
     Ok(())
 }
@@ -47,7 +47,13 @@ fn pairs<L: Library>(parts: &mut Vec<[f64; 3]>) {
         for second in &L::TABLES[place + 1..] {
             if let Some(found) = compare(first, second) {
                 let machines = format!("{} / {}", name(first), name(second));
-                row(&[first.library.to_owned(), machines, show(found[0]), show(found[1]), show(found[2])]);
+                println!(
+                    "| {} | {machines} | {} | {} | {} |",
+                    first.library,
+                    show(found[0]),
+                    show(found[1]),
+                    show(found[2])
+                );
                 parts.push(found);
             }
         }

@@ -20,7 +20,7 @@ use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, machine, row, sorts, turns};
+use strata_benches::{Timings, columns, machine, sorts, turns};
 use strata_runtime::prelude::*;
 use strata_sort::{Sort, profile};
 
@@ -151,7 +151,7 @@ fn run(&Arguments { runs: idle, loaded, ref budget, problems }: &Arguments) -> R
     let truth = truth(problems)?;
     keep(&root, &truth)?;
     println!("{}\n{problems} problems, each calibration with a budget of {budget}\n", machine());
-    head(&["machine", "run", "failed models", "right", "regret mean", "regret worst"]);
+    columns("machine | run | failed models | right | regret mean | regret worst");
     let mut summary = serde_json::Map::new();
     let score = judge(&specc, &builtin(&specc, &root)?, &truth)?;
     tell("built-in models", 0, &score);
@@ -293,14 +293,13 @@ fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String
 
 fn tell(name: &str, run: u64, score: &Score) {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    row(&[
-        name.to_owned(),
-        run.to_string(),
-        score.failed.to_string(),
+    println!(
+        "| {name} | {run} | {} | {} | {} | {} |",
+        score.failed,
         percent(score.right),
         percent(score.mean),
-        percent(score.worst),
-    ]);
+        percent(score.worst)
+    );
 }
 
 /// One for each core, as `specc calibrate` takes.

@@ -14,7 +14,7 @@ use clap::Parser;
 use rayon::prelude::*;
 use serde_json::json;
 use strata_benches::trust::{KINDS, Tally, library};
-use strata_benches::{head, row};
+use strata_benches::{columns, row};
 use verdicts::Verdicts;
 
 #[derive(Parser)]
@@ -63,17 +63,9 @@ fn percent(share: f64) -> String {
 
 /// Of each kind of trouble, how right verdicts and intervals are.
 fn judge_verdicts(Arguments { cases, seed, only, .. }: &Arguments) -> Verdicts {
-    head(&[
-        "trouble",
-        "cases",
-        "within 10 %",
-        "verified",
-        "rightly",
-        "of those within",
-        "in 95 % intervals",
-        "of verified",
-        "at new values",
-    ]);
+    columns(
+        "trouble | cases | within 10 % | verified | rightly | of those within | in 95 % intervals | of verified | at new values",
+    );
     let line = |name: &str, v: &Verdicts| {
         let mut cells = vec![name.to_owned(), v.cases.to_string(), v.within.to_string()];
         cells.extend([v.verified.to_string(), percent(v.precision()), percent(v.recall())]);
@@ -98,17 +90,17 @@ fn judge_verdicts(Arguments { cases, seed, only, .. }: &Arguments) -> Verdicts {
 
 fn judge_choices(&Arguments { libraries, seed, .. }: &Arguments) -> Tally {
     println!();
-    head(&["noise", "choices", "right", "regret mean", "worst", "calibration gap", "claimed loss / true"]);
+    columns("noise | choices | right | regret mean | worst | calibration gap | claimed loss / true");
     let line = |name: &str, t: &Tally| {
-        row(&[
-            name.to_owned(),
-            t.choices.to_string(),
+        println!(
+            "| {name} | {} | {} | {} | {} | {} | {:.2} |",
+            t.choices,
             percent(t.right as f64 / t.choices.max(1) as f64),
             percent(t.regret_mean()),
             percent(t.worst),
             percent(t.calibration_gap()),
-            format!("{:.2}", t.loss.0 / t.loss.1),
-        ]);
+            t.loss.0 / t.loss.1
+        );
     };
     let mut all = Tally::default();
     for (kind, name) in KINDS.iter().enumerate() {
@@ -119,15 +111,16 @@ fn judge_choices(&Arguments { libraries, seed, .. }: &Arguments) -> Tally {
     }
     line("all", &all);
     println!("\nClaimed probability of being the fastest, and the share that was.\n");
-    head(&["claimed", "choices", "mean claim", "right"]);
+    columns("claimed | choices | mean claim | right");
     for (place, (count, claimed, right)) in all.bins.iter().enumerate().filter(|(_, bin)| bin.0 > 0) {
         let mean = |sum: f64| percent(sum / *count as f64);
-        row(&[
-            format!("{} to {} %", 10 * place, 10 * place + 10),
-            count.to_string(),
+        println!(
+            "| {} to {} % | {count} | {} | {} |",
+            10 * place,
+            10 * place + 10,
             mean(*claimed),
-            mean(*right as f64),
-        ]);
+            mean(*right as f64)
+        );
     }
     all
 }

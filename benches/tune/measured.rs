@@ -11,7 +11,7 @@ use crate::ping::{self, Cell, median};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, row};
+use strata_benches::{Timings, columns};
 use strata_runtime::Error;
 use strata_tune::policy::{Config, Generator, Search, Space};
 
@@ -73,7 +73,7 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         messages.push(times);
         routines = known;
     }
-    head(&["messages of", "space", "`memcpy`", "policy", "evaluations", "quartiles"]);
+    columns("messages of | space | `memcpy` | policy | evaluations | quartiles");
     let mut found = Vec::new();
     let singles = SIZES.iter().zip(&messages).map(|(bytes, times)| {
         (format!("{bytes} B"), Loop { routines, messages: std::slice::from_ref(times) })
@@ -90,14 +90,10 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
                 let seeds = (0..SEEDS).map(|seed| seed + 1000 * run.seed);
                 let finals: Timings = seeds.map(|seed| space.final_time(search, evaluations, seed)).collect();
                 let quartiles = [0.25, 0.5, 0.75].map(|q| finals.quantile(q));
-                row(&[
-                    name.clone(),
-                    format!("{routines}^{knobs}"),
-                    format!("{default:.2}"),
-                    policy.to_owned(),
-                    evaluations.to_string(),
-                    quartiles.map(|value| format!("{value:.3}")).join(", "),
-                ]);
+                println!(
+                    "| {name} | {routines}^{knobs} | {default:.2} | {policy} | {evaluations} | {} |",
+                    quartiles.map(|value| format!("{value:.3}")).join(", ")
+                );
                 found.push(json!({"messages": name, "policy": policy, "evaluations": evaluations,
                     "memcpy": default, "quartiles": quartiles}));
             }

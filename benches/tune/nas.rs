@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use strata_benches::nas::{Class, Kernel};
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::{Error, launch};
 
 /// The program that is timed: one kernel, on the nodes of the command that started it.
@@ -111,7 +111,7 @@ pub(crate) fn measure(run: Run, class: Class) -> Result<Value, Error> {
     println!(
         "## NAS kernels of class {class:?}, not changed: {rounds} rounds after {learning} runs that learned\n"
     );
-    head(&["kernel", "nodes", "", "median (10 and 90 %)", "against `off`: median of rounds, quartiles"]);
+    columns("kernel | nodes |  | median (10 and 90 %) | against `off`: median of rounds, quartiles");
     let mut summary = Vec::new();
     for &transport in Transport::ALL {
         for nodes in [2, 4] {
@@ -159,13 +159,13 @@ fn compare(cell: Cell, rounds: usize, learning: usize) -> Result<Value, Error> {
         let more: Timings = mine.iter().zip(&times[0]).map(|(mine, off)| mine / off - 1.0).collect();
         let mine: Timings = mine.iter().copied().collect();
         let share = |q: f64| format!("{:+.2} %", 100.0 * more.quantile(q));
-        row(&[
-            format!("{kernel:?} {class:?}"),
-            format!("{nodes} {}", transport.name()),
-            kind.clone(),
-            mine.to_string(),
-            format!("{} ({} to {})", share(0.5), share(0.25), share(0.75)),
-        ]);
+        println!(
+            "| {kernel:?} {class:?} | {nodes} {} | {kind} | {mine} | {} ({} to {}) |",
+            transport.name(),
+            share(0.5),
+            share(0.25),
+            share(0.75)
+        );
         of_kinds.push(json!({"run": kind, "seconds": mine.median(), "more": more.median(),
             "quartiles": [more.quantile(0.25), more.quantile(0.75)]}));
     }

@@ -4,7 +4,7 @@ use crate::{Run, tune};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
-use strata_benches::{head, row, turns};
+use strata_benches::{columns, turns};
 use strata_runtime::Error;
 use strata_tune::stats::{Moments, welch};
 use strata_tune::{Knob, Mode, Options, Tuner};
@@ -87,7 +87,7 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         let most = sorted[(sorted.len() - 1) * 9 / 10];
         times.iter().map(|time| time.min(most)).collect()
     };
-    head(&["", "an iteration", "more than without, 95 %", "at most 200 ns"]);
+    columns(" | an iteration | more than without, 95 % | at most 200 ns");
     let (none, mut summary) = (clipped(&times[0]), Vec::new());
     for (name, times) in names.iter().zip(&times) {
         let mine = clipped(times);
@@ -95,7 +95,7 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         let Some(more) = welch(&mine, &none, 0.95) else { continue };
         let reached = if more.mean - more.half_width <= MOST { "yes" } else { "**no**" };
         let interval = format!("{} ± {}", ns(more.mean), ns(more.half_width));
-        row(&[(*name).to_owned(), ns(mine.mean), interval, reached.to_owned()]);
+        println!("| {} | {} | {interval} | {reached} |", *name, ns(mine.mean));
         summary
             .push(json!({"mode": name, "more_ns": 1e9 * more.mean, "half_width_ns": 1e9 * more.half_width}));
     }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Instant;
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::Error;
 use strata_runtime::copy::{Hint, Routine, copy_hinted, routines};
 use strata_tune::{Report, Tuner};
@@ -246,18 +246,9 @@ fn adopted([mine, others]: &[Report; 2]) -> [How; 4] {
 
 pub(crate) fn measure(run: Run) -> Result<Value, Error> {
     println!("## Messages between two threads: times as fast as `memcpy` on both sides, fresh timings\n");
-    head(&[
-        "",
-        "bytes",
-        "touched",
-        "`memcpy`",
-        "models",
-        "best routine",
-        "best pair",
-        "tuners",
-        "tuners of best",
-        "adopted",
-    ]);
+    columns(
+        " | bytes | touched | `memcpy` | models | best routine | best pair | tuners | tuners of best | adopted",
+    );
     let sizes: &[usize] =
         if run.quick { &[1 << 16] } else { &[1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22] };
     let all = all();
@@ -305,18 +296,17 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
             let faster = |at: usize| times[0] / times[at];
             let of_best = times[3] / times[4];
             let names = found.map(|how| how.map_or("models", Routine::name));
-            row(&[
-                if pong { "ping-pong" } else { "ping" }.to_owned(),
-                bytes.to_string(),
-                if touch { "yes" } else { "no" }.to_owned(),
-                format!("{:.1} µs", 1e6 * times[0]),
-                format!("{:.2}", faster(1)),
-                format!("{:.2}", faster(2)),
-                format!("{:.2}", faster(3)),
-                format!("{:.2}", faster(4)),
-                format!("{of_best:.2}"),
-                names[..if pong { 4 } else { 2 }].join(", "),
-            ]);
+            println!(
+                "| {} | {bytes} | {} | {:.1} µs | {:.2} | {:.2} | {:.2} | {:.2} | {of_best:.2} | {} |",
+                if pong { "ping-pong" } else { "ping" },
+                if touch { "yes" } else { "no" },
+                1e6 * times[0],
+                faster(1),
+                faster(2),
+                faster(3),
+                faster(4),
+                names[..if pong { 4 } else { 2 }].join(", ")
+            );
             summary.push(json!({"pong": pong, "touch": touch, "bytes": bytes, "models": faster(1),
                 "symmetric": faster(2), "best": faster(3), "tuner": faster(4), "of_best": of_best}));
         }

@@ -3,7 +3,7 @@
 use crate::Run;
 use crate::landscape::{Landscape, final_time, quartiles};
 use serde_json::{Value, json};
-use strata_benches::{head, row};
+use strata_benches::columns;
 use strata_tune::policy::{Generator, Quench, Search};
 
 const SEEDS: u64 = 24;
@@ -11,7 +11,7 @@ const NEAR: f64 = 1.15;
 
 pub(crate) fn measure(run: Run) -> Value {
     println!("## Searches: final time over the optimum, 8 knobs of 35 options\n");
-    head(&["policy", "evaluations", "quartiles", "within 1.15, of 24 seeds"]);
+    columns("policy | evaluations | quartiles | within 1.15, of 24 seeds");
     let half: Search =
         Search::Own(|space, budget| Box::new(Quench::new(space, budget, Generator::Rated).redraw(4)));
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ pub(crate) fn measure(run: Run) -> Value {
             let near = finals.iter().filter(|time| **time <= NEAR).count();
             let [low, median, high] = quartiles(&finals);
             let range = format!("{low:.3}, {median:.3}, {high:.3}");
-            row(&[name.to_owned(), evaluations.to_string(), range, near.to_string()]);
+            println!("| {name} | {evaluations} | {range} | {near} |");
             found.push(json!({"policy": name, "evaluations": evaluations, "median": median, "near": near}));
         }
     }

@@ -8,7 +8,7 @@ use crate::{Run, tune};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
-use strata_benches::{Timings, head, row, turns};
+use strata_benches::{Timings, columns, turns};
 use strata_runtime::Error;
 use strata_runtime::copy::Hint;
 use strata_runtime::tune::copy;
@@ -77,7 +77,7 @@ fn conjugate(memory: &mut Memory, tuner: &mut Tuner, outer: u32) {
 pub(crate) fn measure(run: Run) -> Result<Value, Error> {
     let rounds = if run.quick { 10 } else { 60 };
     println!("## Programs with tuned copies, {rounds} rounds\n");
-    head(&["program", "", "a run", "against `off`, 99 %", "lower quartiles", "significant loss"]);
+    columns("program |  | a run | against `off`, 99 % | lower quartiles | significant loss");
     let mut summary = Vec::new();
     let programs: [(&str, Program, u32); 2] = [("like MG", multigrid, 200), ("like CG", conjugate, 100)];
     for (name, program, length) in programs {
@@ -143,14 +143,11 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
                 format!("{} ± {}", share(more.mean), share(more.half_width).trim_start_matches('+'));
             let undisturbed = quartile(&times[at]) - quartile(&times[0]);
             let loss = if at > 0 && more.is_greater() { "**yes**" } else { "no" };
-            row(&[
-                name.to_owned(),
-                kind.clone(),
-                format!("{:.2} ms", 1e3 * mine.mean),
-                interval,
-                share(undisturbed),
-                loss.to_owned(),
-            ]);
+            println!(
+                "| {name} | {kind} | {:.2} ms | {interval} | {} | {loss} |",
+                1e3 * mine.mean,
+                share(undisturbed)
+            );
             if at > 0 {
                 summary.push(json!({
                     "program": name, "run": if at == 1 { "later" } else { "first" },

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, row};
+use strata_benches::{Timings, columns};
 
 /// A program.
 struct Program {
@@ -59,7 +59,7 @@ const STARTS: usize = 21;
 /// A package cannot be written or built, or a program does not print what it should.
 pub(crate) fn report(folder: &Path) -> Result<Vec<Value>, String> {
     let host = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    head(&["program of", "bytes, stripped", "more", "build, s", "first call, µs", "second, µs"]);
+    columns("program of | bytes, stripped | more | build, s | first call, µs | second, µs");
     let mut rows = Vec::new();
     let mut least = 0;
     for program in &PROGRAMS {
@@ -82,14 +82,14 @@ pub(crate) fn report(folder: &Path) -> Result<Vec<Value>, String> {
         }
         let [first, second] = starts(&built)?;
         let micros = |times: &Timings| format!("{:.1}", 1e6 * times.median());
-        row(&[
-            program.name.to_owned(),
-            format!("{:.0} KiB", bytes as f64 / 1024.0),
-            format!("{:.0} KiB", bytes.saturating_sub(least) as f64 / 1024.0),
-            format!("{build:.1}"),
+        println!(
+            "| {} | {:.0} KiB | {:.0} KiB | {build:.1} | {} | {} |",
+            program.name,
+            bytes as f64 / 1024.0,
+            bytes.saturating_sub(least) as f64 / 1024.0,
             micros(&first),
-            micros(&second),
-        ]);
+            micros(&second)
+        );
         rows.push(json!({
             "program": program.name, "bytes": bytes, "build_seconds": build,
             "first_seconds": first.median(), "second_seconds": second.median(),

@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 use serde_json::{Map, json};
-use strata_benches::{head, row};
+use strata_benches::columns;
 use strata_runtime::prelude::*;
 use strata_stencil::Grid;
 
@@ -62,15 +62,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     use_them().map_err(|e| e.to_string())?;
     let functions = functions()?;
     let program: u64 = functions.iter().map(|(_, bytes)| bytes).sum();
-    head(&[
-        "library",
-        "with all, KiB",
-        "with the smallest, KiB",
-        "times",
-        "with the largest, KiB",
-        "times",
-        "thesis",
-    ]);
+    columns(
+        "library | with all, KiB | with the smallest, KiB | times | with the largest, KiB | times | thesis",
+    );
     let mut found = Map::new();
     for Library { name, of, candidates, thesis } in &LIBRARIES {
         let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
@@ -90,15 +84,15 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         let with = |one: u64| shared + if own.len() > 1 { one } else { 0 };
         let kib = |bytes: u64| format!("{:.0}", bytes as f64 / 1024.0);
         let times = |one: u64| all as f64 / with(one) as f64;
-        row(&[
-            (*name).to_owned(),
+        println!(
+            "| {} | {} | {} | {:.2} | {} | {:.2} | {thesis} |",
+            *name,
             kib(all),
             kib(with(*least)),
-            format!("{:.2}", times(*least)),
+            times(*least),
             kib(with(*most)),
-            format!("{:.2}", times(*most)),
-            format!("{thesis}"),
-        ]);
+            times(*most)
+        );
         found.insert((*name).to_owned(), json!({
             "bytes": all, "times_smallest": times(*least), "times_largest": times(*most), "modules": modules,
         }));
