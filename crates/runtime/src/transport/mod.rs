@@ -28,7 +28,7 @@ mod contributions;
 mod credit;
 mod deadlock;
 mod exposed;
-#[cfg(any(test, feature = "mpi"))]
+#[cfg(feature = "mpi")]
 mod header;
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;

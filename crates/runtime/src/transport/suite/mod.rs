@@ -1,18 +1,15 @@
-//! The requirements of a transport, as cases that run on an endpoint of it: on the
-//! reference (`over_packets`), on threads, on simulated machines and under `mpirun`.
+//! The requirements of a transport, as cases that run on an endpoint of it: on threads, on simulated
+//! machines and under `mpirun`.
 //!
 //! A case asserts on the nodes; a failed assertion ends the job.
 
-mod channels;
 mod collectives;
 pub(super) mod offers;
-mod over_packets;
 mod packets;
 mod puts;
 
 use super::{Action, Awaited, Call, Endpoint, Network, Networks, Packet, Part};
 use crate::error::Error;
-use over_packets::OverPackets;
 use std::panic::Location;
 
 /// A case: its name, the numbers of nodes for which it is meaningful, its program, and the expected
@@ -130,11 +127,6 @@ fn all_cases(run: Run<'_>) {
             }
         }
     }
-}
-
-#[test]
-fn the_reference_implementation_over_channels() {
-    all_cases(&|nodes, program| channels::run(nodes, |transport| program(&mut OverPackets::new(transport))));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Packets: each arrives once, and in order.
 
 use super::super::job::RING;
-use super::{call, pause, run, seed};
-use crate::transport::{Action, Awaited, Endpoint, Network, PACKET, Packet, Part};
+use super::{pause, run, seed};
+use crate::transport::{Awaited, Endpoint, Network, PACKET, Packet, Part};
 use bytemuck::Zeroable;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -281,29 +281,5 @@ fn a_failure_reaches_nodes_whatever_they_wait_for() {
             });
             assert_eq!(found.unwrap_err(), (0, "panicked: enough".to_owned()));
         }
-    }
-}
-
-#[test]
-fn the_asynchronous_or_is_true_until_no_bit_is_set() {
-    for nodes in [1, 2, 5] {
-        let clear = AtomicUsize::new(0);
-        run(nodes, |node| {
-            assert!(node.async_or());
-            node.barrier(call(Action::Barrier));
-            node.set_async_or(true);
-            node.set_async_or(false);
-            node.set_async_or(true);
-            assert!(node.async_or());
-            std::thread::sleep(Duration::from_millis(2 * node.rank() as u64));
-            clear.fetch_add(1, Ordering::SeqCst);
-            node.set_async_or(false);
-            node.set_async_or(false);
-            while node.async_or() {
-                std::thread::yield_now();
-            }
-            assert_eq!(clear.load(Ordering::SeqCst), nodes);
-        })
-        .unwrap();
     }
 }

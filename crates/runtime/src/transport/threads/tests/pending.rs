@@ -1,74 +1,15 @@
-//! Split-phase operations against a sequential oracle, mixed with blocking ones, and abandoned.
+//! Split-phase operations: waited for in several ways, met by other calls, and abandoned. Their
+//! results are those of the suite's cases.
 
-use super::super::rendezvous::SHORT;
 use super::{Seeded, pause, run, seed};
 use crate::block::RawBlock;
-use crate::number::{self, NumberType, Op};
-use crate::transport::{Action, Awaited, Boundary, Call, Collective, Endpoint, Failure, Operation, Scan};
+use crate::number::{NumberType, Op};
+use crate::transport::{Action, Awaited, Call, Collective, Endpoint, Failure, Operation, Scan};
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const NODES: [usize; 6] = [1, 2, 3, 5, 8, 13];
-
-/// A node's numbers. Floating-point numbers have many magnitudes, so that the order of combining
-/// shows.
-fn input(kind: NumberType, length: usize, random: &mut Seeded) -> RawBlock {
-    let float =
-        |bits: u64| ((bits >> 12) as f64 - (1u64 << 51) as f64) * f64::powi(2.0, (bits % 41) as i32 - 20);
-    let wide = matches!(kind, NumberType::F64 | NumberType::I64 | NumberType::U64);
-    let mut block = RawBlock::zeroed(length * if wide { 8 } else { 4 });
-    let each = block.bytes / length.max(1);
-    for to in block.as_bytes_mut().chunks_exact_mut(each.max(1)) {
-        let bits = random.next();
-        match kind {
-            NumberType::F64 => to.copy_from_slice(&float(bits).to_ne_bytes()),
-            NumberType::F32 => to.copy_from_slice(&(float(bits) as f32).to_ne_bytes()),
-            _ => to.copy_from_slice(&bits.to_ne_bytes()[..each]),
-        }
-    }
-    block
-}
-
-/// The sequential result for the nodes' `inputs`, node by node.
-fn oracle(operation: Operation, inputs: &[RawBlock], boundaries: &[Boundary]) -> Vec<RawBlock> {
-    let mut results = inputs.to_vec();
-    match operation {
-        Operation::Barrier => {}
-        Operation::Broadcast(root) => results.fill(inputs[root].clone()),
-        Operation::Reduce(kind, op) => {
-            let mut all = inputs[0].clone();
-            for other in &inputs[1..] {
-                number::fold(kind, op, all.as_bytes_mut(), other.as_bytes());
-            }
-            results.fill(all);
-        }
-        Operation::Scan(Scan { kind, op, backward, boundary }) => {
-            let mut order: Vec<usize> = (0..inputs.len()).collect();
-            if backward {
-                order.reverse();
-            }
-            // The value passed on by the node before.
-            let mut passed: Option<RawBlock> = None;
-            for rank in order {
-                let own = &inputs[rank];
-                let boundary = boundary.map_or(Boundary::None, |_| boundaries[rank]);
-                let mut identity = own.clone();
-                number::fill_identity(kind, op, identity.as_bytes_mut());
-                let receives = if boundary == Boundary::Element { None } else { passed.clone() };
-                results[rank] = receives.unwrap_or(identity);
-                passed = match passed {
-                    Some(mut before) if boundary == Boundary::None => {
-                        number::fold(kind, op, before.as_bytes_mut(), own.as_bytes());
-                        Some(before)
-                    }
-                    _ => Some(own.clone()),
-                };
-            }
-        }
-    }
-    results
-}
 
 #[track_caller]
 fn call_of(operation: Operation, bytes: usize) -> Call {
@@ -116,100 +57,6 @@ fn block(node: &mut dyn Endpoint, operation: Operation, mut values: RawBlock) ->
     values
 }
 
-/// One step of a program: an operation chosen by `salt`, equal on all nodes, split-phase or
-/// blocking.
-fn step(node: &mut dyn Endpoint, salt: usize, operation: impl Fn(Boundary) -> Operation, length: usize) {
-    let (rank, size) = (node.rank(), node.size());
-    let boundaries: Vec<Boundary> = (0..size)
-        .map(|rank| match seed(&[salt, rank, 1]).below(5) {
-            0 => Boundary::Element,
-            1 => Boundary::Array,
-            _ => Boundary::None,
-        })
-        .collect();
-    let kind = match operation(Boundary::None) {
-        Operation::Reduce(kind, _) | Operation::Scan(Scan { kind, .. }) => kind,
-        _ => NumberType::U32,
-    };
-    let length = if operation(Boundary::None) == Operation::Barrier { 0 } else { length };
-    let inputs: Vec<RawBlock> =
-        (0..size).map(|rank| input(kind, length, &mut seed(&[salt, rank, 2]))).collect();
-    let mut random = seed(&[salt, rank, 3]);
-    random.delay();
-    let mine = operation(boundaries[rank]);
-    let found = if seed(&[salt]).below(3) == 0 {
-        block(node, mine, inputs[rank].clone())
-    } else {
-        perform(node, &mut random, mine, inputs[rank].clone())
-    };
-    let wanted = &oracle(mine, &inputs, &boundaries)[rank];
-    let wanted = wanted.as_bytes();
-    assert_eq!(
-        found.as_bytes(),
-        wanted,
-        "node {rank} of {size}: {mine:?} of {length}, boundaries {boundaries:?}"
-    );
-}
-
-/// All operations of all kinds.
-fn operations() -> Vec<impl Fn(Boundary) -> Operation + Sync> {
-    let pairs = NumberType::ALL.into_iter().flat_map(|kind| Op::ALL.into_iter().map(move |op| (kind, op)));
-    let pairs = pairs.filter(|(kind, op)| kind.has(*op));
-    // Barrier and broadcast do not depend on the kind.
-    let cases = pairs.flat_map(|pair| (0..7).map(move |what| (pair, what)));
-    let operation = |((kind, op), what): ((NumberType, Op), usize)| {
-        move |boundary| match what {
-            0 => Operation::Barrier,
-            1 => Operation::Reduce(kind, op),
-            2 => Operation::Broadcast(0),
-            _ => Operation::Scan(Scan {
-                kind,
-                op,
-                backward: what % 2 == 0,
-                boundary: (what > 4).then_some(boundary),
-            }),
-        }
-    };
-    cases.map(operation).collect()
-}
-
-#[test]
-fn every_operation_agrees_with_the_oracle_split_or_blocking() {
-    // Lengths at which a vector no longer fits on a slot, has another slice, or needs another test.
-    let lengths = [0, 1, 2, SHORT / 8, SHORT / 8 + 1, SHORT / 4, SHORT / 4 + 1, 600, 1025];
-    for nodes in NODES {
-        run(nodes, |node| {
-            for (i, operation) in operations().iter().enumerate() {
-                for round in 0..2 {
-                    let salt = 2 * i + round;
-                    step(node, salt, operation, lengths[seed(&[nodes, salt]).below(lengths.len())]);
-                }
-            }
-        })
-        .unwrap();
-    }
-}
-
-#[test]
-fn long_vectors_take_many_looks() {
-    for nodes in NODES {
-        run(nodes, |node| {
-            let mut salt = 1000 * nodes;
-            for length in [8 << 10, 50_001] {
-                for backward in [false, true] {
-                    let scan = |boundary| Scan { kind: NumberType::F64, op: Op::Add, backward, boundary };
-                    step(node, salt, |_| Operation::Scan(scan(None)), length);
-                    step(node, salt + 1, |boundary| Operation::Scan(scan(Some(boundary))), length);
-                    step(node, salt + 2, |_| Operation::Reduce(NumberType::F32, Op::Multiply), length);
-                    step(node, salt + 3, |_| Operation::Broadcast(salt % nodes), length);
-                    salt += 4;
-                }
-            }
-        })
-        .unwrap();
-    }
-}
-
 #[test]
 fn more_nodes_than_anybody_has_cores_meet_too() {
     for nodes in [64, super::super::MOST] {
@@ -226,34 +73,6 @@ fn more_nodes_than_anybody_has_cores_meet_too() {
             }
         })
         .unwrap();
-    }
-}
-
-/// The two worked cases of the Strata manual, §4.3: segments of four nodes out of sixteen.
-#[test]
-fn segments_are_those_of_the_manual() {
-    let values: Vec<i32> = (0..16).map(|rank| rank / 4 + 1).collect();
-    for (boundary, wanted) in [
-        (Boundary::Element, [0, 1, 2, 3, 0, 2, 4, 6, 0, 3, 6, 9, 0, 4, 8, 12]),
-        (Boundary::Array, [0, 1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12]),
-    ] {
-        for (split, length) in [(false, 1), (true, 1), (false, 100), (true, 100)] {
-            let found = run(16, |node| {
-                let rank = node.rank();
-                let boundary = Some(if rank % 4 == 0 { boundary } else { Boundary::None });
-                let scan = Scan { kind: NumberType::I32, op: Op::Add, backward: false, boundary };
-                let mut mine = RawBlock::zeroed(4 * length);
-                bytemuck::cast_slice_mut(mine.as_bytes_mut()).fill(values[rank]);
-                let result = if split {
-                    perform(node, &mut seed(&[rank]), Operation::Scan(scan), mine)
-                } else {
-                    block(node, Operation::Scan(scan), mine)
-                };
-                bytemuck::cast_slice::<u8, i32>(result.as_bytes()).to_vec()
-            });
-            let wanted: Vec<Vec<i32>> = wanted.iter().map(|value| vec![*value; length]).collect();
-            assert_eq!(found.unwrap(), wanted);
-        }
     }
 }
 
