@@ -87,18 +87,8 @@ fn run(options: &Options, folder: &Path, budget: &str, seed: u64) -> Result<(Res
     let mut command = Command::new(cargo);
     command
         .args([
-            "run",
-            "--release",
-            "--quiet",
-            "-p",
-            "strata-comet",
-            "--features",
-            "cli",
-            "--",
-            "--nodes",
-            "2",
-            "--on",
-            &options.on,
+            "run", "--release", "--quiet", "-p", "strata-comet", "--features", "cli", "--", "--nodes", "2",
+            "--on", &options.on,
         ])
         .args(["--kernels", kernels, "--sizes", sizes, "--budget", budget, "--seed", &seed.to_string(), "-o"])
         .arg(folder)

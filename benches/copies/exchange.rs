@@ -13,14 +13,8 @@ use crate::Settings;
 
 /// The routines of which all pairs are tried: those that `specs/copy` knows, and two more.
 const TRIED: [&str; 8] = [
-    "memcpy",
-    "rep_movsb",
-    "avx512_forward",
-    "avx512_forward_t0",
-    "avx_forward",
-    "avx_forward_stream",
-    "sse2_backward_t0",
-    "avx512_backward",
+    "memcpy", "rep_movsb", "avx512_forward", "avx512_forward_t0", "avx_forward", "avx_forward_stream",
+    "sse2_backward_t0", "avx512_backward",
 ];
 const SIZES: [usize; 6] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 23];
 /// Rounds in which the best pairs are found.

@@ -36,7 +36,6 @@ struct Noise {
 }
 
 impl Noise {
-    /// One sample of a cost.
     fn sample(&mut self, cost: f64) -> f64 {
         let e = normal(&mut self.rng);
         let chance: f64 = self.rng.random_range(0.0..1.0);

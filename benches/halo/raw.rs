@@ -100,12 +100,7 @@ impl Peer {
             // are complete below.
             let code = unsafe {
                 ffi::MPI_Irecv(
-                    memory,
-                    1,
-                    self.received[side],
-                    *node,
-                    side as c_int,
-                    self.communicator,
+                    memory, 1, self.received[side], *node, side as c_int, self.communicator,
                     &mut requests[side],
                 )
             };

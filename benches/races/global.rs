@@ -33,7 +33,6 @@ enum Who {
     Space,
 }
 
-/// What is accessed.
 #[derive(Clone, Copy)]
 enum Access {
     Read,

@@ -24,16 +24,8 @@ use strata_benches::{Timings, columns, machine, summary};
 
 const PAIRS: [&str; 2] = ["PingPong", "PingPing"];
 const ALL: [&str; 10] = [
-    "Bcast",
-    "Reduce",
-    "Allreduce",
-    "Reduce_scatter_block",
-    "Gather",
-    "Scatter",
-    "Allgather",
-    "Alltoall",
-    "Alltoallv",
-    "Barrier",
+    "Bcast", "Reduce", "Allreduce", "Reduce_scatter_block", "Gather", "Scatter", "Allgather", "Alltoall",
+    "Alltoallv", "Barrier",
 ];
 
 /// Microseconds by kernel and bytes.

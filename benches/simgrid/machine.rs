@@ -41,7 +41,6 @@ impl Topology {
     }
 }
 
-/// A machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub(crate) topology: Topology,

@@ -12,15 +12,8 @@ const INPUTS: [&str; 3] = ["bytes", "P", "logP"];
 
 /// Those of the specs.
 const TERMS: [&str; 9] = [
-    "logP",
-    "P",
-    "bytes",
-    "bytes*logP",
-    "bytes*P",
-    "bytes > 65536",
-    "(bytes > 65536)*logP",
-    "(bytes > 65536)*P",
-    "bytes/P",
+    "logP", "P", "bytes", "bytes*logP", "bytes*P", "bytes > 65536", "(bytes > 65536)*logP",
+    "(bytes > 65536)*P", "bytes/P",
 ];
 
 /// The constant, then the terms; the input of the library is `bytes`.

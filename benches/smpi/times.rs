@@ -15,13 +15,8 @@ pub(crate) const COLLECTIVES: [Collective; 4] = [
     Collective {
         name: "bcast",
         algorithms: &[
-            "Flattree",
-            "BinomialTree",
-            "NtsBinary",
-            "NtsLinear",
-            "ScatterRingAllgather",
-            "ScatterRdbAllgather",
-            "OmpiPipeline",
+            "Flattree", "BinomialTree", "NtsBinary", "NtsLinear", "ScatterRingAllgather",
+            "ScatterRdbAllgather", "OmpiPipeline",
         ],
     },
     Collective { name: "allreduce", algorithms: &["Rdb", "Lr", "Rab1", "RabRdb", "OmpiRingSegmented"] },

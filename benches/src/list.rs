@@ -77,7 +77,6 @@ pub const BENCHES: [Bench; 37] = [
     bench("tune", "What tuning costs, finds and gains").needs("tune"),
 ];
 
-/// The bench of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Bench> {
     BENCHES.iter().find(|bench| bench.name == name)
 }

@@ -55,18 +55,8 @@ fn terms<const PLACE: usize>(_: usize, x: &[f64], to: &mut [f64]) -> Option<usiz
 }
 
 const COMPUTE: [strata_select::table::Compute; 12] = [
-    terms::<0>,
-    terms::<1>,
-    terms::<2>,
-    terms::<3>,
-    terms::<4>,
-    terms::<5>,
-    terms::<6>,
-    terms::<7>,
-    terms::<8>,
-    terms::<9>,
-    terms::<10>,
-    terms::<11>,
+    terms::<0>, terms::<1>, terms::<2>, terms::<3>, terms::<4>, terms::<5>, terms::<6>, terms::<7>,
+    terms::<8>, terms::<9>, terms::<10>, terms::<11>,
 ];
 
 /// Timings of a machine: log-normal noise, and a few that were interrupted.

@@ -25,18 +25,8 @@ use strata_select::normal;
 
 /// The kinds of trouble.
 pub(crate) const KINDS: [&str; 12] = [
-    "none",
-    "terms named",
-    "a term missing",
-    "step",
-    "hump",
-    "few values",
-    "two families",
-    "drift",
-    "two speeds",
-    "outliers",
-    "round values",
-    "single timings",
+    "none", "terms named", "a term missing", "step", "hump", "few values", "two families", "drift",
+    "two speeds", "outliers", "round values", "single timings",
 ];
 
 /// Fresh points of a case, half of them round where that matters.

@@ -27,14 +27,7 @@ pub(crate) fn check() -> Result<(), String> {
     let allowed = allowed(&text);
     let tree = Command::new(env!("CARGO"))
         .args([
-            "tree",
-            "--workspace",
-            "--all-features",
-            "--locked",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}\t{l}",
+            "tree", "--workspace", "--all-features", "--locked", "--prefix", "none", "--format", "{p}\t{l}",
         ])
         .stderr(Stdio::inherit())
         .output()

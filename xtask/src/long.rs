@@ -86,7 +86,6 @@ const RANDOM: [Check<'_>; 3] = [
 const WITHOUT_STDERR: &[&str] =
     &["test", "--quiet", "-p", "strata-runtime", "--test", "it", "--", "threads::", "local::", "--nocapture"];
 
-/// Runs all of it.
 pub(crate) fn run(tally: &mut Tally) {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         tally.skip(ADDRESS_SANITIZER.name, 1, "it is set up for Linux on x86-64");

@@ -7,13 +7,7 @@ use std::process::Command;
 
 /// What `cargo package` leaves aside: nobody depends on these.
 const OURS_ALONE: [&str; 8] = [
-    "--exclude",
-    "strata-benches",
-    "--exclude",
-    "strata-matmul",
-    "--exclude",
-    "strata-motion",
-    "--exclude",
+    "--exclude", "strata-benches", "--exclude", "strata-matmul", "--exclude", "strata-motion", "--exclude",
     "xtask",
 ];
 

@@ -9,7 +9,6 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use strata_benches::{Timings, columns};
 
-/// A program.
 struct Program {
     name: &'static str,
     /// The crates of the workspace that it names.

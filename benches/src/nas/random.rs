@@ -1,6 +1,5 @@
 //! The benchmarks' random numbers: x ← 5¹³ x modulo 2⁴⁶ (RNR-94-007, §2.3).
 
-/// The factor.
 const FACTOR: u64 = 1_220_703_125;
 const MASK: u64 = (1 << 46) - 1;
 

@@ -131,7 +131,6 @@ impl Random {
         least + ((u128::from(self.next()) * (u128::from(greatest - least) + 1)) >> 64) as u64
     }
 
-    /// One in `n`.
     fn one_in(&mut self, n: u64) -> bool {
         self.within(1, n) == 1
     }

@@ -365,11 +365,5 @@ macro_rules! width {
 width!(sse2, "sse2", 16, _mm_loadu_si128, _mm_storeu_si128, _mm_store_si128, _mm_stream_si128);
 width!(avx, "avx", 32, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_store_si256, _mm256_stream_si256);
 width!(
-    avx512,
-    "avx512f",
-    64,
-    _mm512_loadu_si512,
-    _mm512_storeu_si512,
-    _mm512_store_si512,
-    _mm512_stream_si512
+    avx512, "avx512f", 64, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_store_si512, _mm512_stream_si512
 );

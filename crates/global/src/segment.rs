@@ -14,7 +14,6 @@ use std::ops::Range;
 #[cfg(not(all(test, loom)))]
 use strata_runtime::memory::SharedWords;
 
-/// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();
 
 /// Counts of bytes that a node has stored, one a counter. Those of a node have a cache line of their
@@ -115,7 +114,6 @@ impl Segment {
         }
     }
 
-    /// All words.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
         &self.words
@@ -157,7 +155,6 @@ impl Segment {
         }
     }
 
-    /// Reads bytes from `at` on.
     pub(crate) fn read_bytes(&self, at: usize, bytes: &mut [u8]) {
         let (head, whole, tail) = parts(at, bytes.len());
         let (first, rest) = bytes.split_at_mut(head.len());

@@ -349,32 +349,9 @@ fn roles(
 /// Whether a column of this name holds a statistic of the same runs as the time.
 fn is_statistic(name: &str) -> bool {
     const STATISTICS: [&str; 26] = [
-        "mean",
-        "average",
-        "avg",
-        "median",
-        "min",
-        "minimum",
-        "max",
-        "maximum",
-        "std",
-        "stddev",
-        "std_dev",
-        "stdev",
-        "sd",
-        "variance",
-        "var",
-        "cv",
-        "error",
-        "stderr",
-        "user",
-        "system",
-        "sys",
-        "cpu_time",
-        "iterations",
-        "repetitions",
-        "rounds",
-        "samples",
+        "mean", "average", "avg", "median", "min", "minimum", "max", "maximum", "std", "stddev", "std_dev",
+        "stdev", "sd", "variance", "var", "cv", "error", "stderr", "user", "system", "sys", "cpu_time",
+        "iterations", "repetitions", "rounds", "samples",
     ];
     let name = name.to_ascii_lowercase();
     STATISTICS.contains(&name.as_str())

@@ -30,7 +30,6 @@ pub(crate) struct Experiment {
 pub(crate) struct Measurement {
     /// The call path's index.
     pub(crate) path: usize,
-    /// The metric's index.
     pub(crate) metric: usize,
     /// One value a parameter.
     pub(crate) point: Vec<f64>,
@@ -50,7 +49,6 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// The number of a text.
     pub(crate) fn number(&mut self, text: &str) -> usize {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -66,7 +64,6 @@ impl Texts {
         self.texts.len()
     }
 
-    /// The text of a number.
     pub(crate) fn text(&self, number: usize) -> &str {
         self.texts.get(number).map_or("", String::as_str)
     }

@@ -93,79 +93,56 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats, in the order of their documentation.
-    pub const ALL: [Self; 20] = [
-        Self::Strata,
-        Self::ExtraPText,
-        Self::ExtraPJson,
-        Self::JsonLines,
-        Self::Csv,
-        Self::GoogleBenchmark,
-        Self::Hyperfine,
-        Self::Criterion,
-        Self::Pytest,
-        Self::Jmh,
-        Self::Go,
-        Self::Osu,
-        Self::Imb,
-        Self::Substrate,
-        Self::Asv,
-        Self::DotNet,
-        Self::Nccl,
-        Self::KernelTuner,
-        Self::StarPu,
-        Self::Nanobench,
+    /// All formats in the order of their documentation: the name by which users select each, and its
+    /// name in a sentence.
+    const TABLE: [(Self, &'static str, &'static str); 20] = [
+        (Self::Strata, "samples", "Strata"),
+        (Self::ExtraPText, "extra-p-text", "Extra-P"),
+        (Self::ExtraPJson, "extra-p-json", "Extra-P"),
+        (Self::JsonLines, "json-lines", "Extra-P"),
+        (Self::Csv, "csv", "CSV"),
+        (Self::GoogleBenchmark, "google-benchmark", "Google Benchmark"),
+        (Self::Hyperfine, "hyperfine", "hyperfine"),
+        (Self::Criterion, "criterion", "criterion"),
+        (Self::Pytest, "pytest-benchmark", "pytest-benchmark"),
+        (Self::Jmh, "jmh", "JMH"),
+        (Self::Go, "go", "Go"),
+        (Self::Osu, "osu", "the OSU micro-benchmarks"),
+        (Self::Imb, "imb", "Intel's MPI benchmarks"),
+        (Self::Substrate, "substrate", "Substrate"),
+        (Self::Asv, "asv", "airspeed velocity"),
+        (Self::DotNet, "benchmark-dot-net", "BenchmarkDotNet"),
+        (Self::Nccl, "nccl-tests", "nccl-tests"),
+        (Self::KernelTuner, "kernel-tuner", "Kernel Tuner"),
+        (Self::StarPu, "starpu", "StarPU"),
+        (Self::Nanobench, "nanobench", "nanobench"),
     ];
+
+    /// All formats, in the order of their documentation.
+    pub const ALL: [Self; 20] = {
+        let mut all = [Self::Strata; 20];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = Self::TABLE[at].0;
+            assert!(all[at] as usize == at, "rows are in the order of the variants");
+            at += 1;
+        }
+        all
+    };
+
+    fn row(self) -> (Self, &'static str, &'static str) {
+        Self::TABLE[self as usize]
+    }
 
     /// The name by which users select it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Strata => "samples",
-            Self::ExtraPText => "extra-p-text",
-            Self::ExtraPJson => "extra-p-json",
-            Self::JsonLines => "json-lines",
-            Self::Csv => "csv",
-            Self::GoogleBenchmark => "google-benchmark",
-            Self::Hyperfine => "hyperfine",
-            Self::Criterion => "criterion",
-            Self::Pytest => "pytest-benchmark",
-            Self::Jmh => "jmh",
-            Self::Go => "go",
-            Self::Osu => "osu",
-            Self::Imb => "imb",
-            Self::Substrate => "substrate",
-            Self::Asv => "asv",
-            Self::DotNet => "benchmark-dot-net",
-            Self::Nccl => "nccl-tests",
-            Self::KernelTuner => "kernel-tuner",
-            Self::StarPu => "starpu",
-            Self::Nanobench => "nanobench",
-        }
+        self.row().1
     }
 
     /// Its name in a sentence.
     pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Strata => "Strata",
-            Self::ExtraPText | Self::ExtraPJson | Self::JsonLines => "Extra-P",
-            Self::Csv => "CSV",
-            Self::GoogleBenchmark => "Google Benchmark",
-            Self::Hyperfine => "hyperfine",
-            Self::Criterion => "criterion",
-            Self::Pytest => "pytest-benchmark",
-            Self::Jmh => "JMH",
-            Self::Go => "Go",
-            Self::Osu => "the OSU micro-benchmarks",
-            Self::Imb => "Intel's MPI benchmarks",
-            Self::Substrate => "Substrate",
-            Self::Asv => "airspeed velocity",
-            Self::DotNet => "BenchmarkDotNet",
-            Self::Nccl => "nccl-tests",
-            Self::KernelTuner => "Kernel Tuner",
-            Self::StarPu => "StarPU",
-            Self::Nanobench => "nanobench",
-        }
+        self.row().2
     }
 
     /// Detects the format of a file by its content, and by its extension where that is ambiguous.
@@ -268,7 +245,6 @@ pub fn read(
     Ok(all)
 }
 
-/// Reads one measure.
 fn read_measure(
     bytes: &[u8],
     file_name: &str,

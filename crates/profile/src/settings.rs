@@ -166,17 +166,8 @@ mod tests {
         };
         assert_eq!(settings.partial(), PathBuf::from("out/s.txt.partial"));
         let arguments = [
-            "--output",
-            "out/s.txt",
-            "--budget=1.5m",
-            "--precision=2%",
-            "--most=200",
-            "--plan",
-            "p.txt",
-            "--resume",
-            "--progress",
-            "--end-with-stdin",
-            "--part",
+            "--output", "out/s.txt", "--budget=1.5m", "--precision=2%", "--most=200", "--plan", "p.txt",
+            "--resume", "--progress", "--end-with-stdin", "--part",
         ];
         assert_eq!(read(&arguments), Ok(Request::Run(settings)));
         assert_eq!(read(&[]), Ok(Request::Run(Settings::default())));

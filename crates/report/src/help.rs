@@ -21,7 +21,6 @@ pub struct Help {
     pub loss: Option<(f64, f64)>,
 }
 
-/// The section.
 pub(crate) fn section(page: &mut Page, help: &[Help]) {
     page.add(format_args!(
         "<section aria-labelledby=\"help\">\n<h2 id=\"help\">Which samples would help</h2>\n"

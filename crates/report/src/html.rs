@@ -41,7 +41,6 @@ pub(crate) struct Figure<'a> {
     pub(crate) title: &'a str,
     /// Its description for people who cannot see it.
     pub(crate) description: &'a str,
-    /// Its caption.
     pub(crate) caption: &'a str,
 }
 

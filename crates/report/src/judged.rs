@@ -22,7 +22,6 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// The value of an input.
     pub(crate) fn value(&self, input: &str) -> Option<f64> {
         self.inputs.iter().find(|(name, _)| name == input).map(|(_, value)| *value)
     }

@@ -44,7 +44,6 @@ const X_LABELS: f64 = 46.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) verify: bool,
-    /// Which sample it is.
     pub(crate) sample: usize,
     pub(crate) x: f64,
     pub(crate) y: f64,

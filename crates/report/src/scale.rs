@@ -180,7 +180,6 @@ pub(crate) fn text_width(text: &str, font: f64) -> f64 {
     text.chars().count() as f64 * font * ASPECT
 }
 
-/// A text cut to a width.
 pub(crate) fn cut(text: &str, font: f64, width: f64) -> String {
     if text_width(text, font) <= width {
         return text.to_owned();

@@ -287,7 +287,6 @@ pub(crate) fn carry(kind: NumberType, op: Op, so_far: &mut [u8], mine: &mut [u8]
     with_kind!(kind, T => carry_as::<T>(op, cast_slice_mut(so_far), cast_slice_mut(mine)));
 }
 
-/// Fills `values` with the identity of `op`.
 pub(crate) fn fill_identity(kind: NumberType, op: Op, values: &mut [u8]) {
     with_kind!(kind, T => cast_slice_mut::<u8, T>(values).fill(T::identity(op)));
 }

@@ -18,19 +18,8 @@ const PREFIX: &str = "STRATA_";
 ///
 /// `STRATA_CHILD` is not one of them: tests and benches set it for processes that they start.
 const NAMES: [&str; 13] = [
-    "CALIBRATE",
-    "CHECK",
-    "EXPLAIN",
-    "LEARN",
-    "LOG",
-    "LOG_INPUTS",
-    "MODELS",
-    "MPIRUN",
-    "ON",
-    "PIN",
-    "TRACE",
-    "TUNE",
-    "WATCHDOG",
+    "CALIBRATE", "CHECK", "EXPLAIN", "LEARN", "LOG", "LOG_INPUTS", "MODELS", "MPIRUN", "ON", "PIN", "TRACE",
+    "TUNE", "WATCHDOG",
 ];
 
 /// Node 0's settings.

@@ -47,7 +47,6 @@ pub enum Work<'a> {
 }
 
 impl From<f64> for Work<'_> {
-    /// Cycles.
     fn from(cycles: f64) -> Self {
         Self::Cycles(cycles)
     }

@@ -92,7 +92,6 @@ impl Problem {
         Self { lens, range, order, most: layout.share(), alike, layout }
     }
 
-    /// The number of nodes.
     pub(crate) fn nodes(&self) -> usize {
         self.lens.len()
     }

@@ -32,7 +32,6 @@ pub(crate) trait Arrays<T, A> {
     /// Sets the elements of `area` to those that [`pack`](Self::pack) produced on another node.
     fn unpack(&mut self, area: &A, from: &[T]);
 
-    /// Number of arrays.
     fn arrays(&self) -> usize {
         1
     }

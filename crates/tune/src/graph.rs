@@ -68,7 +68,6 @@ impl Graph {
         }
     }
 
-    /// The number of edges.
     pub(crate) fn edges(&self) -> usize {
         self.edges
     }

@@ -17,7 +17,6 @@ pub type Transform = Arc<dyn rustfft::Fft<f64>>;
 /// The greatest length.
 const GREATEST: usize = 16384;
 
-/// The greatest factor.
 const GREATEST_FACTOR: usize = 4095;
 
 /// The prime nearest to `n` whose predecessor's greatest prime factor is about `factor`, and that

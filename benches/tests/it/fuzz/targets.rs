@@ -124,52 +124,18 @@ const SPEC_WORDS: [&str; 50] = [
 ];
 
 const TOML_WORDS: [&str; 14] = [
-    "[[models]]",
-    "[[libraries]]",
-    "[topology]",
-    "[[cpu]]",
-    "[interface.send]",
-    "{ a = 1 }",
-    "\"\"\"",
-    "'''",
-    "0x",
-    "99999999999999999999",
-    "1979-05-27",
-    "[]",
-    "= ",
-    "-inf",
+    "[[models]]", "[[libraries]]", "[topology]", "[[cpu]]", "[interface.send]", "{ a = 1 }", "\"\"\"", "'''",
+    "0x", "99999999999999999999", "1979-05-27", "[]", "= ", "-inf",
 ];
 
 const SAMPLES_WORDS: [&str; 12] = [
-    "strata-samples 1\n",
-    "platform ",
-    "spec ",
-    "model A (x)\n",
-    "A 1e-6 1\n",
-    "@A 1e-6 1\n",
-    " ; at=5",
-    " repeats=3",
-    " spread=0.1",
-    "& 1e-6@1\n",
-    "fit A absolute\n",
-    "(P)",
+    "strata-samples 1\n", "platform ", "spec ", "model A (x)\n", "A 1e-6 1\n", "@A 1e-6 1\n", " ; at=5",
+    " repeats=3", " spread=0.1", "& 1e-6@1\n", "fit A absolute\n", "(P)",
 ];
 
 const IMPORT_WORDS: [&str; 14] = [
-    "PARAMETER ",
-    "POINTS ",
-    "METRIC ",
-    "REGION ",
-    "DATA ",
-    "\"value\":",
-    "\"params\":",
-    "\"callpath\":",
-    "\\u0000",
-    "platform",
-    "model",
-    "spec",
-    "fit",
-    "->",
+    "PARAMETER ", "POINTS ", "METRIC ", "REGION ", "DATA ", "\"value\":", "\"params\":", "\"callpath\":",
+    "\\u0000", "platform", "model", "spec", "fit", "->",
 ];
 
 const JSON_WORDS: [&str; 9] = ["[]", "{}", "\"\"", "null", "true", "\\u0000", "[[[[", "1e400", "-1"];
@@ -180,24 +146,9 @@ const EXPRESSION_WORDS: [&str; 22] = [
 ];
 
 const OPTION_WORDS: [&str; 18] = [
-    "threads:",
-    "sim:",
-    "cm5",
-    "mpi",
-    "tune:",
-    "use:",
-    "relative",
-    "absolute",
-    "robust huber",
-    "search always",
-    "eliminate aicc",
-    "pieces 3",
-    "confidence 0.95",
-    "accept 0.05",
-    "nonnegative",
-    "%",
-    ":ms",
-    "nodes=4",
+    "threads:", "sim:", "cm5", "mpi", "tune:", "use:", "relative", "absolute", "robust huber",
+    "search always", "eliminate aicc", "pieces 3", "confidence 0.95", "accept 0.05", "nonnegative", "%",
+    ":ms", "nodes=4",
 ];
 
 /// That what was printed of a value gives the same value.

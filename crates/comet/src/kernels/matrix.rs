@@ -412,7 +412,6 @@ struct After<'a, M> {
     mesh: Mesh,
     place: Place,
     dim: usize,
-    /// Number of operations.
     operations: usize,
 }
 

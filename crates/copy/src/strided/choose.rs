@@ -97,7 +97,6 @@ enum Distance {
     InPage,
     /// At least a page.
     Pages,
-    /// Whole pages.
     WholePages,
 }
 

@@ -8,67 +8,23 @@ use super::interval::call;
 use super::library::{Loop, PlainCandidate, PlainLibrary};
 use super::plain::{Language, Returns, origin, resolve};
 
+/// Words of C and C++, which name nothing in a header.
+pub(super) const KEYWORDS: usize = 32;
+
+/// The [`KEYWORDS`], and what the functions of a header call.
+pub(super) const RESERVED: [&str; 56] = [
+    "auto", "case", "char", "default", "double", "float", "goto", "int", "long", "register", "restrict",
+    "short", "signed", "sizeof", "switch", "typedef", "unsigned", "void", "volatile", "inline", "bool",
+    "class", "new", "delete", "namespace", "template", "operator", "private", "public", "this", "linux",
+    "unix", "complex", "imaginary", "fmod", "pow", "exp2", "fmin", "fmax", "fabs", "sqrt", "log2", "log",
+    "exp", "ceil", "floor", "isfinite", "main", "isnan", "helper_seconds", "helper_holds", "helper_square",
+    "helper_cube", "helper_spread", "helper_factor", "helper_octaves",
+];
+
 struct C;
 
 impl Language for C {
-    const RESERVED: &'static [&'static str] = &[
-        "auto",
-        "case",
-        "char",
-        "default",
-        "double",
-        "float",
-        "goto",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "short",
-        "signed",
-        "sizeof",
-        "switch",
-        "typedef",
-        "unsigned",
-        "void",
-        "volatile",
-        "inline",
-        "bool",
-        "complex",
-        "imaginary",
-        "class",
-        "new",
-        "delete",
-        "namespace",
-        "template",
-        "operator",
-        "private",
-        "public",
-        "this",
-        "fmod",
-        "pow",
-        "exp2",
-        "fmin",
-        "fmax",
-        "fabs",
-        "sqrt",
-        "log2",
-        "log",
-        "exp",
-        "ceil",
-        "floor",
-        "isfinite",
-        "main",
-        "isnan",
-        "helper_seconds",
-        "helper_holds",
-        "helper_square",
-        "helper_cube",
-        "helper_spread",
-        "helper_factor",
-        "helper_octaves",
-        "linux",
-        "unix",
-    ];
+    const RESERVED: &'static [&'static str] = &RESERVED;
     const AND: &'static str = "&&";
     const OR: &'static str = "||";
 

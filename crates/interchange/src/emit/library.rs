@@ -31,7 +31,6 @@ pub(super) struct PlainLibrary {
 /// Moves a variable between the least and the greatest value, where they exist.
 pub(super) type Bound<'a> = &'a dyn Fn(&str, Option<String>, Option<String>) -> String;
 
-/// One candidate.
 pub(super) struct PlainCandidate {
     /// The name in the set, on one line.
     pub(super) called: String,

@@ -44,13 +44,7 @@ const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_
 
 /// Parts of a name that describe the way of measuring.
 const HOW: [&str; 8] = [
-    "real_time",
-    "process_time",
-    "manual_time",
-    "min_time:",
-    "min_warmup_time:",
-    "iterations:",
-    "repeats:",
+    "real_time", "process_time", "manual_time", "min_time:", "min_warmup_time:", "iterations:", "repeats:",
     "threads:",
 ];
 

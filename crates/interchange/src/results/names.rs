@@ -169,7 +169,6 @@ fn is_between(c: char) -> bool {
     matches!(c, '_' | '-' | ',' | 'x' | '/' | '(' | ')' | '[' | ']' | '^' | ':' | '=' | ' ' | '.')
 }
 
-/// The number that a text is.
 fn whole(text: &str) -> Option<Number> {
     let text = text.trim();
     let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());

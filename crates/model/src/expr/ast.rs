@@ -114,22 +114,8 @@ impl BinaryOp {
     pub(super) fn from_symbol(symbol: &str) -> Option<Self> {
         use BinaryOp::*;
         let all = [
-            Or,
-            And,
-            Equal,
-            NotEqual,
-            Less,
-            LessEqual,
-            Greater,
-            GreaterEqual,
-            ShiftLeft,
-            ShiftRight,
-            Add,
-            Subtract,
-            Multiply,
-            Divide,
-            Remainder,
-            Power,
+            Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, ShiftLeft, ShiftRight, Add,
+            Subtract, Multiply, Divide, Remainder, Power,
         ];
         all.into_iter().find(|op| op.symbol() == symbol)
     }

@@ -64,12 +64,8 @@ pub(super) fn check_model(place: &str, model: &Model) -> Result<(), SetError> {
     {
         return content(place, format!("the covariance must have {count} rows and columns, one a term"));
     }
-    let mut numbers = (model.covariance.iter().flatten()).chain([
-        &model.noise_variance,
-        &model.mean_time,
-        &model.t_quantile,
-        &model.own_error,
-    ]);
+    let mut numbers = (model.covariance.iter().flatten())
+        .chain([&model.noise_variance, &model.mean_time, &model.t_quantile, &model.own_error]);
     if !numbers.all(|number| number.is_finite())
         || !model.terms.iter().all(|term| term.coefficient.is_finite())
     {

@@ -88,27 +88,8 @@ fn prints_the_canonical_text() {
 #[test]
 fn errors_name_the_place_and_the_way_out() {
     let texts = [
-        "",
-        "1+",
-        "1 2",
-        "(1",
-        "1)",
-        "max(1",
-        "max(1,",
-        "max(1)",
-        "sqrt()",
-        "sqrt(1,2)",
-        "a<b<c",
-        "a==b!=c",
-        "min",
-        "P(3)",
-        "1e999",
-        "a $ b",
-        "a & b",
-        "2x",
-        "naïve",
-        ".5",
-        "a=b",
+        "", "1+", "1 2", "(1", "1)", "max(1", "max(1,", "max(1)", "sqrt()", "sqrt(1,2)", "a<b<c", "a==b!=c",
+        "min", "P(3)", "1e999", "a $ b", "a & b", "2x", "naïve", ".5", "a=b",
     ];
     let shown: Vec<_> = texts
         .iter()
@@ -188,18 +169,7 @@ fn knows_what_it_reads() {
 fn knows_whole_numbers() {
     let integral = |text: &str| parse(text).unwrap().is_integral(&|name| name == "i");
     for text in [
-        "i",
-        "2*i+1",
-        "i%3",
-        "1<<i",
-        "i>>1",
-        "2^i",
-        "floor(x)",
-        "ceil(x/2)",
-        "min(i,3)",
-        "P",
-        "i==x",
-        "!x",
+        "i", "2*i+1", "i%3", "1<<i", "i>>1", "2^i", "floor(x)", "ceil(x/2)", "min(i,3)", "P", "i==x", "!x",
         "abs(-i)",
     ] {
         assert!(integral(text), "{text}");
@@ -288,27 +258,8 @@ fn leaf() -> impl Strategy<Value = Expr> {
 fn operator() -> impl Strategy<Value = BinaryOp> {
     use BinaryOp::*;
     prop::sample::select(vec![
-        Or,
-        And,
-        Equal,
-        NotEqual,
-        Less,
-        LessEqual,
-        Greater,
-        GreaterEqual,
-        ShiftLeft,
-        ShiftRight,
-        Add,
-        Add,
-        Add,
-        Subtract,
-        Subtract,
-        Multiply,
-        Multiply,
-        Multiply,
-        Divide,
-        Remainder,
-        Power,
+        Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, ShiftLeft, ShiftRight, Add, Add,
+        Add, Subtract, Subtract, Multiply, Multiply, Multiply, Divide, Remainder, Power,
     ])
 }
 

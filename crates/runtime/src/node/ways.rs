@@ -75,7 +75,6 @@ fn place_of(which: Choosing, class: usize) -> usize {
     which as usize * CLASSES + class
 }
 
-/// The class of a number of words.
 fn class_of(words: usize) -> usize {
     let words = words.max(1);
     let octave = words.ilog2();

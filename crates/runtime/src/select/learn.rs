@@ -183,7 +183,6 @@ impl Places {
         self.travelling > 0
     }
 
-    /// This node's word.
     pub(crate) fn word(&self, rank: usize) -> u64 {
         self.team.word(rank)
     }

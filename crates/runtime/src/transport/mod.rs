@@ -209,14 +209,12 @@ pub(crate) trait Tuned {
     /// `wanted`; equal on all nodes. Until [`Tuned::ends`] no calls are tuned, because they belong
     /// to it. No other node may need this one to receive.
     fn begins(&mut self, call: &Call, bytes: usize, wanted: Schedule) -> Schedule;
-    /// The all-to-all has ended.
     fn ends(&mut self);
     /// Keeps what was found, and reports it. The node's program has ended.
     fn keep(&mut self);
 }
 
 impl dyn Endpoint + '_ {
-    /// This node's number.
     pub(crate) fn rank(&self) -> usize {
         self.place().0
     }
@@ -422,7 +420,6 @@ pub(crate) type Value = Arc<dyn Any + Send + Sync>;
 /// A place for one value of each node, by rank.
 pub(crate) type Shelf = Mutex<Vec<Option<Value>>>;
 
-/// The message of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&str>()

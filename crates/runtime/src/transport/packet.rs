@@ -35,7 +35,6 @@ impl Network {
 pub(crate) enum Networks {
     /// One: replies only, while a handler's replies wait for room.
     Only(Network),
-    /// Both.
     Both,
 }
 
@@ -60,7 +59,6 @@ pub(crate) struct Packet {
     part: u8,
     /// For the layer above: the length of a message of several packets.
     pub(crate) whole: u64,
-    /// The data.
     pub(crate) data: [u64; PACKET / 8],
 }
 

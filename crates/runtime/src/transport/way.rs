@@ -31,7 +31,6 @@ pub(crate) enum Way {
     InTurn,
 }
 
-/// A way and its name.
 #[cfg(feature = "tune")]
 pub(crate) type Named = (&'static str, Way);
 

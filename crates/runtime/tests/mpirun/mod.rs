@@ -225,7 +225,6 @@ pub(crate) fn run(
     Ok(outcome)
 }
 
-/// Reads all of a pipe.
 fn text(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();

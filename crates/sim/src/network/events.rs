@@ -2,7 +2,6 @@
 
 use crate::Time;
 
-/// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
     /// A requested wake of a node.

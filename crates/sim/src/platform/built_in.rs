@@ -13,7 +13,6 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("infiniband-fat-tree", include_str!("../../platforms/infiniband-fat-tree.toml")),
 ];
 
-/// The names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }

@@ -85,7 +85,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An optional table.
     pub(super) fn optional_table(&mut self, key: &str) -> Option<Self> {
         let found = self.take(key)?;
         self.open(key, found)
@@ -170,7 +169,6 @@ impl<'a> Fields<'a> {
         read.into_iter().collect()
     }
 
-    /// A number in `range`.
     pub(super) fn number(&mut self, key: &str, range: RangeInclusive<f64>, example: &str) -> Option<f64> {
         let (_, value) = self.require(key, example)?;
         let help = format!(

@@ -15,7 +15,6 @@ use crate::platform::Link;
 
 const NAME: &str = "fat tree";
 
-/// A fat tree.
 #[derive(Debug)]
 pub(super) struct FatTree {
     nodes: usize,

@@ -31,7 +31,6 @@ fn on(topology: &str) -> String {
     format!("{before}[topology]\n{topology}\n[link]{after}")
 }
 
-/// The text that a fault marks.
 fn marked(faults: &Faults) -> &str {
     &faults.text[faults.faults[0].span.clone()]
 }

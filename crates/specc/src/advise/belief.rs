@@ -41,7 +41,6 @@ impl Belief {
         (row.len() == self.terms && row.iter().all(|value| value.is_finite())).then_some(row)
     }
 
-    /// g'Σg.
     pub(super) fn variance(&self, g: &[f64]) -> f64 {
         dot(&self.times(g), g).max(0.0)
     }

@@ -19,7 +19,6 @@ use super::Evidence;
 use super::measured::rows;
 use super::pair::{Found, Pair, Point};
 
-/// The number of draws.
 const DRAWS: usize = 1000;
 
 /// A deviation above this multiple of the median one is an outlier, which the fit has left out.

@@ -193,7 +193,6 @@ fn simulator() -> Result<PathBuf, DriveError> {
     named.map(PathBuf::from).filter(|path| path.is_file()).ok_or_else(|| missing("it names no `smpimain`"))
 }
 
-/// The folder of the tools.
 fn tools() -> Result<PathBuf, DriveError> {
     // With the text of SMPI's script, which has its version.
     let all: String = TOOLS.iter().map(|(name, text, _)| format!("{name}\n{text}")).collect();

@@ -86,16 +86,8 @@ mod tests {
     #[test]
     fn braces_in_strings_characters_and_comments_are_hidden() {
         for hidden in [
-            r#""}""#,
-            r#""\"}""#,
-            r##"r#"}"#"##,
-            r###"br##"}"#"##"###,
-            "'}'",
-            r"'\''",
-            "// }",
-            "/* } /* } */ } */",
-            r"'\u{7d}'",
-            "b'}'",
+            r#""}""#, r#""\"}""#, r##"r#"}"#"##, r###"br##"}"#"##"###, "'}'", r"'\''", "// }",
+            "/* } /* } */ } */", r"'\u{7d}'", "b'}'",
         ] {
             let kinds: Vec<_> = lexemes(hidden).into_iter().map(|(kind, _)| kind).collect();
             assert!(!kinds.iter().any(|k| matches!(k, Lexeme::Close(_))), "{hidden}: {kinds:?}");

@@ -37,20 +37,8 @@ mod tests {
         let words = grammar.lines().filter(|line| line.ends_with("\" ~ !tail }") && !mark(line));
         assert_eq!(words.count(), all().count());
         assert!(statements().eq([
-            "for",
-            "let",
-            "require",
-            "setup",
-            "task",
-            "cleanup",
-            "sample",
-            "terms",
-            "fit",
-            "verify",
-            "round",
-            "repeat",
-            "accept",
-            "confidence"
+            "for", "let", "require", "setup", "task", "cleanup", "sample", "terms", "fit", "verify", "round",
+            "repeat", "accept", "confidence"
         ]));
     }
 }

@@ -2,7 +2,6 @@
 use proptest::prelude::*;
 use specc::lang::load;
 
-/// What a text means.
 fn meaning(text: &str) -> String {
     load("any.spec", text).unwrap_or_else(|errors| panic!("{text}\n{}", errors.render(false))).written_out()
 }

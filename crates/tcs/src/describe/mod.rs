@@ -225,7 +225,6 @@ impl App {
         faults
     }
 
-    /// All tasks.
     pub(crate) fn tasks(&self) -> &[Task] {
         &self.tasks
     }

@@ -192,7 +192,6 @@ pub(super) struct Places {
     sizes: Vec<(usize, usize)>,
 }
 
-/// The places of a connection.
 pub(super) struct ConnectionPlaces {
     /// Of its ring, at the receiver.
     pub(super) ring: usize,

@@ -11,10 +11,14 @@ pub(super) enum Place {
     /// A barrier of an instance's cells.
     Sync(usize),
     /// A switch: the instance, its set and the set's part, and how many switches went before.
-    Switch { instance: usize, set: usize, part: usize, turn: u64 },
+    Switch {
+        instance: usize,
+        set: usize,
+        part: usize,
+        turn: u64,
+    },
     /// The start of an instance, and of those that begin together with it.
     Start(usize),
-    /// Their end.
     End(usize),
 }
 
@@ -42,7 +46,6 @@ impl Place {
     }
 }
 
-/// A name in words.
 pub(super) fn text(image: &Image, word: u64) -> String {
     let (kind, rest) = (word >> (3 * BITS) & 3, word & ((1 << (3 * BITS)) - 1));
     let instance = (word >> (3 * BITS + 2)).checked_sub(1).and_then(|at| image.instances.get(at as usize));

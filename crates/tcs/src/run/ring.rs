@@ -150,7 +150,6 @@ impl Ring {
     }
 }
 
-/// The count after a piece.
 fn after(count: u64, piece: usize) -> u64 {
     count + piece.next_multiple_of(ALIGN) as u64
 }

@@ -55,7 +55,6 @@ pub fn rust(prices: &Prices) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whether an expression reads a variable.
 pub(super) fn reads(expr: &Whole, variable: &str) -> bool {
     match expr {
         Whole::Number(_) => false,

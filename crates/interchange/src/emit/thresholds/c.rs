@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use strata_model::codegen::{Scope, one_line, snake};
 
+use super::super::c::{KEYWORDS, RESERVED};
 use super::{Branch, Grid, LibraryThresholds, Rule, Table, Thresholds, origin, with_json};
 
 /// Thresholds as a C99 header: for each library an enumeration of the ways, a macro for each place
@@ -64,7 +65,7 @@ fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
         text += "    default: return 0;\n    }\n}\n";
     }
     let kind = kind(one);
-    let mut locals = Scope::with(&LOCALS);
+    let mut locals = Scope::with(&[&RESERVED[..KEYWORDS], &LOCALS].concat());
     let arguments: Vec<String> =
         one.inputs.iter().map(|input| locals.claim(&snake(&input.name), &[""])).collect();
     let declared: Vec<String> = arguments.iter().map(|name| format!("{kind} {name}")).collect();
@@ -105,47 +106,8 @@ fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
     }
 }
 
-/// Words that cannot name an argument, and what the function calls its own.
-const LOCALS: [&str; 38] = [
-    "auto",
-    "case",
-    "char",
-    "default",
-    "double",
-    "float",
-    "goto",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "short",
-    "signed",
-    "sizeof",
-    "switch",
-    "typedef",
-    "unsigned",
-    "void",
-    "volatile",
-    "inline",
-    "bool",
-    "class",
-    "new",
-    "delete",
-    "namespace",
-    "template",
-    "operator",
-    "private",
-    "public",
-    "this",
-    "linux",
-    "unix",
-    "splits",
-    "inputs",
-    "at",
-    "branches",
-    "cells",
-    "passed",
-];
+/// What the function calls its own.
+const LOCALS: [&str; 6] = ["splits", "inputs", "at", "branches", "cells", "passed"];
 
 /// The questions, and what asks them.
 fn tabled(table: &Table, arguments: &[String], kind: &str, (prefix, ways): (&str, &[String])) -> String {

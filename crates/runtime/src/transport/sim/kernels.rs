@@ -40,7 +40,6 @@ impl Kernels {
         Arc::clone(KERNELS.get_or_init(|| Arc::new(read())))
     }
 
-    /// The models of a set.
     pub(crate) fn new(set: &ModelSet) -> Result<Self, SetError> {
         let resolved = set.resolve()?;
         let mut all = BTreeMap::new();

@@ -7,7 +7,6 @@ use strata_sim::network::Channel;
 /// Channel of collectives' packets: they never wait for a program that does not receive.
 pub(super) const COLLECTIVES: Channel = Channel(4);
 
-/// The channel of a network's messages.
 pub(super) fn messages(network: Network) -> Channel {
     Channel(network as u8)
 }

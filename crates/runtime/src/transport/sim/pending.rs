@@ -48,7 +48,6 @@ enum Point {
     Control,
     /// Waits, if nothing has happened meanwhile.
     Wait,
-    /// Has waited.
     Waited,
 }
 
@@ -67,7 +66,6 @@ enum Progress {
 #[derive(Default)]
 pub(super) struct InFlight {
     pending: Option<PendingCollective>,
-    /// The messages that have arrived.
     messages: Arrivals,
     /// The node waits for its collective, which the scheduler advances.
     advances: bool,

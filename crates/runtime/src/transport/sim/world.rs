@@ -41,7 +41,6 @@ pub(super) struct Wait {
     pub(super) until: Option<Time>,
 }
 
-/// The state of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NodeState {
     /// The node runs its program.

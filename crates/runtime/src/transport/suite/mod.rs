@@ -35,7 +35,6 @@ pub(super) const fn bad(
     Case { name, least: 2, run, fails_with: Some(says) }
 }
 
-/// All cases.
 pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
     packets::CASES.iter().chain(puts::CASES).chain(collectives::CASES)
 }

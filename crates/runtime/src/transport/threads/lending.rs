@@ -23,7 +23,6 @@ const LENDING: u64 = 1;
 const LENT: u64 = 2;
 /// The other thread writes it.
 const WRITING: u64 = 3;
-/// It has written it.
 const WRITTEN: u64 = 4;
 
 /// Bits of a state below the loan's number.

@@ -52,7 +52,6 @@ impl PendingCollective {
 }
 
 impl Threads {
-    /// Starts an operation.
     pub(super) fn start_pending(&mut self, call: Call, operation: Operation, values: RawBlock) {
         if self.busy {
             self.refuse(&call);

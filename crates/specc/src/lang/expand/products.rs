@@ -49,18 +49,8 @@ mod tests {
         assert_eq!(
             written,
             [
-                "bits*share",
-                "1",
-                "1/P",
-                "n%3",
-                "keys*bits*share",
-                "keys",
-                "keys/P",
-                "keys*(n%3)",
-                "(a+b)*bits*share",
-                "a+b",
-                "(a+b)/P",
-                "(a+b)*(n%3)"
+                "bits*share", "1", "1/P", "n%3", "keys*bits*share", "keys", "keys/P", "keys*(n%3)",
+                "(a+b)*bits*share", "a+b", "(a+b)/P", "(a+b)*(n%3)"
             ]
         );
         assert_eq!(products(&vec![read(&["a"; 40]); 2], Span::default()), None);

@@ -93,7 +93,6 @@ impl<const R: usize> Case<R> {
         place.iter().zip(self.grid).fold(0, |rank, (at, nodes)| rank * nodes + at)
     }
 
-    /// The neighbours of a node.
     fn neighbours(&self, rank: usize) -> [[Option<usize>; 2]; R] {
         let place = self.place(rank);
         std::array::from_fn(|axis| {

@@ -43,7 +43,6 @@ impl Cell<'_> {
         self.close_deposit(0, expected)
     }
 
-    /// Opens memory for deposits.
     #[track_caller]
     pub(crate) fn open_deposit<T: Pod>(&mut self, port: usize, memory: Block<T>, expected: usize) {
         self.node.open_port(PORTS + port, memory);

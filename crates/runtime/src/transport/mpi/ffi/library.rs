@@ -47,7 +47,6 @@ pub(in super::super) fn order_as_signed(kind: NumberType, op: Op, values: &mut [
     }
 }
 
-/// The bytes of a number.
 fn size_of_number(kind: NumberType) -> usize {
     match kind {
         NumberType::F32 | NumberType::I32 | NumberType::U32 => 4,

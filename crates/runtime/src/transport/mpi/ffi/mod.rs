@@ -59,7 +59,6 @@ const WAIT: usize = BIT + 1;
 pub(super) struct World {
     rank: usize,
     size: usize,
-    /// The communicator of programs.
     programs: ffi::MPI_Comm,
     /// The communicator for messages directly into memory that is known to be ready: vectors of
     /// collectives, long puts.

@@ -27,7 +27,6 @@ impl Region {
         Self { block: Some(block), base, length, receives: 0 }
     }
 
-    /// The length in bytes.
     pub(in super::super) fn len(&self) -> usize {
         self.length
     }

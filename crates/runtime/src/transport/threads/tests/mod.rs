@@ -59,7 +59,6 @@ impl Seeded {
     }
 }
 
-/// The seed of `parts`.
 fn seed(parts: &[usize]) -> Seeded {
     Seeded(parts.iter().fold(7, |seed, part| Seeded(seed ^ *part as u64).next()))
 }
