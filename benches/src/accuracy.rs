@@ -43,7 +43,6 @@ const FITTED: [&str; 3] = ["crates/fit/src", "crates/model/src", "crates/specc/s
 
 impl Kept {
     /// What the experiment `name` has kept of a machine with a number of nodes.
-    #[must_use]
     pub fn of(name: &str, platform: &str, nodes: usize) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
         let folder = root.join(format!("target/{name}/{platform}-{nodes}"));
@@ -233,7 +232,6 @@ impl Summary {
 }
 
 /// A share in per cent, with two digits.
-#[must_use]
 pub fn per_cent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
 }

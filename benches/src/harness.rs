@@ -40,7 +40,6 @@ pub fn arguments<T: Parser>() -> T {
 }
 
 /// A whole number of at least so much.
-#[must_use]
 pub fn at_least(least: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least..)
 }

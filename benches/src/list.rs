@@ -15,7 +15,6 @@ pub struct Bench {
 
 impl Bench {
     /// The command that runs it.
-    #[must_use]
     pub fn command(&self) -> String {
         let feature = self.feature.map_or(String::new(), |feature| format!("--features {feature} "));
         format!("cargo bench -p strata-benches {feature}--bench {}", self.name)

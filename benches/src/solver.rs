@@ -44,7 +44,6 @@ struct Row {
 
 impl System {
     /// `size` rows for `nodes` nodes; a row needs up to four of the 512 before it, at random.
-    #[must_use]
     pub fn random(size: usize, nodes: usize, seed: u64) -> Self {
         let mut draw = ChaCha8Rng::seed_from_u64(seed);
         let mut outputs = vec![Vec::new(); size];
@@ -71,7 +70,6 @@ impl System {
     }
 
     /// The values, computed one after the other.
-    #[must_use]
     pub fn in_order(&self) -> Vec<f64> {
         let mut values: Vec<f64> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {

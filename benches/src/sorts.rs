@@ -4,7 +4,6 @@ use strata_select::Library;
 use strata_sort::Sort;
 
 /// The candidate of this name with these parameters, if there is one.
-#[must_use]
 pub fn named(name: &str, parameters: &[i64]) -> Option<Sort> {
     let index = Sort::TABLE.entries.iter().position(|entry| entry.name == name)?;
     Sort::candidate(index, parameters)

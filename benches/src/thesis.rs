@@ -53,14 +53,12 @@ pub const STENCILS: [Stencil; 4] = [
 
 impl Stencil {
     /// The machine of this name.
-    #[must_use]
     pub fn of(machine: &str) -> Option<&'static Self> {
         STENCILS.iter().find(|stencil| stencil.machine == machine)
     }
 
     /// What an iteration takes in a layout. Rows are contiguous here, columns in the thesis: its width
     /// is the height.
-    #[must_use]
     pub fn microseconds(&self, layout: usize, [width, height]: [usize; 2]) -> f64 {
         let [one, strided, contiguous, area] = self.layouts[layout];
         let (width, height) = (width as f64, height as f64);
@@ -99,7 +97,6 @@ pub const SORTS: [Sorts; 4] = [
 
 impl Sorts {
     /// What a sort of `keys` keys a node takes, by digits of so many bits or else by samples.
-    #[must_use]
     pub fn microseconds(&self, bits: Option<u32>, keys: usize, width: u32) -> f64 {
         let Some(bits) = bits else {
             return self.microseconds(Some(8), 64, 32) + self.sample[0] + self.sample[1] * keys as f64;

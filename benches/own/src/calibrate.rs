@@ -52,7 +52,6 @@ impl Specc {
 
 /// How many cores other programs kept busy during a calibration into this folder, where `specc`
 /// warned of it.
-#[must_use]
 pub fn busy(folder: &Path) -> Option<f64> {
     let log = std::fs::read_to_string(folder.join("calibrate.log")).ok()?;
     let (_, rest) = log.split_once("other programs keep ")?;

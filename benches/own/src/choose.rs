@@ -74,7 +74,6 @@ impl Chooser {
     }
 
     /// The verdicts on the candidates' models, in their order.
-    #[must_use]
     pub fn verdicts(&self) -> String {
         self.verdicts.join(", ")
     }

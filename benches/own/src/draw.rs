@@ -9,7 +9,6 @@ const APART: f64 = 1.5;
 /// So many random inputs of a library: whole numbers over its range, not those that its spec
 /// measures. With `round` every second one is a power of two or a multiple of 64 near such an input,
 /// in turns.
-#[must_use]
 pub fn inputs(entry: &Entry, count: usize, seed: u64, round: bool) -> Vec<Vec<usize>> {
     let name = entry.name.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
     let mut random = Random::new(seed ^ name);
@@ -35,7 +34,6 @@ pub fn inputs(entry: &Entry, count: usize, seed: u64, round: bool) -> Vec<Vec<us
 
 /// The ways that are raced at every input: all candidates, each with values of its parameter over
 /// the whole range.
-#[must_use]
 pub fn constants(entry: &Entry) -> Vec<Way> {
     let ways = |(candidate, of): (usize, &Candidate)| match &of.parameter {
         None => vec![Way::of(candidate)],
@@ -48,7 +46,6 @@ pub fn constants(entry: &Entry) -> Vec<Way> {
 
 /// The ways that are raced where `chosen` is chosen and the old rule takes `old`: the constants,
 /// these two, and a value to either side of the chosen one.
-#[must_use]
 pub fn ways(entry: &Entry, chosen: Way, old: Way) -> Vec<Way> {
     let mut ways = constants(entry);
     ways.extend([chosen, old]);

@@ -13,7 +13,6 @@ impl Times {
     /// By how much a way takes longer than the fastest, over the time of the fastest: the fastest of
     /// one half is timed by the other, and the two regrets averaged. Below zero where that one was
     /// the fastest by noise only. `None` of a way that was not raced.
-    #[must_use]
     pub fn regret(&self, way: Way) -> Option<f64> {
         let place = self.ways.iter().position(|other| *other == way)?;
         let [even, odd] = &self.halves;
@@ -23,7 +22,6 @@ impl Times {
     }
 
     /// The fastest way by all timings.
-    #[must_use]
     pub fn fastest(&self) -> Option<Way> {
         let [even, odd] = &self.halves;
         let both: Vec<f64> = even.iter().zip(odd).map(|(a, b)| a + b).collect();
@@ -31,14 +29,12 @@ impl Times {
     }
 
     /// The time of a way, by all timings.
-    #[must_use]
     pub fn seconds(&self, way: Way) -> Option<f64> {
         let place = self.ways.iter().position(|other| *other == way)?;
         Some((self.halves[0].get(place)? + self.halves[1].get(place)?) / 2.0)
     }
 
     /// The mean relative difference of the two halves.
-    #[must_use]
     pub fn noise(&self) -> f64 {
         let [even, odd] = &self.halves;
         mean(even.iter().zip(odd).map(|(a, b)| (a / b).ln().abs()))
@@ -61,20 +57,17 @@ pub struct Regrets(pub Vec<f64>);
 
 impl Regrets {
     /// Their mean.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         mean(self.0.iter().copied())
     }
 
     /// The greatest, and where it is.
-    #[must_use]
     pub fn worst(&self) -> (usize, f64) {
         let worst = self.0.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
         worst.unwrap_or((0, f64::NAN))
     }
 
     /// The share of regrets up to this.
-    #[must_use]
     pub fn within(&self, most: f64) -> f64 {
         mean(self.0.iter().map(|regret| f64::from(*regret <= most)))
     }
@@ -97,19 +90,16 @@ pub struct Outcome {
 
 impl Outcome {
     /// The regrets of the choices by models.
-    #[must_use]
     pub fn by_models(&self) -> Regrets {
         self.regrets(|input| self.taken[input][0])
     }
 
     /// The regrets of the old rule.
-    #[must_use]
     pub fn by_old_rule(&self) -> Regrets {
         self.regrets(|input| self.taken[input][1])
     }
 
     /// The one way that had the least mean regret, and its regrets.
-    #[must_use]
     pub fn best_constant(&self) -> Option<(Way, Regrets)> {
         let everywhere = |way: &&Way| self.times.iter().all(|times| times.ways.contains(way));
         let ways = self.times.first()?.ways.iter().filter(everywhere);
@@ -118,7 +108,6 @@ impl Outcome {
     }
 
     /// The mean probability that choices claim, and the share of these that are right.
-    #[must_use]
     pub fn claimed_and_right(&self) -> (f64, f64) {
         let regrets = self.by_models();
         let pairs = || {
@@ -128,7 +117,6 @@ impl Outcome {
     }
 
     /// The median of predicted over measured times of what was chosen.
-    #[must_use]
     pub fn predicted_over_measured(&self) -> f64 {
         let pairs = self.predicted.iter().zip(&self.times).zip(&self.taken);
         let mut ratios: Vec<f64> = pairs
@@ -139,7 +127,6 @@ impl Outcome {
     }
 
     /// The mean relative difference of the two halves of the timings.
-    #[must_use]
     pub fn noise(&self) -> f64 {
         mean(self.times.iter().map(Times::noise))
     }

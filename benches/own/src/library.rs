@@ -15,19 +15,16 @@ pub struct Way {
 
 impl Way {
     /// A candidate without a parameter.
-    #[must_use]
     pub const fn of(candidate: usize) -> Self {
         Self { candidate, parameter: None }
     }
 
     /// The only candidate, with this value of its parameter.
-    #[must_use]
     pub const fn with(parameter: i64) -> Self {
         Self { candidate: 0, parameter: Some(parameter) }
     }
 
     /// The value of the parameter as a size; 0 without one.
-    #[must_use]
     pub fn value(self) -> usize {
         self.parameter.and_then(|value| usize::try_from(value).ok()).unwrap_or(0)
     }
@@ -48,13 +45,11 @@ pub struct Input {
 
 impl Input {
     /// One drawn evenly over its magnitudes.
-    #[must_use]
     pub const fn new(name: &'static str, least: usize, greatest: usize) -> Self {
         Self { name, least, greatest, even: false }
     }
 
     /// The same drawn evenly over its range.
-    #[must_use]
     pub const fn evenly(self) -> Self {
         Self { even: true, ..self }
     }
@@ -82,13 +77,11 @@ pub struct Candidate {
 
 impl Candidate {
     /// One without a parameter.
-    #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self { name, parameter: None }
     }
 
     /// One with a parameter, whose values a race tries by factors.
-    #[must_use]
     pub const fn over(name: &'static str, least: i64, greatest: i64) -> Self {
         Self { name, parameter: Some(Range { least, greatest, every: false }) }
     }
@@ -150,7 +143,6 @@ pub struct Entry {
 
 impl Entry {
     /// A library's entry.
-    #[must_use]
     pub const fn of<L: Library>() -> Self {
         Self {
             name: L::NAME,
@@ -165,14 +157,12 @@ impl Entry {
     }
 
     /// A way in words, as `STRATA_PIN` takes it.
-    #[must_use]
     pub fn describe(&self, way: Way) -> String {
         let name = self.candidates.get(way.candidate).map_or("?", |candidate| candidate.name);
         way.parameter.map_or_else(|| name.to_owned(), |value| format!("{name}:{value}"))
     }
 
     /// Inputs in words.
-    #[must_use]
     pub fn point(&self, x: &[usize]) -> String {
         let pairs = self.inputs.iter().zip(x).map(|(input, value)| format!("{}={value}", input.name));
         pairs.collect::<Vec<_>>().join(" ")

@@ -31,7 +31,6 @@ pub struct Times {
 }
 
 /// Times these ways in random order, round by round, until the budget is spent.
-#[must_use]
 pub fn race(entry: &Entry, x: &[usize], ways: Vec<Way>, budget: Duration, random: &mut Random) -> Times {
     let begun = Instant::now();
     let mut shuffling = random.clone();
@@ -75,7 +74,6 @@ pub fn race(entry: &Entry, x: &[usize], ways: Vec<Way>, budget: Duration, random
 }
 
 /// The value that a quarter of all are below.
-#[must_use]
 pub fn lower_quartile(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 4).copied().unwrap_or(f64::NAN)

@@ -6,7 +6,6 @@ pub struct Random(u64);
 
 impl Random {
     /// The sequence of a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ 0x5851_F42D_4C95_7F2D)
     }
@@ -39,14 +38,12 @@ impl Random {
 }
 
 /// `n` numbers of 32 bits.
-#[must_use]
 pub fn words(n: usize, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed);
     (0..n).map(|_| (random.bits() >> 32) as u32).collect()
 }
 
 /// `n` numbers from 0 up to 1.
-#[must_use]
 pub fn fractions(n: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     (0..n).map(|_| random.unit()).collect()

@@ -36,7 +36,6 @@ fn exact(share: f64) -> String {
 
 impl Raced<'_> {
     /// A line of the table, in per cent.
-    #[must_use]
     pub fn row(&self) -> String {
         let (ours, old) = (self.outcome.by_models(), self.outcome.by_old_rule());
         let best = self.outcome.best_constant();
@@ -60,7 +59,6 @@ impl Raced<'_> {
     }
 
     /// What the table has no room for, in lines.
-    #[must_use]
     pub fn notes(&self) -> String {
         let ours = self.outcome.by_models();
         let (place, worst) = ours.worst();
@@ -81,7 +79,6 @@ impl Raced<'_> {
     }
 
     /// Every way's two times at every input, as tab-separated values.
-    #[must_use]
     pub fn timings(&self) -> String {
         let mut lines = "input\tway\teven\todd\ttaken\n".to_owned();
         for ((x, times), [chosen, old]) in
@@ -124,7 +121,6 @@ impl Raced<'_> {
 }
 
 /// The last line's object: the figures of the goals over all libraries, then each library's.
-#[must_use]
 pub fn summary(raced: &[Raced<'_>], seed: u64) -> Value {
     let models: Vec<_> = raced.iter().map(|raced| raced.outcome.by_models()).collect();
     let old: Vec<f64> = raced.iter().map(|raced| raced.outcome.by_old_rule().mean()).collect();
@@ -155,7 +151,6 @@ pub fn summary(raced: &[Raced<'_>], seed: u64) -> Value {
 }
 
 /// The goals of issue 40, each with what was reached.
-#[must_use]
 pub fn goals(summary: &Value) -> String {
     let number = |name: &str| summary.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN);
     let met = |met: bool| if met { "met" } else { "missed" };

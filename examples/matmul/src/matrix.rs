@@ -32,7 +32,6 @@ impl Matrix {
     }
 
     /// The bytes that a matrix takes of each node's heap.
-    #[must_use]
     pub fn bytes(n: usize, block: usize, nodes: usize) -> usize {
         let across = n.div_ceil(block.max(1));
         let blocks = across.saturating_mul(across).div_ceil(nodes.max(1));
@@ -41,13 +40,11 @@ impl Matrix {
     }
 
     /// Rows and columns.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.n
     }
 
     /// Rows and columns of a block.
-    #[must_use]
     pub fn block(&self) -> usize {
         self.block
     }

@@ -5,19 +5,16 @@
 //! thesis differ, these are the numbers.
 
 /// Whole clocks for `bytes` at a link's rate (§3.1: 39.96 MB/s).
-#[must_use]
 pub fn on_link(bytes: usize) -> f64 {
     (bytes as f64 / 1.998).floor()
 }
 
 /// A transfer over a connection to a cell `distance` cells away (§3.2.1, Figs 3.7 and 3.8).
-#[must_use]
 pub fn connection(bytes: usize, distance: usize) -> f64 {
     36.0 + on_link(bytes) + 5.0 * distance as f64
 }
 
 /// A deposit message (§3.2.3, Figs 3.10 and 3.11); those of one word need no DMA.
-#[must_use]
 pub fn deposit(bytes: usize, distance: usize) -> f64 {
     let overhead = if bytes <= 4 { 253.0 } else { 359.0 };
     overhead + on_link(bytes) + 5.0 * distance as f64
@@ -37,25 +34,21 @@ pub mod rts {
     const STARTUP: f64 = 40.0;
 
     /// A token twice around.
-    #[must_use]
     pub fn token(cells: usize) -> f64 {
         STARTUP + 2.0 * cells as f64 * MESSAGE
     }
 
     /// A reduction and a broadcast, if messages could overlap.
-    #[must_use]
     pub fn tree(cells: usize) -> f64 {
         STARTUP + 2.0 * log2(cells) * MESSAGE
     }
 
     /// N - 1 messages of each cell around a ring, if messages could overlap.
-    #[must_use]
     pub fn ring_overlapped(cells: usize) -> f64 {
         STARTUP + (cells as f64 - 1.0) * MESSAGE
     }
 
     /// The same, one message after the other.
-    #[must_use]
     pub fn ring(cells: usize) -> f64 {
         STARTUP + cells as f64 * (cells as f64 - 1.0) * MESSAGE
     }
@@ -66,25 +59,21 @@ pub mod deposits {
     use super::log2;
 
     /// A token twice around.
-    #[must_use]
     pub fn token(cells: usize) -> f64 {
         2.0 * cells as f64 * 275.0
     }
 
     /// A reduction and a broadcast.
-    #[must_use]
     pub fn tree(cells: usize) -> f64 {
         432.0 + 630.0 * log2(cells)
     }
 
     /// N - 1 messages of each cell around a ring.
-    #[must_use]
     pub fn ring(cells: usize) -> f64 {
         505.0 * (cells as f64 - 1.0)
     }
 
     /// Exchanges along the dimensions of a hypercube.
-    #[must_use]
     pub fn hypercube(cells: usize) -> f64 {
         545.0 * log2(cells)
     }
@@ -93,32 +82,27 @@ pub mod deposits {
 /// Barriers by connections (Fig 4.22).
 pub mod connections {
     /// A token twice around.
-    #[must_use]
     pub fn token(cells: usize) -> f64 {
         80.0 + 23.0 * cells as f64
     }
 
     /// N - 1 messages of each cell around a ring.
-    #[must_use]
     pub fn ring(cells: usize) -> f64 {
         64.0 + 11.5 * cells as f64
     }
 }
 
 /// A communication context switch around barriers of `barrier` clocks (§5.2.1, Fig 5.1).
-#[must_use]
 pub fn switch(barrier: f64) -> f64 {
     162.0 + 12.0 + 3.0 * barrier
 }
 
 /// A task's start with a switch of `switch` clocks (§5.3.1, Fig 5.3).
-#[must_use]
 pub fn start(switch: f64) -> f64 {
     130.0 + switch
 }
 
 /// A task's end with a barrier of `barrier` clocks (§5.4.1, Fig 5.4).
-#[must_use]
 pub fn end(barrier: f64) -> f64 {
     70.0 + barrier
 }
@@ -158,13 +142,11 @@ pub mod scatter_gather {
     use super::{on_link, square};
 
     /// By deposit messages (§6.2.1, Fig 6.1).
-    #[must_use]
     pub fn messages(cells: usize, bytes: usize) -> f64 {
         532.0 + (cells as f64 - 1.0) * (359.0 + 230.0 + 20.0 + 2.0 * on_link(bytes))
     }
 
     /// By connection sets (§6.2.2, Fig 6.2); for 4, 16 and 64 cells.
-    #[must_use]
     pub fn sets(cells: usize, bytes: usize) -> Option<f64> {
         let square = square(cells)?;
         let (switch, phases) = square.scatter;
@@ -178,13 +160,11 @@ pub mod reduce_broadcast {
     use super::{log2, on_link, square};
 
     /// By deposit messages (§6.3.1, Figs 6.3 and 6.4).
-    #[must_use]
     pub fn messages(cells: usize, bytes: usize) -> f64 {
         432.0 + 2.0 * log2(cells) * (40.0 + 359.0 + 20.0 + on_link(bytes))
     }
 
     /// By connection sets (§6.3.2, Fig 6.5); for 4, 16 and 64 cells.
-    #[must_use]
     pub fn sets(cells: usize, bytes: usize) -> Option<f64> {
         let square = square(cells)?;
         Some(302.0 + 2.0 * log2(cells) * (square.latency + bytes as f64 / 1.998) + square.reduce)
@@ -196,7 +176,6 @@ pub mod all_to_all {
     use super::{on_link, square};
 
     /// By deposit messages in random order (§6.4.1, Fig 6.6); for 4 to 64 cells, powers of two.
-    #[must_use]
     pub fn messages(cells: usize, bytes: usize) -> Option<f64> {
         const BARRIERS: [(usize, f64); 5] = [(4, 77.0), (8, 127.0), (16, 219.0), (32, 404.0), (64, 780.0)];
         let (_, barrier) = BARRIERS.into_iter().find(|(of, _)| *of == cells)?;
@@ -204,7 +183,6 @@ pub mod all_to_all {
     }
 
     /// By connection sets, one a phase (§6.4.2, Fig 6.7); for 4, 16 and 64 cells.
-    #[must_use]
     pub fn sets(cells: usize, bytes: usize) -> Option<f64> {
         let (fixed, each) = square(cells)?.all_to_all;
         Some(fixed + each * bytes as f64)
@@ -230,7 +208,6 @@ pub mod motion {
 
     /// Latency from a block's first pixel in to its first pixel out; blocks of `lines` scan lines,
     /// `pixel` clocks for a pixel.
-    #[must_use]
     pub fn latency(lines: usize, pixel: f64) -> f64 {
         let [start, end] = START_END;
         let lines = lines as f64;
@@ -269,14 +246,12 @@ pub mod motion {
 
     /// A frame in which every pixel exceeds its moving average by 20, for the first 119 frames after
     /// a black one.
-    #[must_use]
     pub fn noise(number: usize) -> Vec<u8> {
         let pixel = if number == 0 { 0 } else { (18 + 2 * number).min(255) };
         vec![pixel as u8; WIDTH * super::super::HEIGHT]
     }
 
     /// The line through the latencies measured without motion (Fig 7.2): within 7 clocks of each.
-    #[must_use]
     pub fn measured(lines: usize) -> f64 {
         210.0 + 8451.2 * lines as f64
     }

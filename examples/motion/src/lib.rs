@@ -247,7 +247,6 @@ impl Motion {
     }
 
     /// The linked application.
-    #[must_use]
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -474,7 +473,6 @@ fn moving(pixels: &[u8], averages: &mut [u8], first: bool) -> Vec<[u64; MASK]> {
 }
 
 /// What a detector without any parallelism sees, for comparison.
-#[must_use]
 pub fn sequential(frames: usize, frame: impl Fn(usize) -> Vec<u8>) -> Vec<Vec<[u64; MASK]>> {
     let mut averages = vec![0; WIDTH * HEIGHT];
     (0..frames)
@@ -487,7 +485,6 @@ pub fn sequential(frames: usize, frame: impl Fn(usize) -> Vec<u8>) -> Vec<Vec<[u
 }
 
 /// A made-up clip: a bright ball that bounces over a slope of grey. Frame `number`.
-#[must_use]
 pub fn clip(number: usize) -> Vec<u8> {
     let fold = |at: usize, most: usize| {
         let at = at % (2 * most);

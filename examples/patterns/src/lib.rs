@@ -12,25 +12,21 @@ fn count(patterns: &[Vec<u8>], haystack: &[u8], kind: Option<AhoCorasickKind>) -
 }
 
 /// How many matches there are, by a deterministic automaton.
-#[must_use]
 pub fn dfa(patterns: &[Vec<u8>], haystack: &[u8]) -> usize {
     count(patterns, haystack, Some(AhoCorasickKind::DFA))
 }
 
 /// The same by a contiguous non-deterministic automaton.
-#[must_use]
 pub fn nfa(patterns: &[Vec<u8>], haystack: &[u8]) -> usize {
     count(patterns, haystack, Some(AhoCorasickKind::ContiguousNFA))
 }
 
 /// The same by the crate's own rule: a DFA for at most 100 patterns.
-#[must_use]
 pub fn by_the_crates_rule(patterns: &[Vec<u8>], haystack: &[u8]) -> usize {
     count(patterns, haystack, None)
 }
 
 /// The same by the automaton that models predict to be faster.
-#[must_use]
 pub fn search(patterns: &[Vec<u8>], haystack: &[u8]) -> usize {
     match Patterns::choose(PatternsInput { p: patterns.len(), h: haystack.len() }) {
         Patterns::Dfa => dfa(patterns, haystack),
@@ -51,13 +47,11 @@ fn text(length: usize, mut seed: u64) -> Vec<u8> {
 }
 
 /// `p` patterns of 8 letters.
-#[must_use]
 pub fn patterns(p: usize, seed: u64) -> Vec<Vec<u8>> {
     text(8 * p, seed).chunks(8).map(<[u8]>::to_vec).collect()
 }
 
 /// `h` bytes in which some of the patterns occur.
-#[must_use]
 pub fn haystack(h: usize, patterns: &[Vec<u8>], seed: u64) -> Vec<u8> {
     let mut text = text(h, seed);
     for (place, pattern) in text.chunks_mut(512).zip(patterns.iter().cycle()) {

@@ -21,7 +21,6 @@ const GREATEST_FACTOR: usize = 4095;
 
 /// The prime nearest to `n` whose predecessor's greatest prime factor is about `factor`, and that
 /// factor.
-#[must_use]
 pub fn prime(n: usize, factor: usize) -> (usize, usize) {
     static PRIMES: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
     let primes = PRIMES.get_or_init(|| {
@@ -49,13 +48,11 @@ fn greatest_factor(mut n: usize) -> usize {
 }
 
 /// By Rader's algorithm, for a prime length.
-#[must_use]
 pub fn rader(length: usize) -> Transform {
     Arc::new(RadersAlgorithm::new(FftPlanner::new().plan_fft_forward(length - 1)))
 }
 
 /// By Bluestein's algorithm, by way of the shortest fast transform that is long enough.
-#[must_use]
 pub fn bluestein(length: usize) -> Transform {
     let least = 2 * length - 1;
     let inner = least.next_power_of_two().min(3 * least.div_ceil(3).next_power_of_two());
@@ -70,7 +67,6 @@ pub struct Signal {
 }
 
 /// A signal for this transform.
-#[must_use]
 pub fn signal(transform: &Transform, seed: u64) -> Signal {
     let zeros = |count| vec![Complex::default(); count];
     let values: Vec<_> =

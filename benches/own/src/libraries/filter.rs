@@ -4,13 +4,11 @@ use crate::library::{Candidate, Input, Library, Way, as_floats};
 pub use crate::random::words as numbers;
 
 /// The limit that `share` per cent of random numbers are below.
-#[must_use]
 pub fn limit(share: usize) -> u32 {
     (share as f64 / 100.0 * 2f64.powi(32)) as u32
 }
 
 /// Those below the limit, appended one by one.
-#[must_use]
 pub fn branchy(numbers: &[u32], limit: u32) -> Vec<u32> {
     let mut kept = Vec::with_capacity(numbers.len());
     for number in numbers {
@@ -22,7 +20,6 @@ pub fn branchy(numbers: &[u32], limit: u32) -> Vec<u32> {
 }
 
 /// The same: each is written, and the next place depends on whether it counts.
-#[must_use]
 pub fn branchless(numbers: &[u32], limit: u32) -> Vec<u32> {
     let mut kept = vec![0; numbers.len()];
     let mut end = 0;

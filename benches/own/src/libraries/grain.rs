@@ -6,7 +6,6 @@ use crate::library::{Candidate, Input, Library, Way};
 pub use crate::random::fractions as values;
 
 /// Each value after `work` rounds, in pieces of at least `grain`.
-#[must_use]
 pub fn map(values: &[f64], work: usize, grain: usize) -> Vec<f64> {
     values.par_iter().with_min_len(grain).map(|value| rounds(*value, work)).collect()
 }

@@ -4,20 +4,17 @@ use crate::Random;
 use crate::library::{Candidate, Input, Library, Way};
 
 /// So many bytes.
-#[must_use]
 pub fn block(bytes: usize, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     (0..bytes.div_ceil(8)).flat_map(|_| random.bits().to_le_bytes()).take(bytes).collect()
 }
 
 /// On one core.
-#[must_use]
 pub fn serial(block: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(block).finalize()
 }
 
 /// On all.
-#[must_use]
 pub fn parallel(block: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update_rayon(block).finalize()
 }

@@ -6,19 +6,16 @@ use crate::library::{Candidate, Input, Library, Way};
 use crate::random::words;
 
 /// So many numbers below `end`.
-#[must_use]
 pub fn numbers(count: usize, end: usize, seed: u64) -> Vec<u32> {
     words(count, seed).into_iter().map(|word| word % end as u32).collect()
 }
 
 /// How many are found, by looking at all.
-#[must_use]
 pub fn linear(known: &[u32], wanted: &[u32]) -> usize {
     wanted.iter().filter(|number| known.contains(number)).count()
 }
 
 /// The same by halves of a sorted copy.
-#[must_use]
 pub fn sorted(known: &[u32], wanted: &[u32]) -> usize {
     let mut copy = known.to_vec();
     copy.sort_unstable();
@@ -26,7 +23,6 @@ pub fn sorted(known: &[u32], wanted: &[u32]) -> usize {
 }
 
 /// The same by hashes.
-#[must_use]
 pub fn hashed(known: &[u32], wanted: &[u32]) -> usize {
     let set: HashSet<u32> = known.iter().copied().collect();
     wanted.iter().filter(|number| set.contains(*number)).count()

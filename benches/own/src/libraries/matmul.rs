@@ -4,7 +4,6 @@ pub use super::transpose::matrix;
 use crate::library::{Candidate, Input, Library, Way};
 
 /// The product of two matrices of `n` rows, by blocks of `block` rows and columns.
-#[must_use]
 pub fn multiply(x: &[f64], y: &[f64], n: usize, block: usize) -> Vec<f64> {
     let mut product = vec![0.0; n * n];
     for top in (0..n).step_by(block) {

@@ -5,7 +5,6 @@ pub use crate::random::words as number;
 
 /// The product of two numbers of equally many limbs, the least limb first; halves are multiplied by
 /// Karatsuba's method while they have more than `threshold` limbs.
-#[must_use]
 pub fn multiply(x: &[u32], y: &[u32], threshold: usize) -> Vec<u32> {
     let mut product = vec![0; 2 * x.len()];
     karatsuba(x, y, &mut product, threshold.max(4));

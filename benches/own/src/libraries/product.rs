@@ -7,19 +7,16 @@ use crate::library::{Candidate, Input, Library, Way};
 use crate::random::fractions;
 
 /// A matrix of so many rows and columns, by columns.
-#[must_use]
 pub fn matrix(rows: usize, columns: usize, seed: u64) -> Vec<f64> {
     fractions(rows * columns, seed)
 }
 
 /// The product of a matrix of m × k and one of k × n, on one core.
-#[must_use]
 pub fn serial(x: &[f64], y: &[f64], (m, n, k): (usize, usize, usize)) -> Vec<f64> {
     product(x, y, (m, n, k), Parallelism::None)
 }
 
 /// On all cores.
-#[must_use]
 pub fn parallel(x: &[f64], y: &[f64], (m, n, k): (usize, usize, usize)) -> Vec<f64> {
     gemm::set_threading_threshold(0);
     product(x, y, (m, n, k), Parallelism::Rayon(0))

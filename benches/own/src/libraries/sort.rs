@@ -6,7 +6,6 @@ use crate::Random;
 use crate::library::{Candidate, Input, Library, Way};
 
 /// `n` keys.
-#[must_use]
 pub fn keys(n: usize, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     (0..n).map(|_| random.bits()).collect()

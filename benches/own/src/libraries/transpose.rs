@@ -4,7 +4,6 @@ use crate::library::{Candidate, Input, Library, Way};
 use crate::random::fractions;
 
 /// A matrix of `n` rows.
-#[must_use]
 pub fn matrix(n: usize, seed: u64) -> Vec<f64> {
     fractions(n * n, seed)
 }
