@@ -31,6 +31,27 @@ struct Case {
     fails_with: &'static [&'static str],
 }
 
+/// A case that succeeds.
+const fn good(
+    name: &'static str,
+    least: usize,
+    check: &'static str,
+    run: fn(&mut Node) -> Result<(), Error>,
+) -> Case {
+    bad(name, least, check, run, &[])
+}
+
+/// A case that fails and says so.
+const fn bad(
+    name: &'static str,
+    least: usize,
+    check: &'static str,
+    run: fn(&mut Node) -> Result<(), Error>,
+    fails_with: &'static [&'static str],
+) -> Case {
+    Case { name, least, check, run, fails_with }
+}
+
 /// The case with `STRATA_TUNE`.
 const TUNED: &str = "tuned calls agree";
 
@@ -64,170 +85,128 @@ impl Case {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "by the library: operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
-    Case {
-        name: "by the library: checked operations agree",
-        least: 1,
-        check: "1",
-        run: agrees,
-        fails_with: &[],
-    },
-    Case {
-        name: "by the library: random programs end",
-        least: 1,
-        check: "0",
-        run: random_programs,
-        fails_with: &[],
-    },
-    Case {
-        name: "by the library: lengths that differ are named",
-        least: 2,
-        check: "0",
-        run: |node| {
+    good("by the library: operations agree", 1, "0", agrees),
+    good("by the library: checked operations agree", 1, "1", agrees),
+    good("by the library: random programs end", 1, "0", random_programs),
+    bad(
+        "by the library: lengths that differ are named",
+        2,
+        "0",
+        |node| {
             node.reduce_add(&mut [1i64; 500]);
             node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
             Ok(())
         },
-        fails_with: &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
-    },
-    Case {
-        name: "by the library: a first call that differs is named",
-        least: 2,
-        check: "0",
-        run: |node| {
+        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
+    ),
+    bad(
+        "by the library: a first call that differs is named",
+        2,
+        "0",
+        |node| {
             match node.rank() {
                 1 => node.reduce_add(&mut [1u64; 500]),
                 _ => node.scan_add(&mut [1u64; 500]),
             }
             Ok(())
         },
-        fails_with: &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
-    },
-    Case { name: FITTED, least: 1, check: "0", run: fits, fails_with: &[] },
-    Case { name: FITTED_LATE, least: 2, check: "0", run: fits_while_others_send, fails_with: &[] },
-    Case { name: "learned collectives agree", least: 1, check: "0", run: learns, fails_with: &[] },
-    Case { name: "learned collectives agree, checked", least: 1, check: "1", run: learns, fails_with: &[] },
-    Case {
-        name: "learned collectives: random programs end",
-        least: 1,
-        check: "0",
-        run: random_programs,
-        fails_with: &[],
-    },
-    Case {
-        name: "learned collectives: lengths that differ are named",
-        least: 2,
-        check: "0",
-        run: |node| {
+        &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
+    ),
+    good(FITTED, 1, "0", fits),
+    good(FITTED_LATE, 2, "0", fits_while_others_send),
+    good("learned collectives agree", 1, "0", learns),
+    good("learned collectives agree, checked", 1, "1", learns),
+    good("learned collectives: random programs end", 1, "0", random_programs),
+    bad(
+        "learned collectives: lengths that differ are named",
+        2,
+        "0",
+        |node| {
             for _ in 0..50 {
                 node.reduce_add(&mut [1i64; 500]);
             }
             node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
             Ok(())
         },
-        fails_with: &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
-    },
-    Case {
-        name: PINNED,
-        least: 2,
-        check: "0",
-        run: |node| {
+        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
+    ),
+    bad(
+        PINNED,
+        2,
+        "0",
+        |node| {
             node.reduce_add(&mut [1u64; 500]);
             Ok(())
         },
-        fails_with: &["reduce add of 500 u64 at ", "nothing"],
-    },
-    Case { name: "unchecked operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
-    Case {
-        name: "shared words that no memory holds are refused",
-        least: 1,
-        check: "0",
-        run: |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
-        fails_with: &["share_words at ", "2305843009213693960 words are more than memory can hold"],
-    },
-    Case {
-        name: "exposed words that no memory holds are refused",
-        least: 1,
-        check: "0",
-        run: |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
-        fails_with: &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
-    },
-    Case {
-        name: OUTLIVED,
-        least: 1,
-        check: "0",
-        run: |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0))),
-        fails_with: &[],
-    },
-    Case {
-        name: "a thread that outlives the program with exposed words is refused",
-        least: 1,
-        check: "0",
-        run: |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
-        fails_with: &["words of `expose_words` are held while the process exits"],
-    },
-    Case {
-        name: "exposed words of any number are those of their node",
-        least: 1,
-        check: "0",
-        run: exposes,
-        fails_with: &[],
-    },
-    Case {
-        name: "unequal numbers of exposed words are named",
-        least: 2,
-        check: "0",
-        run: |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
-        fails_with: &["expose_words at ", " asks for "],
-    },
-    Case { name: "late messages are waited for", least: 1, check: "0", run: late, fails_with: &[] },
-    Case {
-        name: "every operation agrees with the oracle",
-        least: 1,
-        check: "1",
-        run: agrees,
-        fails_with: &[],
-    },
-    Case {
-        name: "elements of any size move",
-        least: 1,
-        check: "0",
-        run: |node| {
-            oracle::elements(node, 3);
-            Ok(())
-        },
-        fails_with: &[],
-    },
-    Case { name: "nodes tune alike", least: 1, check: "1", run: |node| tunes(node, false), fails_with: &[] },
-    Case {
-        name: "nodes with different call sites cannot tune",
-        least: 2,
-        check: "0",
-        run: |node| tunes(node, true),
-        fails_with: &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
-    },
-    Case { name: TUNED, least: 1, check: "0", run: tuned_calls, fails_with: &[] },
-    Case { name: "prepared messages repeat", least: 1, check: "0", run: repeats, fails_with: &[] },
-    Case {
-        name: "a prepared message that is too long is named",
-        least: 2,
-        check: "0",
-        run: |node| unlike(node, 3),
+        &["reduce add of 500 u64 at ", "nothing"],
+    ),
+    good("unchecked operations agree", 1, "0", agrees),
+    bad(
+        "shared words that no memory holds are refused",
+        1,
+        "0",
+        |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
+        &["share_words at ", "2305843009213693960 words are more than memory can hold"],
+    ),
+    bad(
+        "exposed words that no memory holds are refused",
+        1,
+        "0",
+        |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
+        &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
+    ),
+    good(OUTLIVED, 1, "0", |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0)))),
+    bad(
+        "a thread that outlives the program with exposed words is refused",
+        1,
+        "0",
+        |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
+        &["words of `expose_words` are held while the process exits"],
+    ),
+    good("exposed words of any number are those of their node", 1, "0", exposes),
+    bad(
+        "unequal numbers of exposed words are named",
+        2,
+        "0",
+        |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
+        &["expose_words at ", " asks for "],
+    ),
+    good("late messages are waited for", 1, "0", late),
+    good("every operation agrees with the oracle", 1, "1", agrees),
+    good("elements of any size move", 1, "0", |node| {
+        oracle::elements(node, 3);
+        Ok(())
+    }),
+    good("nodes tune alike", 1, "1", |node| tunes(node, false)),
+    bad(
+        "nodes with different call sites cannot tune",
+        2,
+        "0",
+        |node| tunes(node, true),
+        &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
+    ),
+    good(TUNED, 1, "0", tuned_calls),
+    good("prepared messages repeat", 1, "0", repeats),
+    bad(
+        "a prepared message that is too long is named",
+        2,
+        "0",
+        |node| unlike(node, 3),
         // Some libraries tell how long it was.
-        fails_with: &["node 0: sent ", " bytes as prepared message 5 to node 1, which expects 16"],
-    },
-    Case {
-        name: "a prepared message that is too short is named",
-        least: 2,
-        check: "0",
-        run: |node| unlike(node, 1),
-        fails_with: &["node 0: sent 8 bytes as prepared message 5 to node 1, which expects 16"],
-    },
-    Case {
-        name: "a panic while memory is lent ends the job",
-        least: 2,
-        check: "0",
-        run: |node| {
+        &["node 0: sent ", " bytes as prepared message 5 to node 1, which expects 16"],
+    ),
+    bad(
+        "a prepared message that is too short is named",
+        2,
+        "0",
+        |node| unlike(node, 1),
+        &["node 0: sent 8 bytes as prepared message 5 to node 1, which expects 16"],
+    ),
+    bad(
+        "a panic while memory is lent ends the job",
+        2,
+        "0",
+        |node| {
             let mut handlers = node.handlers();
             let request = handlers.request(|_, _: u8| panic!("while it is lent"));
             node.install(handlers);
@@ -242,33 +221,21 @@ const CASES: &[Case] = &[
         },
         // `panicked: while it is lent` if the request came before the exchange, else `panicked while
         // messages used its memory`.
-        fails_with: &["node 1: panicked"],
-    },
-    Case {
-        name: "long vectors agree with the oracle",
-        least: 1,
-        check: "1",
-        run: long_vectors,
-        fails_with: &[],
-    },
-    Case { name: "random programs end", least: 1, check: "1", run: random_programs, fails_with: &[] },
-    Case {
-        name: "random programs end unchecked",
-        least: 1,
-        check: "0",
-        run: random_programs,
-        fails_with: &[],
-    },
-    Case { name: SETTINGS, least: 1, check: "1", run: settings, fails_with: &[] },
-    Case { name: UNLIKE_CACHES, least: 2, check: "1", run: unlike_caches, fails_with: &[] },
-    Case { name: "nodes may end at different times", least: 1, check: "1", run: uneven_end, fails_with: &[] },
-    Case {
-        name: "a process that exits is missed",
-        least: 2,
-        check: "1",
-        run: |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
-        fails_with: &["node 1: its process exited inside the program"],
-    },
+        &["node 1: panicked"],
+    ),
+    good("long vectors agree with the oracle", 1, "1", long_vectors),
+    good("random programs end", 1, "1", random_programs),
+    good("random programs end unchecked", 1, "0", random_programs),
+    good(SETTINGS, 1, "1", settings),
+    good(UNLIKE_CACHES, 2, "1", unlike_caches),
+    good("nodes may end at different times", 1, "1", uneven_end),
+    bad(
+        "a process that exits is missed",
+        2,
+        "1",
+        |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
+        &["node 1: its process exited inside the program"],
+    ),
 ];
 
 /// Messages that come after a node has computed for long.
