@@ -331,103 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn osu_has_its_titles_columns_and_widths() {
-        let text = osu(&results());
-        let expected = "
-# OSU MPI Latency Test v7.4
-# Datatype: MPI_CHAR.
-# Size         Avg Latency(us)
-8                         0.50
-100000                   50.00
-
-# OSU MPI Bandwidth Test v7.4
-# Window of 64 messages, each in memory of its own.
-# Datatype: MPI_CHAR.
-# Size        Bandwidth (MB/s)
-8                        32.00
-
-# OSU MPI Multiple Bandwidth / Message Rate Test v7.4
-# [ pairs: 2 ] [ window size: 64 ]
-# Datatype: MPI_CHAR.
-# Size                    MB/s          Messages/s
-8                        32.00          4000000.00
-
-# OSU MPI_Put Latency Test v7.4
-# Window creation: MPI_Win_allocate
-# Synchronization: MPI_Win_flush
-# Datatype: MPI_CHAR.
-# Size            Latency (us)
-8                         0.50
-
-# OSU MPI Allreduce Latency Test v7.4
-# Datatype: MPI_INT.
-# Size         Avg Latency(us)     Min Latency(us)     Max Latency(us)  Iterations
-8                        16.00                8.00               24.00        3000
-16                       32.00               16.00               48.00        3000
-
-# OSU MPI Barrier Latency Test v7.4
-# Avg Latency(us)     Min Latency(us)     Max Latency(us)  Iterations
-             2.00                1.00                3.00        3000
-
-# OSU MPI Non-blocking Broadcast Latency Test v7.4
-# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
-
-# Datatype: MPI_CHAR.
-# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
-8                       6.00              5.00              4.00             75.00
-
-# OSU MPI Non-blocking Barrier Latency Test v7.4
-# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
-
-# Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
-         3.00              2.00              1.00              0.00
-";
-        assert_eq!(text.split_once("calls.\n").unwrap().1, expected);
-    }
-
-    #[test]
-    fn imb_has_its_blocks_columns_and_widths() {
-        let text = imb(&results());
-        let expected = "
-#---------------------------------------------------
-# Benchmarking PingPong 
-# #processes = 2 
-# ( 2 additional processes waiting in MPI_Barrier)
-#---------------------------------------------------
-       #bytes #repetitions      t[usec]   Mbytes/sec
-            8         3000         0.50        16.00
-       100000          300        50.00      2000.00
-
-#----------------------------------------------------------------
-# Benchmarking Allreduce 
-# #processes = 4 
-#----------------------------------------------------------------
-       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
-            8         3000         8.00        24.00        16.00
-           16         3000        16.00        48.00        32.00
-
-#---------------------------------------------------
-# Benchmarking Barrier 
-# #processes = 4 
-#---------------------------------------------------
- #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
-         3000         1.00         3.00         2.00
-
-#-----------------------------------------------------------------------------
-# Benchmarking Ibcast 
-# #processes = 4 
-#-----------------------------------------------------------------------------
-       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
-            8         3000         6.00         4.00         5.00        60.00
-
-#----------------------------------------------------------------
-# Benchmarking Ibarrier 
-# #processes = 4 
-#----------------------------------------------------------------
- #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
-         3000         3.00         1.00         2.00         0.00
-";
-        assert_eq!(text.split_once("calls.\n").unwrap().1, expected);
+    fn both_have_their_titles_blocks_columns_and_widths() {
+        for (text, expected) in [
+            (osu(&results()), include_str!("../tests/formats/osu.txt")),
+            (imb(&results()), include_str!("../tests/formats/imb.txt")),
+        ] {
+            assert_eq!(text.split_once("calls.\n").unwrap().1, expected);
+        }
     }
 
     #[test]

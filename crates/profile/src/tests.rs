@@ -20,12 +20,33 @@ thread_local! {
     static TIME: Cell<f64> = const { Cell::new(0.0) };
 }
 
-struct Virtual;
+/// A clock by functions: what it shows, and what the system tells of its use.
+struct Virtual {
+    now: fn() -> f64,
+    usage: fn() -> Option<Usage>,
+}
 
 impl Clock for Virtual {
     fn now(&mut self, _: &Node) -> f64 {
-        TIME.get()
+        (self.now)()
     }
+    fn usage(&mut self, _: &Node) -> Option<Usage> {
+        (self.usage)()
+    }
+}
+
+fn time() -> f64 {
+    TIME.get()
+}
+
+/// One that shows this.
+fn showing(now: fn() -> f64) -> Box<dyn Clock> {
+    Box::new(Virtual { now, usage: || None })
+}
+
+/// One that shows [`time`], and of which this is told.
+fn telling(usage: fn() -> Option<Usage>) -> Box<dyn Clock> {
+    Box::new(Virtual { now: time, usage })
 }
 
 fn spend(seconds: f64) {
@@ -129,11 +150,26 @@ fn profile(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) ->
 /// As [`profile`], with the existing plan.
 fn follow(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) -> Result<Outcome, Error> {
     let models: Vec<&dyn Profiled> = models.iter().map(|model| *model as &dyn Profiled).collect();
-    let job = Job {
-        clock: || Box::new(Virtual),
-        between: None,
-        ..Job::new("specs/test.spec", sha256, &models, settings, Interrupt::default())
-    };
+    let job = Job::new("specs/test.spec", sha256, &models, settings, Interrupt::default());
+    done(nodes, Job { clock: || showing(time), between: None, ..job })
+}
+
+/// A model by its plan, on nodes with this clock.
+fn by(
+    nodes: usize,
+    model: &dyn Profiled,
+    plan: ModelPlan,
+    settings: Settings,
+    clock: fn() -> Box<dyn Clock>,
+) {
+    write(&settings.plan, "ab", nodes, vec![plan]);
+    let models = [model];
+    let job = Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default());
+    done(nodes, Job { clock, between: None, ..job }).unwrap();
+}
+
+/// How a job ends, on all nodes alike.
+fn done(nodes: usize, job: Job<'_>) -> Result<Outcome, Error> {
     let outcomes = Machine::threads(nodes)?.run(|node| run(node, &job).map_err(Error::program))?;
     assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{outcomes:?}");
     Ok(outcomes[0])
@@ -259,18 +295,13 @@ fn an_interrupted_run_is_ordered_and_gone_on_with() {
     write(&scratch.plan(), "ab", 2, vec![a.plan(2, None)]);
     let models: [&dyn Profiled; 1] = [&a];
     let job = |resume, interrupt| Job {
-        clock: || Box::new(Virtual),
+        clock: || showing(time),
         between: None,
         ..Job::new("specs/test.spec", "ab", &models, Settings { resume, ..scratch.settings() }, interrupt)
     };
-    let first = job(false, interrupt);
-    let machine = Machine::threads(2).unwrap();
-    let outcome = machine.run(|node| run(node, &first).map_err(Error::program)).unwrap();
-    assert_eq!(outcome, [Outcome::Interrupted; 2]);
+    assert_eq!(done(2, job(false, interrupt)).unwrap(), Outcome::Interrupted);
     assert!(read(&scratch.partial()).models[0].rows.is_empty());
-    let second = job(true, Interrupt::default());
-    let outcome = machine.run(|node| run(node, &second).map_err(Error::program)).unwrap();
-    assert_eq!(outcome, [Outcome::Done; 2]);
+    assert_eq!(done(2, job(true, Interrupt::default())).unwrap(), Outcome::Done);
     assert_eq!(read(&scratch.output).models[0].rows.len(), 11);
 }
 
@@ -462,27 +493,15 @@ fn repetitions_have_setups_of_their_own_made_in_parts() {
             Ok(())
         }
     }
-    struct Coarse;
-    impl Clock for Coarse {
-        fn now(&mut self, _: &Node) -> f64 {
-            spend(1e-8);
-            (TIME.get() * 1e7).floor() * 1e-7
-        }
+    fn coarse() -> f64 {
+        spend(1e-8);
+        (TIME.get() * 1e7).floor() * 1e-7
     }
     let scratch = Scratch::new();
     let fresh = Fresh::default();
-    let models: [&dyn Profiled; 1] = [&fresh];
     let points = vec![Point::default(), Point::default()];
     let plan = ModelPlan { name: "Fresh".to_owned(), repeat: 3, points, ..Default::default() };
-    write(&scratch.plan(), "ab", 1, vec![plan]);
-    let settings = Settings { most: Some(3), ..scratch.settings() };
-    let job = Job {
-        clock: || Box::new(Coarse),
-        between: None,
-        ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
-    };
-    let machine = Machine::threads(1).unwrap();
-    machine.run(|node| run(node, &job).map_err(Error::program)).unwrap();
+    by(1, &fresh, plan, Settings { most: Some(3), ..scratch.settings() }, || showing(coarse));
     // A hundred ticks of a tenth of a microsecond; two setups fit into two milliseconds.
     let (most, at_once) = (fresh.most.into_inner(), fresh.most_at_once.into_inner());
     assert!((10..=100).contains(&most) && at_once <= 3, "{most} {at_once}");
@@ -513,32 +532,16 @@ fn short_tasks_are_repeated_unless_once() {
         }
     }
     /// Steps of a microsecond; each reading takes a tenth of one.
-    struct Coarse;
-    impl Clock for Coarse {
-        fn now(&mut self, _: &Node) -> f64 {
-            spend(1e-7);
-            (TIME.get() * 1e6).floor() * 1e-6
-        }
+    fn coarse() -> f64 {
+        spend(1e-7);
+        (TIME.get() * 1e6).floor() * 1e-6
     }
     for once in [false, true] {
         let scratch = Scratch::new();
         let short = Short { most: AtomicUsize::new(0) };
-        let models: [&dyn Profiled; 1] = [&short];
-        let at = |verify| Point { verify, ..Point::default() };
-        let points = vec![at(false), at(false), at(true)];
-        let name = "Short".to_owned();
-        write(
-            &scratch.plan(),
-            "ab",
-            2,
-            vec![ModelPlan { name, repeat: 3, once, points, ..Default::default() }],
-        );
-        let job = Job {
-            clock: || Box::new(Coarse),
-            between: None,
-            ..Job::new("specs/test.spec", "ab", &models, scratch.settings(), Interrupt::default())
-        };
-        Machine::threads(2).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
+        let points = [false, false, true].map(|verify| Point { verify, ..Point::default() }).to_vec();
+        let plan = ModelPlan { name: "Short".to_owned(), repeat: 3, once, points, ..Default::default() };
+        by(2, &short, plan, scratch.settings(), || showing(coarse));
         let most = short.most.load(Ordering::Relaxed);
         assert!(if once { most == 1 } else { (900..2000).contains(&most) }, "{most}");
         let rows = read(&scratch.output).models.remove(0).rows;
@@ -568,7 +571,7 @@ fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
     let models: [&dyn Profiled; 1] = [&a];
     let settings = Settings { budget: Some(8.0), ..scratch.settings() };
     let job = Job {
-        clock: || Box::new(Virtual),
+        clock: || showing(time),
         between: None,
         ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
     };
@@ -608,19 +611,13 @@ fn a_task_of_several_threads_is_not_preempted_by_them() {
     thread_local! {
         static USED: Cell<(i64, f64)> = const { Cell::new((0, 0.0)) };
     }
-    struct Pool;
-    impl Clock for Pool {
-        fn now(&mut self, _: &Node) -> f64 {
-            TIME.get()
-        }
-        fn usage(&mut self, _: &Node) -> Option<Usage> {
-            let (preempted, others) = USED.get();
-            Some(Usage { preempted, others, ..Usage::default() })
-        }
+    fn usage() -> Option<Usage> {
+        let (preempted, others) = USED.get();
+        Some(Usage { preempted, others, ..Usage::default() })
     }
     for (others, set_aside) in [(0.0, true), (1e-3, false)] {
         let measured = Machine::threads(1).unwrap().run(|node| {
-            let mut timer = Timer::new(Box::new(Pool));
+            let mut timer = Timer::new(telling(usage));
             timer.prepare(1);
             timer.start(node);
             spend(1e-3);
@@ -638,15 +635,6 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
     thread_local! {
         static SWITCHES: Cell<i64> = const { Cell::new(0) };
     }
-    struct Switching;
-    impl Clock for Switching {
-        fn now(&mut self, _: &Node) -> f64 {
-            TIME.get()
-        }
-        fn usage(&mut self, _: &Node) -> Option<Usage> {
-            Some(Usage { preempted: SWITCHES.get(), ..Usage::default() })
-        }
-    }
     let scratch = Scratch::new();
     let a = Model {
         task: |model, node, i, bench| {
@@ -661,15 +649,10 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
         },
         ..model("A", 64)
     };
-    write(&scratch.plan(), "ab", 1, vec![a.plan(1, None)]);
-    let models: [&dyn Profiled; 1] = [&a];
     let settings = Settings { budget: Some(2.0), ..scratch.settings() };
-    let job = Job {
-        clock: || Box::new(Switching),
-        between: None,
-        ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
-    };
-    Machine::threads(1).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
+    by(1, &a, a.plan(1, None), settings, || {
+        telling(|| Some(Usage { preempted: SWITCHES.get(), ..Usage::default() }))
+    });
     let rows = read(&scratch.output).models.remove(0).rows;
     assert!(rows.iter().any(|row| row.notes.preempted > 0));
     for row in rows {
@@ -684,15 +667,9 @@ fn long_tasks_of_one_node_take_the_processors_time() {
         static SHARE: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
         static OTHERS: Cell<f64> = const { Cell::new(0.0) };
     }
-    struct Shared;
-    impl Clock for Shared {
-        fn now(&mut self, _: &Node) -> f64 {
-            TIME.get()
-        }
-        fn usage(&mut self, _: &Node) -> Option<Usage> {
-            let (preempted, waited) = SHARE.get();
-            Some(Usage { preempted, waited, processor: TIME.get() / 2.0, others: OTHERS.get() })
-        }
+    fn usage() -> Option<Usage> {
+        let (preempted, waited) = SHARE.get();
+        Some(Usage { preempted, waited, processor: TIME.get() / 2.0, others: OTHERS.get() })
     }
     // If it has threads of its own, they use the time for which it waits for a core.
     for (nodes, waits, others, seconds) in
@@ -700,7 +677,7 @@ fn long_tasks_of_one_node_take_the_processors_time() {
     {
         let machine = Machine::threads(nodes).unwrap();
         let measured = machine.run(|node| {
-            let mut timer = Timer::new(Box::new(Shared));
+            let mut timer = Timer::new(telling(usage));
             timer.prepare(1);
             timer.start(node);
             spend(2.0);
@@ -718,12 +695,9 @@ fn long_tasks_of_one_node_take_the_processors_time() {
 }
 
 /// A clock that other work advances: each reading takes ten microseconds.
-struct Ticking;
-impl Clock for Ticking {
-    fn now(&mut self, _: &Node) -> f64 {
-        spend(1e-5);
-        TIME.get()
-    }
+fn ticking() -> f64 {
+    spend(1e-5);
+    TIME.get()
 }
 
 /// A task that takes 4 ms after other work, 2 ms right after a call, and 1 ms right after a call on
@@ -777,12 +751,8 @@ fn pool(nodes: usize, hot: bool, settings: Settings) -> (ModelSamples, usize) {
     };
     write(&settings.plan, "ab", nodes, vec![plan]);
     let output = settings.output.clone();
-    let job = Job {
-        clock: || Box::new(Ticking),
-        between: Some(3e-4),
-        ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
-    };
-    Machine::threads(nodes).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
+    let job = Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default());
+    done(nodes, Job { clock: || showing(ticking), between: Some(3e-4), ..job }).unwrap();
     (read(&output).models.remove(0), pool.calls.into_inner())
 }
 
@@ -857,8 +827,7 @@ fn calls_between_other_work_are_measured_on_threads() {
         write(&settings.plan, "ab", nodes, vec![a.plan(nodes, None)]);
         let models: [&dyn Profiled; 1] = [&a];
         let job = Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default());
-        let outcomes = Machine::threads(nodes).unwrap().run(|node| run(node, &job).map_err(Error::program));
-        assert_eq!(outcomes.unwrap(), vec![Outcome::Done; nodes]);
+        assert_eq!(done(nodes, job).unwrap(), Outcome::Done);
         let rows = read(&scratch.output).models.remove(0).rows;
         assert!(!rows.is_empty() && rows.iter().all(|row| row.seconds >= 0.0));
     }
@@ -869,15 +838,12 @@ fn an_interrupt_during_other_work_ends_the_run_after_its_timing() {
     static INTERRUPT: std::sync::OnceLock<Interrupt> = std::sync::OnceLock::new();
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     /// Interrupts at the first reading after the third call, which is one of other work.
-    struct Interrupting;
-    impl Clock for Interrupting {
-        fn now(&mut self, _: &Node) -> f64 {
-            spend(1e-5);
-            if CALLS.load(Ordering::Relaxed) == 3 {
-                INTERRUPT.get().unwrap().set();
-            }
-            TIME.get()
+    fn interrupting() -> f64 {
+        spend(1e-5);
+        if CALLS.load(Ordering::Relaxed) == 3 {
+            INTERRUPT.get().unwrap().set();
         }
+        TIME.get()
     }
     let a = Model {
         task: |model, node, i, bench| {
@@ -891,11 +857,7 @@ fn an_interrupt_during_other_work_ends_the_run_after_its_timing() {
     let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
     write(&scratch.plan(), "ab", 1, vec![a.plan(1, None)]);
     let models: [&dyn Profiled; 1] = [&a];
-    let job = Job {
-        clock: || Box::new(Interrupting),
-        between: Some(1e-3),
-        ..Job::new("specs/test.spec", "ab", &models, scratch.settings(), interrupt)
-    };
-    let outcome = Machine::threads(1).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
-    assert_eq!((&outcome[..], CALLS.load(Ordering::Relaxed)), (&[Outcome::Interrupted][..], 3));
+    let job = Job::new("specs/test.spec", "ab", &models, scratch.settings(), interrupt);
+    let outcome = done(1, Job { clock: || showing(interrupting), between: Some(1e-3), ..job });
+    assert_eq!((outcome.unwrap(), CALLS.load(Ordering::Relaxed)), (Outcome::Interrupted, 3));
 }

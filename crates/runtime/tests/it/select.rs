@@ -55,28 +55,7 @@ impl Library for Idle {
 }
 
 /// The other way round: spinning is best for few.
-const SET: &str = r#"
-strata-models = 1
-[[models]]
-name = "Spin"
-nodes = 3
-inputs = [{ name = "n", min = 1.0, max = 1000.0, integer = true }, { name = "turns", min = 1.0, max = 64.0, integer = true }]
-terms = [{ term = "n*turns", coefficient = 1e-6, std_error = 0.0, half_width = 0.0, relevant = true }]
-covariance = [[0.0]]
-[[models]]
-name = "Wait"
-nodes = 3
-inputs = [{ name = "n", min = 1.0, max = 1000.0, integer = true }]
-terms = [{ term = "1", coefficient = 1e-4, std_error = 0.0, half_width = 0.0, relevant = true }]
-covariance = [[0.0]]
-[[libraries]]
-name = "idle"
-inputs = ["n"]
-candidates = [
-    { name = "spin", model = "Spin", arguments = ["n", "turns"], parameters = [{ name = "turns", min = 1, max = 64, step = "*4" }], requires = [] },
-    { name = "wait", model = "Wait", arguments = ["n"], parameters = [], requires = [] },
-]
-"#;
+const SET: &str = include_str!("idle.toml");
 
 fn here(nodes: usize) -> Platform {
     Machine::threads(nodes).unwrap().run(|node| Ok(node.platform())).unwrap().remove(0)

@@ -38,24 +38,7 @@ fn expect(status: i32, arguments: &[&str], folder: &Path) -> (String, String) {
     (out, err)
 }
 
-const SPEC: &str = "
-model Steps(n, width) {
-    for n in 1..=4096 step *2
-    for width in 1..=64 step *4
-    task { work(n, width) }
-    terms n, width, n*width
-}
-model Flat(n) {
-    for n in 1..=4096 step *2
-    task { flat(n) }
-    terms n
-}
-model Twice(n) = 2*Flat(n)
-library job(n) {
-    candidate steps = Steps(n, width) for width in 1..=64
-    candidate flat = Flat(n)
-}
-";
+const SPEC: &str = include_str!("job.spec");
 
 /// A spec and samples in which `Steps` takes 1 µs + 1 ns·n + 10 ns·width and `Flat` takes 1.2 µs +
 /// 0.5 ns·n.

@@ -9,24 +9,7 @@ use serde_json::Value;
 
 use super::{expect, specc, text};
 
-const SPEC: &str = "
-model A(n) {
-    for n in 1..=1000 step *2
-    task { a(n) }
-    terms n
-    fit search never
-}
-model B(n) {
-    for n in 1..=1000 step *2
-    task { b(n) }
-    terms n
-    fit search never
-}
-library pair(n) {
-    candidate a = A(n)
-    candidate b = B(n)
-}
-";
+const SPEC: &str = include_str!("pair.spec");
 
 /// Samples of a model at `count` sizes up to `greatest`, a quarter of them held out, with 2 % of
 /// noise.

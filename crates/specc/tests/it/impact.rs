@@ -7,52 +7,7 @@ use serde_json::Value;
 
 /// A halo of two rows by a message of 2 µs and 1 ns a byte, and `n` points of 5 ns on each of the
 /// nodes; a library of it and of a way that takes 30 µs whatever the width.
-const SET: &str = r#"strata-models = 1
-[platform]
-transport = "threads"
-nodes = 4
-cpu = "made up"
-cores = 8
-cache = ""
-os = "linux"
-arch = "x86_64"
-[[models]]
-name = "Send"
-inputs = [{ name = "bytes", min = 8.0, max = 1e6 }]
-terms = [
-  { term = "1", coefficient = 2e-6, relevant = true },
-  { term = "bytes", coefficient = 1e-9, relevant = true },
-]
-mean_time = 1e-5
-nodes = [1, 16]
-[[models]]
-name = "Points"
-inputs = [{ name = "n", min = 1.0, max = 1e9, integer = true }]
-terms = [{ term = "n", coefficient = 5e-9, relevant = true }]
-mean_time = 1e-5
-nodes = [1, 16]
-[[models]]
-name = "Iterate"
-inputs = [{ name = "width", min = -inf, max = inf }, { name = "height", min = -inf, max = inf }]
-expression = "Points(width*ceil(height/P))+2*Send(8*width)"
-[[models]]
-name = "Flat"
-inputs = [{ name = "width", min = 8.0, max = 4096.0, integer = true }]
-terms = [{ term = "1", coefficient = 30e-6, relevant = true }]
-mean_time = 3e-5
-nodes = [1, 16]
-[[libraries]]
-name = "way"
-inputs = ["width"]
-[[libraries.candidates]]
-name = "rows"
-model = "Iterate"
-arguments = ["width", "16"]
-[[libraries.candidates]]
-name = "flat"
-model = "Flat"
-arguments = ["width"]
-"#;
+const SET: &str = include_str!("impact.toml");
 
 fn impact(folder: &Path, columns: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     crate::specc(folder, columns, &[&["impact", "models.toml"], arguments].concat())

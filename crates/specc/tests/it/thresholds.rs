@@ -157,24 +157,7 @@ fn what_is_not_there_is_named() {
     refused(&["crossovers", "models.toml", "none"], 2, "");
 }
 
-const SPEC: &str = "
-model A(n) {
-    for e in 4..=16
-    let n = pow(2, e)
-    task { a(n) }
-    terms n
-}
-model B(n) {
-    for e in 4..=16
-    let n = pow(2, e)
-    task { b(n) }
-    terms n
-}
-library both(n) {
-    candidate a = A(n)
-    candidate b = B(n)
-}
-";
+const SPEC: &str = include_str!("both.spec");
 
 /// A takes 1 µs + 10 ns·n and B 5 µs + 3 ns·n: equally long at 571.4. Each time is off by a few per
 /// cent, at random.

@@ -18,35 +18,7 @@ fn platform() -> String {
 }
 
 /// Packing by 3 cycles a byte pays on links between hosts alone.
-const SPEC: &str = "on sim
-
-/// As they are.
-model Plain(words, hosts) {
-    for e in 8..=32
-    let words = floor(pow(2, e/2))
-    setup { let mut list = vec![1i64; words]; }
-    task { node.reduce_add(&mut list); }
-    terms words, (1, words) by (hosts > 1, log2(hosts))
-}
-
-/// Packed to a quarter.
-model Packed(words, hosts) {
-    for e in 8..=32
-    let words = floor(pow(2, e/2))
-    setup { let mut list = vec![1i64; words.div_ceil(4)]; }
-    task {
-        assert_eq!(hosts, node.hosts());
-        node.compute(24.0*words as f64, || ());
-        node.reduce_add(&mut list);
-    }
-    terms words, (1, words) by (hosts > 1, log2(hosts))
-}
-
-library sum(words, hosts) {
-    candidate plain = Plain(words, hosts)
-    candidate packed = Packed(words, hosts)
-}
-";
+const SPEC: &str = include_str!("hosts.spec");
 
 /// Exit status and output of `specc` in a folder.
 fn specc(folder: &Path, arguments: &str) -> (Option<i32>, String) {

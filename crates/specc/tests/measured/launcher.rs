@@ -14,33 +14,10 @@ use strata_model::Samples;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Takes what Slurm's takes: `srun -N hosts --ntasks-per-node=each -n processes program …`.
-const SRUN: &str = r#"#!/bin/sh
-[ "$1" = --version ] && { echo "slurm 23.02.7"; exit; }
-echo "$@" >>"$0.calls"
-while :; do
-    case "$1" in
-        -N) shift 2 ;;
-        --ntasks-per-node=*) shift ;;
-        -n) n=$2; shift 2 ;;
-        -*) echo "srun: unrecognized option '$1'" >&2; exit 1 ;;
-        *) break ;;
-    esac
-done
-START --oversubscribe --allow-run-as-root -n "$n" "$@"
-"#;
+const SRUN: &str = include_str!("srun.sh");
 
 /// Ends a job as a time limit does, once the file in `LIMIT` has three samples.
-const LIMITED: &str = r#"limited() {
-    [ -n "$LIMIT" ] || { exec "$@"; }
-    exec 3<&0
-    "$@" <&3 &
-    while kill -0 $!; do
-        [ "$(cat "$LIMIT" | grep -c at=)" -lt 3 ] || kill -KILL $!
-        sleep 0.05
-    done 2>>"$0.log"
-    wait $!
-}
-"#;
+const LIMITED: &str = include_str!("limited.sh");
 
 fn limited() -> String {
     let (head, rest) = SRUN.split_once('\n').unwrap();

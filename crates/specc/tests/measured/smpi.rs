@@ -22,19 +22,7 @@ fn fat_tree(radical: &str, bandwidth: &str) -> String {
 }
 
 /// A message around all nodes in turn, and what every node knows of the machine.
-const SPEC: &str = "
-/// Once around.
-model Ring(words, hosts) {
-    for e in 0..=12 step +2
-    let words = 1 << e
-    setup { let mut list = vec![1i64; words]; }
-    task {
-        assert_eq!(hosts, node.hosts());
-        node.reduce_add(&mut list);
-    }
-    terms words, (1, words) by (hosts > 1, log2(hosts))
-}
-";
+const SPEC: &str = include_str!("ring.spec");
 
 /// A program that knows neither this project nor SimGrid: its greeting, its rank's part of a sum, a
 /// status of its own.
@@ -61,19 +49,7 @@ fn main() -> std::process::ExitCode {
 "#;
 
 /// As `comet` writes it of a measured network: o_s 0.3 µs, L 1 µs, o_r 0.5 µs, 2 ns a byte.
-const SETTINGS: &str = r#"<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <config>
-    <prop id="smpi/os" value="0:3e-7:1e-10"/>
-    <prop id="smpi/ois" value="0:3e-7:1e-10"/>
-    <prop id="smpi/or" value="0:5e-7:4e-10"/>
-    <prop id="smpi/bw-factor" value="0:1"/>
-    <prop id="smpi/lat-factor" value="0:1"/>
-  </config>
-  <cluster id="here" prefix="node-" suffix="" radical="0-999" speed="1Gf" bw="6.6667e8Bps" lat="5e-7s"/>
-</platform>
-"#;
+const SETTINGS: &str = include_str!("settings.xml");
 
 /// Half of a round trip of messages of 8 and 10,000 bytes.
 const PING: &str = r#"use mpi::traits::*;
