@@ -435,14 +435,8 @@ fn chapters() -> Result<(), String> {
         |delay: f64| all(Rounds { way: Way::Paced(delay), uneven: 1000.0, bytes: 1 << 14, ..pair }, 10);
     let gain = |with: f64, without: f64| (with / without - 1.0) * 100.0;
     let (without, with) = (skewed(0.1)?.0, skewed(DELAY)?.0);
-    print(
-        "both ways, poll until empty, begun apart: a delay of 28 cycles, %",
-        "6.1.3",
-        "above +13.6",
-        gain(with, without),
-        1,
-        Some(UNTIL_EMPTY),
-    );
+    let what = "both ways, poll until empty, begun apart: a delay of 28 cycles, %";
+    print(what, "6.1.3", "above +13.6", gain(with, without), 1, Some(UNTIL_EMPTY));
 
     // "For the poll once case, there is no second poll and the extra delay has no effect."
     let idle = all(Rounds { way: Way::PollOnce(DELAY), ..pair }, 1)?.0;
@@ -475,14 +469,8 @@ fn chapters() -> Result<(), String> {
     let what = "the same, matched against not, %";
     print(what, "Fig 6-4", "above +13.6", gain(shift, plain), 1, Some(UNTIL_EMPTY));
     let by_models = all(Rounds { way: Way::Paced(pace), ..block }, 5)?.0;
-    print(
-        "the same, matched by the models against not, %",
-        "Fig 6-4",
-        "above +13.6",
-        gain(by_models, plain),
-        1,
-        Some(UNTIL_EMPTY),
-    );
+    let what = "the same, matched by the models against not, %";
+    print(what, "Fig 6-4", "above +13.6", gain(by_models, plain), 1, Some(UNTIL_EMPTY));
     let once = all(Rounds { way: Way::PollOnce(DELAY), ..block }, 5)?.0;
     near("the same, poll once", "eq 47", 5.93, once, 2);
     let what = "the same, matched and polled once against not matched, %";
@@ -509,22 +497,10 @@ fn chapters() -> Result<(), String> {
         let drawn = |rank: usize, _| targets[rank];
         random.push(all(Rounds { target: &drawn, ..block }, 1)?.0);
     }
-    print(
-        "random targets slower than the shift, matched",
-        "7.2",
-        "3.6",
-        shift / mean(&random).0,
-        2,
-        Some((3.0, 4.5)),
-    );
-    print(
-        "random targets slower than the shift, poll once",
-        "7.2",
-        "3.6",
-        once / mean(&random).0,
-        2,
-        Some((3.0, 4.5)),
-    );
+    let what = "random targets slower than the shift, matched";
+    print(what, "7.2", "3.6", shift / mean(&random).0, 2, Some((3.0, 4.5)));
+    let what = "random targets slower than the shift, poll once";
+    print(what, "7.2", "3.6", once / mean(&random).0, 2, Some((3.0, 4.5)));
 
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
     // Interrupts come during all but short measurements, of which the median has none (section
@@ -555,14 +531,8 @@ fn chapters() -> Result<(), String> {
     }
     let every = |barrier_every: usize, bytes: usize| all(Rounds { barrier_every, ..whole(bytes) }, 5);
     let small = every(32, 16)?.0 / every(1, 16)?.0;
-    print(
-        "transpose of 16 B: a barrier every 512 B, not every block, faster by",
-        "7.3.2",
-        "more than 1",
-        small,
-        2,
-        Some((1.0, f64::INFINITY)),
-    );
+    let what = "transpose of 16 B: a barrier every 512 B, not every block, faster by";
+    print(what, "7.3.2", "more than 1", small, 2, Some((1.0, f64::INFINITY)));
     // Equation 52: "the choice of 512 is relatively unimportant".
     for (bytes, limit) in [(64, 256), (64, 1024)] {
         let of = |limit: usize| every(limit / bytes, bytes);
@@ -596,22 +566,10 @@ fn chapters() -> Result<(), String> {
         let of = |way| all(Rounds { bytes, barrier_every: 1, way, ..transpose }, 10);
         let (plain, matched, once) = (of(Way::PollAll)?, of(Way::Paced(DELAY))?, of(Way::PollOnce(35.0))?);
         let name = format!("transpose of {bytes} B with barriers");
-        print(
-            &format!("{name}: matched, %"),
-            "7.3.3",
-            "+25 to +35",
-            gain(matched.0, plain.0),
-            1,
-            Some((20.0, 35.0)),
-        );
-        print(
-            &format!("{name}: standard deviation smaller by"),
-            "7.3.3",
-            "50",
-            plain.1 / matched.1,
-            1,
-            Some((10.0, f64::INFINITY)),
-        );
+        let what = format!("{name}: matched, %");
+        print(&what, "7.3.3", "+25 to +35", gain(matched.0, plain.0), 1, Some((20.0, 35.0)));
+        let what = format!("{name}: standard deviation smaller by");
+        print(&what, "7.3.3", "50", plain.1 / matched.1, 1, Some((10.0, f64::INFINITY)));
         // Its file has two networks, and interrupts of all nodes at once, as this would not fit else.
         let what = format!("{name}: poll once, MB/s");
         print_as(Origin::Input, &what, "7.3.3", "5.33", once.0, 2, Some((4.8, 5.93)));
@@ -643,14 +601,8 @@ fn chapters() -> Result<(), String> {
     for bytes in [16, 64] {
         let of = |way| all(Rounds { bytes, barrier_every: 1, way, ..transpose }, 5);
         let change = gain(of(Way::Paced(DELAY))?.0, of(Way::PollAll)?.0);
-        print(
-            &format!("transpose of {bytes} B with barriers: the delay, %"),
-            "7.3.3",
-            "below 0",
-            change,
-            1,
-            Some((-100.0, 0.0)),
-        );
+        let what = format!("transpose of {bytes} B with barriers: the delay, %");
+        print(&what, "7.3.3", "below 0", change, 1, Some((-100.0, 0.0)));
     }
 
     let table = drawn();

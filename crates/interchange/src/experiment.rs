@@ -57,9 +57,7 @@ impl Texts {
         self.texts.push(text.to_owned());
         self.texts.len() - 1
     }
-}
 
-impl Texts {
     pub(crate) fn count(&self) -> usize {
         self.texts.len()
     }
@@ -79,6 +77,18 @@ const NO_TIMES: [&str; 7] = ["byte", "visit", "flop", "call", "count", "instruct
 const CENTURY: f64 = 3.2e9;
 
 impl Experiment {
+    /// Adds a value that is to be fitted, with its line and its byte position.
+    pub(crate) fn measured(
+        &mut self,
+        path: usize,
+        metric: usize,
+        point: Vec<f64>,
+        value: f64,
+        (line, at): (usize, usize),
+    ) {
+        self.measurements.push(Measurement { path, metric, point, value, verify: false, line, at });
+    }
+
     /// The measurements of one metric as samples, one model for each call path.
     pub(crate) fn samples(
         self,

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::experiment::{Experiment, Measurement};
+use crate::experiment::Experiment;
 use crate::place::{Lines, Problems, byte_of, offset, short};
 
 /// An object in the order of the file.
@@ -191,15 +191,7 @@ fn present(text: &str, file: Present<'_>, problems: &mut Problems<'_>) -> Option
                     if let Some(value) = problems.time(raw.get(), "the value") {
                         let at = offset(text, raw.get());
                         let (point, line) = (point.clone(), lines.line(at));
-                        experiment.measurements.push(Measurement {
-                            path,
-                            metric,
-                            point,
-                            value,
-                            verify: false,
-                            line,
-                            at,
-                        });
+                        experiment.measured(path, metric, point, value, (line, at));
                     }
                 }
             }
@@ -249,15 +241,7 @@ fn numbered(text: &str, file: Numbered<'_>, problems: &mut Problems<'_>) -> Opti
                 if let Some(value) = problems.time(unquoted(m.value), "the value") {
                     let (path, metric) = (experiment.paths.number(&path), experiment.metrics.number(&metric));
                     let (point, line) = (point.clone(), lines.line(at));
-                    experiment.measurements.push(Measurement {
-                        path,
-                        metric,
-                        point,
-                        value,
-                        verify: false,
-                        line,
-                        at,
-                    });
+                    experiment.measured(path, metric, point, value, (line, at));
                 }
             }
         }

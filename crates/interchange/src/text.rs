@@ -4,7 +4,7 @@
 //! parentheses where there are several parameters. After `REGION` (the call path) and `METRIC`,
 //! each `DATA` line has the repeated values at the next point. `#` begins a comment line.
 
-use crate::experiment::{Experiment, Measurement};
+use crate::experiment::Experiment;
 use crate::place::{Problems, offset, short};
 
 /// The most parameters that Extra-P accepts in this format.
@@ -164,15 +164,7 @@ impl Reader {
             if let Some(value) = problems.time(word, "the value") {
                 let point = point.clone();
                 let (path, metric) = (self.path, self.metric);
-                self.experiment.measurements.push(Measurement {
-                    path,
-                    metric,
-                    point,
-                    value,
-                    verify: false,
-                    line,
-                    at,
-                });
+                self.experiment.measured(path, metric, point, value, (line, at));
             }
         }
     }

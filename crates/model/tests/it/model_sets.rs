@@ -35,6 +35,29 @@ fn set(models: Vec<Model>) -> ModelSet {
     ModelSet { models, ..ModelSet::default() }
 }
 
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn candidate(name: &str, model: &str, arguments: &[&str]) -> LibraryCandidate {
+    let (parameters, requires) = Default::default();
+    LibraryCandidate {
+        name: name.into(),
+        model: model.into(),
+        arguments: owned(arguments),
+        parameters,
+        requires,
+    }
+}
+
+fn library(name: &str, inputs: &[&str], candidates: Vec<LibraryCandidate>) -> Library {
+    Library { name: name.into(), inputs: owned(inputs), candidates, incumbent: None, regret: None }
+}
+
+fn range(name: &str, max: i64) -> ParameterRange {
+    ParameterRange { name: name.into(), min: 1, max, step: Step::ONE, root: None, first: None, last: None }
+}
+
 /// Names are for people: they change neither what is computed nor what other texts mean, and one that
 /// stands for nothing here is not explained.
 #[test]
@@ -91,6 +114,8 @@ fn a_called_model_may_be_negative() {
     }
 }
 
+const MACHINE: &str = "threads nodes=4 cores=2 cpu=\"\" cache=\"L1d:32K\" os=linux arch=x86_64";
+
 /// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort that calls it.
 fn sorts() -> ModelSet {
     let keys = || input("keys", 1.0, 1e6);
@@ -110,54 +135,22 @@ fn sorts() -> ModelSet {
         mode: Mode::Absolute,
         ..fitted("Sample", &[keys()], &[term("1", 1e-4), term("Radix(64,8,32)", 1.0), term("keys", 2e-7)])
     };
-    let library = Library {
-        incumbent: None,
-        regret: None,
-        name: "sort".into(),
-        inputs: vec!["keys".into(), "width".into()],
-        candidates: vec![
-            LibraryCandidate {
-                name: "radix".into(),
-                model: "Radix".into(),
-                arguments: vec!["keys".into(), "bits".into(), "width".into()],
-                parameters: vec![ParameterRange {
-                    name: "bits".into(),
-                    min: 1,
-                    max: 16,
-                    step: Step::ONE,
-                    root: None,
-                    first: None,
-                    last: None,
-                }],
-                requires: vec![],
-            },
-            LibraryCandidate {
-                name: "sample".into(),
-                model: "Sample".into(),
-                arguments: vec!["keys".into()],
-                parameters: vec![],
-                requires: vec!["keys>=64".into()],
-            },
-        ],
-    };
+    let candidates = vec![
+        LibraryCandidate {
+            parameters: vec![range("bits", 16)],
+            ..candidate("radix", "Radix", &["keys", "bits", "width"])
+        },
+        LibraryCandidate { requires: owned(&["keys>=64"]), ..candidate("sample", "Sample", &["keys"]) },
+    ];
     ModelSet {
-        platform: Some(Platform {
-            transport: "threads".into(),
-            hosts: None,
-            nodes: 4,
-            cpu: "A \"quoted\" cpu\t\\ ü".into(),
-            cores: 2,
-            cache: "L1d:32K".into(),
-            os: "linux".into(),
-            arch: "x86_64".into(),
-        }),
+        platform: Some(Platform { cpu: "A \"quoted\" cpu\t\\ ü".into(), ..MACHINE.parse().unwrap() }),
         spec: Some(SpecId { path: "specs/sort".into(), sha256: "00ff".into() }),
         samples_sha256: "abc".into(),
         code_sha256: "def".into(),
         busy: 0.5,
         kinds: [("family".into(), vec!["random".into(), "few \"keys\"".into()])].into(),
         models: vec![radix, sample, factored("Both", &[keys()], "Radix(keys,8,32)+2*Sample(keys)")],
-        libraries: vec![library],
+        libraries: vec![library("sort", &["keys", "width"], candidates)],
     }
 }
 
@@ -671,21 +664,9 @@ fn verdicts_reach_the_candidates() {
             ..fitted("Hybrid", &[input("x", 0.0, 9.0)], &[term("Bad(x)", 2.0)])
         },
     ]);
-    let candidate = |model: &str| LibraryCandidate {
-        name: model.to_lowercase(),
-        model: model.into(),
-        arguments: vec!["x".into()],
-        parameters: vec![],
-        requires: vec![],
-    };
+    let candidate = |model: &str| candidate(&model.to_lowercase(), model, &["x"]);
     let names = ["Good", "Bad", "Dim", "Both", "Over", "Alone", "Hybrid"];
-    set.libraries = vec![Library {
-        incumbent: None,
-        regret: None,
-        name: "lib".into(),
-        inputs: vec!["x".into()],
-        candidates: names.map(candidate).to_vec(),
-    }];
+    set.libraries = vec![library("lib", &["x"], names.map(candidate).to_vec())];
     let resolved = set.resolve().unwrap();
     let library = resolved.library("lib").unwrap();
     let verdicts: Vec<Verdict> = (0..names.len()).map(|c| library.about(c).verdict).collect();
@@ -699,28 +680,10 @@ fn a_range_that_depends_on_the_problem_and_the_machine() {
         let mut set =
             set(vec![fitted("Par", &[input("n", 0.0, 99.0), input("t", 1.0, 64.0)], &[term("n/t", 1e-6)])]);
         set.platform = platform.parse().ok();
-        let parameters = vec![ParameterRange {
-            name: "t".into(),
-            min: 1,
-            max: 64,
-            step: Step::ONE,
-            root: None,
-            first: first.map(str::to_owned),
-            last: Some(last.into()),
-        }];
-        set.libraries = vec![Library {
-            incumbent: None,
-            regret: None,
-            name: "work".into(),
-            inputs: inputs.iter().map(|name| (*name).to_owned()).collect(),
-            candidates: vec![LibraryCandidate {
-                name: "par".into(),
-                model: "Par".into(),
-                arguments: vec![inputs[0].into(), "t".into()],
-                parameters,
-                requires: vec![],
-            }],
-        }];
+        let ends = (first.map(str::to_owned), Some(last.to_owned()));
+        let parameters = vec![ParameterRange { first: ends.0, last: ends.1, ..range("t", 64) }];
+        let par = LibraryCandidate { parameters, ..candidate("par", "Par", &[inputs[0], "t"]) };
+        set.libraries = vec![library("work", inputs, vec![par])];
         assert_eq!(ModelSet::read(&set.to_text()).unwrap(), set);
         set.resolve().map(|resolved| resolved.library("work").unwrap().clone())
     };
@@ -758,19 +721,9 @@ fn a_candidate_that_needs_processes_predicts_only_there() {
         let text = format!("{transport} nodes=4 cores=4 cpu=\"\" cache=\"\" os=linux arch=x86_64");
         let mut set = set(vec![fitted("Post", &[input("n", 0.0, 9.0)], &[term("n", 1e-6)])]);
         set.platform = text.parse().ok();
-        set.libraries = vec![Library {
-            incumbent: None,
-            regret: None,
-            name: "send".into(),
-            inputs: inputs.iter().map(|name| (*name).to_owned()).collect(),
-            candidates: vec![LibraryCandidate {
-                name: "post".into(),
-                model: "Post".into(),
-                arguments: vec![inputs[0].into()],
-                parameters: vec![],
-                requires: vec!["processes".into()],
-            }],
-        }];
+        let requires = owned(&["processes"]);
+        let post = LibraryCandidate { requires, ..candidate("post", "Post", &inputs[..1]) };
+        set.libraries = vec![library("send", inputs, vec![post])];
         let set = ModelSet::read(&set.to_text()).unwrap();
         set.resolve().unwrap().library("send").unwrap().seconds(0, 4, &[2.0], &[])
     };

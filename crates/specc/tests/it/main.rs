@@ -38,3 +38,11 @@ fn specc(folder: &Path, columns: &str, arguments: &[&str]) -> (Option<i32>, Stri
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
+
+/// `specc` ends a command, words with blanks between them, with this status and says so.
+#[track_caller]
+fn refused(folder: &Path, command: &str, status: i32, told: &str) {
+    let (ended, out, err) = specc(folder, "80", &command.split(' ').collect::<Vec<_>>());
+    let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(ended == Some(status) && err.contains(told), "{command}\n{out}\n{err}");
+}

@@ -120,42 +120,30 @@ fn several_numbers_of_processes_are_one_file() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let folder = folder(0.02);
-    let refused = |arguments: &[&str], status: i32, told: &str| {
-        let (ended, out, err) = specc(folder.path(), arguments);
-        let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
-    };
-    refused(&["export", "4.toml", "--to", "openmpi-rules"], 2, "--release");
+    let refused = |command: &str, status, told: &str| crate::refused(folder.path(), command, status, told);
+    refused("export 4.toml --to openmpi-rules", 2, "--release");
     // Another tool's measurements do not say the number of processes, and rules for one are none.
     let (head, rest) =
         set(4, 0.02).split_once("[platform]").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let foreign = head + &rest[rest.find("[[models]]").unwrap()..];
     fs::write(folder.path().join("foreign.toml"), foreign).unwrap();
-    let foreign = ["export", "foreign.toml", "--to", "openmpi-rules", "--release", "4.1"];
-    refused(&foreign, 2, "does not say on how many processes it was measured");
-    refused(&["export", "4.toml", "--to", "openmpi-rules", "--release", "3.1"], 2, "no release of Open MPI");
-    refused(&["export", "4.toml", "--to", "rust", "--release", "4.1"], 2, "is for `--to openmpi-rules`");
+    let foreign = "export foreign.toml --to openmpi-rules --release 4.1";
+    refused(foreign, 2, "does not say on how many processes it was measured");
+    refused("export 4.toml --to openmpi-rules --release 3.1", 2, "no release of Open MPI");
+    refused("export 4.toml --to rust --release 4.1", 2, "is for `--to openmpi-rules`");
+    refused("export 4.toml --to thresholds --lose 3%", 2, "`openmpi-rules`, `mpich-json` and `intel-adjust`");
     refused(
-        &["export", "4.toml", "--to", "thresholds", "--lose", "3%"],
-        2,
-        "`openmpi-rules`, `mpich-json` and `intel-adjust`",
-    );
-    refused(
-        &["export", "4.toml", "4.toml", "--to", "openmpi-rules", "--release", "4.1"],
+        "export 4.toml 4.toml --to openmpi-rules --release 4.1",
         2,
         "`allreduce` on 4 processes comes twice",
     );
     let without = set(4, 0.02).replace("name = \"auto\"", "name = \"own\"");
     fs::write(folder.path().join("without.toml"), without).unwrap();
-    refused(
-        &["export", "without.toml", "--to", "openmpi-rules", "--release", "4.1"],
-        2,
-        "`allreduce` has no candidate `auto`",
-    );
+    refused("export without.toml --to openmpi-rules --release 4.1", 2, "`allreduce` has no candidate `auto`");
     fs::write(folder.path().join("bad.conf"), "1\n2\n1\n4\n1\n0 3 0 0 0\n").unwrap();
-    refused(&["check", "bad.conf", "--rules", "4.1"], 1, "bad.conf:6:9");
-    refused(&["check", "missing.conf", "--rules", "4.1"], 3, "missing.conf");
-    refused(&["check", "bad.conf", "--nodes", "4"], 2, "--rules");
+    refused("check bad.conf --rules 4.1", 1, "bad.conf:6:9");
+    refused("check missing.conf --rules 4.1", 3, "missing.conf");
+    refused("check bad.conf --nodes 4", 2, "--rules");
 }
 
 /// A tree of MPICH in which each collective has an algorithm for calls in one group and between two.
@@ -197,29 +185,18 @@ fn rules_of_mpich_stand_in_its_tree() {
     let (status, out, err) = run(&["check", "rules.json", "--rules", "mpich-4.0"]);
     assert!(status == Some(0) && out.contains("for 44 collectives"), "{out}{err}");
 
-    let refused = |arguments: &[&str], status: i32, told: &str| {
-        let (ended, out, err) = run(arguments);
-        assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
-    };
-    let to = ["export", "mpich.toml", "--to", "mpich-json"];
-    refused(&to, 2, "--base");
-    refused(&[&to[..], &["--base", "missing.json"]].concat(), 3, "missing.json");
-    refused(&[&to[..], &["--base", "mpich.toml"]].concat(), 1, "mpich.toml:1:1: this is not a tree of MPICH");
-    refused(&[&to[..], &["--base", "tree.json", "--release", "4.1"]].concat(), 2, "that of `--base`");
-    refused(
-        &["export", "4.toml", "--to", "mpich-json", "--base", "tree.json"],
-        2,
-        "has no allreduce by `ring`",
-    );
-    refused(&["export", "4.toml", "--to", "rust", "--base", "tree.json"], 2, "`--base` is for");
-    refused(&["check", "rules.json", "--rules", "mpich-4.3"], 2, "no release of MPICH");
-    refused(&["check", "rules.json", "--rules", "mpich-4.0", "--nodes", "2"], 2, "counts messages");
+    let refused = |command: &str, status, told: &str| crate::refused(folder.path(), command, status, told);
+    let to = "export mpich.toml --to mpich-json";
+    refused(to, 2, "--base");
+    refused(&format!("{to} --base missing.json"), 3, "missing.json");
+    refused(&format!("{to} --base mpich.toml"), 1, "mpich.toml:1:1: this is not a tree of MPICH");
+    refused(&format!("{to} --base tree.json --release 4.1"), 2, "that of `--base`");
+    refused("export 4.toml --to mpich-json --base tree.json", 2, "has no allreduce by `ring`");
+    refused("export 4.toml --to rust --base tree.json", 2, "`--base` is for");
+    refused("check rules.json --rules mpich-4.3", 2, "no release of MPICH");
+    refused("check rules.json --rules mpich-4.0 --nodes 2", 2, "counts messages");
     fs::write(path("few.json"), "{\"collective=bcast\": {\"algorithm=MPIR_Bcast_allcomm_nb\": {}}}").unwrap();
-    refused(
-        &["check", "few.json", "--rules", "mpich-4.0"],
-        1,
-        "the file replaces all that the library knows",
-    );
+    refused("check few.json --rules mpich-4.0", 1, "the file replaces all that the library knows");
 }
 
 #[test]
@@ -243,20 +220,13 @@ fn rules_of_intel_are_variables() {
     let (status, out, err) = run(&["check", "adjust.sh", "--rules", "intel-2021.18"]);
     assert!(status == Some(0) && out.contains("entries for allreduce"), "{out}{err}");
 
-    let refused = |arguments: &[&str], status: i32, told: &str| {
-        let (ended, out, err) = run(arguments);
-        assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
-    };
-    refused(&["export", "4.toml", "--to", "intel-adjust"], 2, "`preset1` to `preset32`");
-    refused(
-        &["export", "intel.toml", "--to", "intel-adjust", "--release", "4.1"],
-        2,
-        "of Intel MPI there is one",
-    );
-    refused(&["check", "adjust.sh", "--rules", "intel-2019"], 2, "no release of Intel MPI");
-    refused(&["check", "adjust.sh", "--rules", "intel-2021.18", "--nodes", "2"], 2, "counts messages");
-    refused(&["check", "intel.toml", "--rules", "intel-2021.18"], 1, "intel.toml:1:1");
-    refused(&["check", "missing.sh", "--rules", "intel-2021.18"], 3, "missing.sh");
+    let refused = |command: &str, status, told: &str| crate::refused(folder.path(), command, status, told);
+    refused("export 4.toml --to intel-adjust", 2, "`preset1` to `preset32`");
+    refused("export intel.toml --to intel-adjust --release 4.1", 2, "of Intel MPI there is one");
+    refused("check adjust.sh --rules intel-2019", 2, "no release of Intel MPI");
+    refused("check adjust.sh --rules intel-2021.18 --nodes 2", 2, "counts messages");
+    refused("check intel.toml --rules intel-2021.18", 1, "intel.toml:1:1");
+    refused("check missing.sh --rules intel-2021.18", 3, "missing.sh");
 }
 
 /// The release of Open MPI that is installed with its compiler; `None` without, with a message.

@@ -132,29 +132,21 @@ fn real_inputs_have_real_thresholds() {
 #[test]
 fn what_is_not_there_is_named() {
     let folder = folder_with(&three());
-    let refused = |arguments: &[&str], status: i32, told: &str| {
-        let (ended, out, err) = specc(folder.path(), arguments);
-        let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(ended == Some(status) && err.contains(told), "{arguments:?}\n{out}\n{err}");
-    };
-    refused(&["crossovers", "models.toml", "thre"], 2, "has no library `thre` (did you mean `three`?)");
-    refused(&["crossovers", "models.toml", "--by", "m"], 2, "has no input `m`");
-    refused(&["crossovers", "models.toml", "--at", "m=1"], 2, "has no input `m`");
-    refused(&["crossovers", "models.toml", "--at", "n=20"], 2, "held fixed");
-    refused(&["crossovers", "models.toml", "--samples", "none.txt"], 3, "none.txt");
-    refused(
-        &["export", "models.toml", "--to", "thresholds", "--at", "m=1"],
-        2,
-        "no library has an input `m`",
-    );
-    refused(&["export", "models.toml", "--to", "rust", "--at", "n=1"], 2, "are for `--to thresholds`");
-    refused(&["export", "models.toml", "--to", "thresholds", "--at", "n=20"], 2, "every input is held");
+    let refused = |command: &str, status, told: &str| crate::refused(folder.path(), command, status, told);
+    refused("crossovers models.toml thre", 2, "has no library `thre` (did you mean `three`?)");
+    refused("crossovers models.toml --by m", 2, "has no input `m`");
+    refused("crossovers models.toml --at m=1", 2, "has no input `m`");
+    refused("crossovers models.toml --at n=20", 2, "held fixed");
+    refused("crossovers models.toml --samples none.txt", 3, "none.txt");
+    refused("export models.toml --to thresholds --at m=1", 2, "no library has an input `m`");
+    refused("export models.toml --to rust --at n=1", 2, "are for `--to thresholds`");
+    refused("export models.toml --to thresholds --at n=20", 2, "every input is held");
     fs::write(folder.path().join("models.toml"), set(&[model("Few", N, &[("n", 1.0)])])).unwrap();
-    refused(&["crossovers", "models.toml"], 2, "models become candidates by a spec");
+    refused("crossovers models.toml", 2, "models become candidates by a spec");
     let empty = set(&[library("none", &["n"], &[])]);
     fs::write(folder.path().join("models.toml"), empty).unwrap();
-    refused(&["crossovers", "models.toml"], 2, "has no library");
-    refused(&["crossovers", "models.toml", "none"], 2, "");
+    refused("crossovers models.toml", 2, "has no library");
+    refused("crossovers models.toml none", 2, "");
 }
 
 const SPEC: &str = include_str!("both.spec");

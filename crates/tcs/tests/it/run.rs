@@ -62,31 +62,38 @@ fn every_mode_carries_every_set() {
     }
 }
 
-#[test]
-fn the_machines_own_barrier_takes_all_nodes() {
-    let mut app = App::new("native");
-    let root = app.task("native", 3);
-    let next: Vec<_> = (0..3).map(|cell| app[root].connect::<u64, Data>(cell, (cell + 1) % 3)).collect();
+/// A ring on all cells of a machine, and a program that passes each cell's number on ten times with a
+/// switch after each.
+fn ring(target: &Target) -> (Image, impl Fn(&mut Cell<'_>) -> Result<u64, Error> + Sync) {
+    let cells = target.cells;
+    let mut app = App::new("ring");
+    let root = app.task("ring", cells);
+    let connect = |cell| app[root].connect::<u64, Data>(cell, (cell + 1) % cells);
+    let next: Vec<_> = (0..cells).map(connect).collect();
     app[root].connect::<u64, Back>(1, 0);
     app[root].set::<Go>();
     app[root].set::<Return>();
-    let target = Target { native_barrier: Some(1.0), ..Target::crossbar(3) };
-    let image = link(&app, root, &target).unwrap();
-    assert_eq!(image.report().barriers[0].algorithm, "native");
-    let program = |cell: &mut Cell<'_>| {
+    let program = move |cell: &mut Cell<'_>| {
         let me = cell.id();
         let mut value = [me as u64];
         for _ in 0..10 {
             cell.phase::<Go, _>(|net| {
                 net.send(next[me], &value);
-                net.receive(next[(me + 2) % 3], &mut value);
+                net.receive(next[(me + cells - 1) % cells], &mut value);
                 Ok(())
             })?;
             cell.phase::<Return, _>(|_| Ok(()))?;
         }
         Ok(value[0])
     };
-    assert_eq!(everywhere(&image, program), [2, 0, 1]);
+    (link(&app, root, target).unwrap(), program)
+}
+
+#[test]
+fn the_machines_own_barrier_takes_all_nodes() {
+    let (image, program) = ring(&Target { native_barrier: Some(1.0), ..Target::crossbar(3) });
+    assert_eq!(image.report().barriers[0].algorithm, "native");
+    assert_eq!(everywhere(&image, &program), [2, 0, 1]);
     // Whoever comes first waits for the last.
     let late = simulate(&image, |cell| {
         cell.work(100.0 * cell.id() as f64, || ());
@@ -110,29 +117,10 @@ fn barriers_by_other_signals_are_barriers() {
         (Way::Broadcast { message: 3.0, private: true }, 9.0),
     ];
     for (way, clocks) in ways {
-        let mut app = App::new("signals");
-        let root = app.task("signals", 5);
-        let next: Vec<_> = (0..5).map(|cell| app[root].connect::<u64, Data>(cell, (cell + 1) % 5)).collect();
-        app[root].connect::<u64, Back>(1, 0);
-        app[root].set::<Go>();
-        app[root].set::<Return>();
         let signals = vec![Signal { name: "wire".to_owned(), way, pending: Some(1), whole: true }];
-        let image = link(&app, root, &Target { signals, ..Target::crossbar(5) }).unwrap();
+        let (image, program) = ring(&Target { signals, ..Target::crossbar(5) });
         let chosen = &image.report().barriers[0];
         assert_eq!((chosen.clocks, chosen.signal.as_deref()), (clocks, Some("wire")));
-        let program = |cell: &mut Cell<'_>| {
-            let me = cell.id();
-            let mut value = [me as u64];
-            for _ in 0..10 {
-                cell.phase::<Go, _>(|net| {
-                    net.send(next[me], &value);
-                    net.receive(next[(me + 4) % 5], &mut value);
-                    Ok(())
-                })?;
-                cell.phase::<Return, _>(|_| Ok(()))?;
-            }
-            Ok(value[0])
-        };
         assert_eq!(everywhere(&image, program), [0, 1, 2, 3, 4]);
         let last = simulate(&image, |cell| {
             cell.work(100.0 * f64::from(u8::from(cell.id() == 4)), || ());
