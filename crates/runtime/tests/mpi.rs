@@ -38,7 +38,7 @@ const fn good(
     check: &'static str,
     run: fn(&mut Node) -> Result<(), Error>,
 ) -> Case {
-    bad(name, least, check, run, &[])
+    bad(name, least, check, &[], run)
 }
 
 /// A case that fails and says so.
@@ -46,8 +46,8 @@ const fn bad(
     name: &'static str,
     least: usize,
     check: &'static str,
-    run: fn(&mut Node) -> Result<(), Error>,
     fails_with: &'static [&'static str],
+    run: fn(&mut Node) -> Result<(), Error>,
 ) -> Case {
     Case { name, least, check, run, fails_with }
 }
@@ -92,17 +92,18 @@ const CASES: &[Case] = &[
         "by the library: lengths that differ are named",
         2,
         "0",
+        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
         |node| {
             node.reduce_add(&mut [1i64; 500]);
             node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
             Ok(())
         },
-        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
     ),
     bad(
         "by the library: a first call that differs is named",
         2,
         "0",
+        &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
         |node| {
             match node.rank() {
                 1 => node.reduce_add(&mut [1u64; 500]),
@@ -110,7 +111,6 @@ const CASES: &[Case] = &[
             }
             Ok(())
         },
-        &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
     ),
     good(FITTED, 1, "0", fits),
     good(FITTED_LATE, 2, "0", fits_while_others_send),
@@ -121,6 +121,7 @@ const CASES: &[Case] = &[
         "learned collectives: lengths that differ are named",
         2,
         "0",
+        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
         |node| {
             for _ in 0..50 {
                 node.reduce_add(&mut [1i64; 500]);
@@ -128,49 +129,38 @@ const CASES: &[Case] = &[
             node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
             Ok(())
         },
-        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
     ),
-    bad(
-        PINNED,
-        2,
-        "0",
-        |node| {
-            node.reduce_add(&mut [1u64; 500]);
-            Ok(())
-        },
-        &["reduce add of 500 u64 at ", "nothing"],
-    ),
+    bad(PINNED, 2, "0", &["reduce add of 500 u64 at ", "nothing"], |node| {
+        node.reduce_add(&mut [1u64; 500]);
+        Ok(())
+    }),
     good("unchecked operations agree", 1, "0", agrees),
     bad(
         "shared words that no memory holds are refused",
         1,
         "0",
-        |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
         &["share_words at ", "2305843009213693960 words are more than memory can hold"],
+        |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
     ),
     bad(
         "exposed words that no memory holds are refused",
         1,
         "0",
-        |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
         &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
+        |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
     ),
     good(OUTLIVED, 1, "0", |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0)))),
     bad(
         "a thread that outlives the program with exposed words is refused",
         1,
         "0",
-        |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
         &["words of `expose_words` are held while the process exits"],
+        |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
     ),
     good("exposed words of any number are those of their node", 1, "0", exposes),
-    bad(
-        "unequal numbers of exposed words are named",
-        2,
-        "0",
-        |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
-        &["expose_words at ", " asks for "],
-    ),
+    bad("unequal numbers of exposed words are named", 2, "0", &["expose_words at ", " asks for "], |node| {
+        go_on_after(node, |node| drop(node.expose_words(8 << node.rank())))
+    }),
     good("late messages are waited for", 1, "0", late),
     good("every operation agrees with the oracle", 1, "1", agrees),
     good("elements of any size move", 1, "0", |node| {
@@ -182,47 +172,41 @@ const CASES: &[Case] = &[
         "nodes with different call sites cannot tune",
         2,
         "0",
-        |node| tunes(node, true),
         &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
+        |node| tunes(node, true),
     ),
     good(TUNED, 1, "0", tuned_calls),
     good("prepared messages repeat", 1, "0", repeats),
+    // Some libraries tell how long it was.
     bad(
         "a prepared message that is too long is named",
         2,
         "0",
-        |node| unlike(node, 3),
-        // Some libraries tell how long it was.
         &["node 0: sent ", " bytes as prepared message 5 to node 1, which expects 16"],
+        |node| unlike(node, 3),
     ),
     bad(
         "a prepared message that is too short is named",
         2,
         "0",
-        |node| unlike(node, 1),
         &["node 0: sent 8 bytes as prepared message 5 to node 1, which expects 16"],
+        |node| unlike(node, 1),
     ),
-    bad(
-        "a panic while memory is lent ends the job",
-        2,
-        "0",
-        |node| {
-            let mut handlers = node.handlers();
-            let request = handlers.request(|_, _: u8| panic!("while it is lent"));
-            node.install(handlers);
-            if node.rank() == 0 {
-                node.send(1, request, 1);
-                return go_on(node);
-            }
-            let receive = RepeatedPieces { node: 0, number: 0, pieces: std::iter::once(0..4).collect() };
-            let mut pieces = node.prepare_pieces(&[], &[receive]).expect("MPI prepares messages");
-            node.exchange_pieces(&mut pieces, &mut [0u32; 4]);
-            Ok(())
-        },
-        // `panicked: while it is lent` if the request came before the exchange, else `panicked while
-        // messages used its memory`.
-        &["node 1: panicked"],
-    ),
+    // `panicked: while it is lent` if the request came before the exchange, else `panicked while
+    // messages used its memory`.
+    bad("a panic while memory is lent ends the job", 2, "0", &["node 1: panicked"], |node| {
+        let mut handlers = node.handlers();
+        let request = handlers.request(|_, _: u8| panic!("while it is lent"));
+        node.install(handlers);
+        if node.rank() == 0 {
+            node.send(1, request, 1);
+            return go_on(node);
+        }
+        let receive = RepeatedPieces { node: 0, number: 0, pieces: std::iter::once(0..4).collect() };
+        let mut pieces = node.prepare_pieces(&[], &[receive]).expect("MPI prepares messages");
+        node.exchange_pieces(&mut pieces, &mut [0u32; 4]);
+        Ok(())
+    }),
     good("long vectors agree with the oracle", 1, "1", long_vectors),
     good("random programs end", 1, "1", random_programs),
     good("random programs end unchecked", 1, "0", random_programs),
@@ -233,8 +217,8 @@ const CASES: &[Case] = &[
         "a process that exits is missed",
         2,
         "1",
-        |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
         &["node 1: its process exited inside the program"],
+        |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
     ),
 ];
 
