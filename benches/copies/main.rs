@@ -28,7 +28,6 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use strata_benches::{at_least, machine};
-
 use strata_runtime::Error;
 
 #[derive(Parser)]

@@ -10,7 +10,6 @@ use std::time::Instant;
 use matmul::Matmul;
 use serde_json::{Map, Value, json};
 use strata_benches::NoArguments;
-
 use strata_copy::{Hint, SHORT, routine_for};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{ALL, Options};

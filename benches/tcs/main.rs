@@ -20,7 +20,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
-
 use strata_runtime::{Error, Machine};
 
 /// How a claim's figure comes about (what ran), and what it is held against.

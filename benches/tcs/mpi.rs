@@ -17,7 +17,6 @@ use serde_json::{Map, Value};
 use std::process::ExitCode;
 use steps::{granularity, messages, pair, print_granularity, print_messages};
 use strata_benches::{Timings, machine};
-
 use strata_runtime::prelude::*;
 use strata_tcs::switch::Mode;
 

@@ -23,7 +23,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
-
 use strata_benches::nas::{Class, Kernel};
 use strata_runtime::Error;
 use strata_tune::{Mode, Options};
