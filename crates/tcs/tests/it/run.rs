@@ -64,7 +64,7 @@ fn every_mode_carries_every_set() {
 
 /// A ring on all cells of a machine, and a program that passes each cell's number on ten times with a
 /// switch after each.
-fn ring(target: &Target) -> (Image, impl Fn(&mut Cell<'_>) -> Result<u64, Error> + Sync) {
+fn ring(target: Target) -> (Image, impl Fn(&mut Cell<'_>) -> Result<u64, Error> + Sync) {
     let cells = target.cells;
     let mut app = App::new("ring");
     let root = app.task("ring", cells);
@@ -86,12 +86,12 @@ fn ring(target: &Target) -> (Image, impl Fn(&mut Cell<'_>) -> Result<u64, Error>
         }
         Ok(value[0])
     };
-    (link(&app, root, target).unwrap(), program)
+    (link(&app, root, &target).unwrap(), program)
 }
 
 #[test]
 fn the_machines_own_barrier_takes_all_nodes() {
-    let (image, program) = ring(&Target { native_barrier: Some(1.0), ..Target::crossbar(3) });
+    let (image, program) = ring(Target { native_barrier: Some(1.0), ..Target::crossbar(3) });
     assert_eq!(image.report().barriers[0].algorithm, "native");
     assert_eq!(everywhere(&image, &program), [2, 0, 1]);
     // Whoever comes first waits for the last.
@@ -101,7 +101,7 @@ fn the_machines_own_barrier_takes_all_nodes() {
         Ok(cell.clocks())
     });
     assert_eq!(late.unwrap().results, [201.0; 3]);
-    let error = Machine::threads(4).unwrap().run(|node| run(node, &image, program)).unwrap_err();
+    let error = Machine::threads(4).unwrap().run(|node| run(node, &image, &program)).unwrap_err();
     assert!(error.to_string().contains("own barrier of 3 cells, and there are 4 nodes"), "{error}");
 }
 
@@ -118,7 +118,7 @@ fn barriers_by_other_signals_are_barriers() {
     ];
     for (way, clocks) in ways {
         let signals = vec![Signal { name: "wire".to_owned(), way, pending: Some(1), whole: true }];
-        let (image, program) = ring(&Target { signals, ..Target::crossbar(5) });
+        let (image, program) = ring(Target { signals, ..Target::crossbar(5) });
         let chosen = &image.report().barriers[0];
         assert_eq!((chosen.clocks, chosen.signal.as_deref()), (clocks, Some("wire")));
         assert_eq!(everywhere(&image, program), [0, 1, 2, 3, 4]);
