@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, columns, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, machine, row, turns};
 use strata_global::{Global, Space, Spread, Way};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -98,7 +98,7 @@ fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
     }
 
     println!("\nPointers, on one node:\n");
-    columns("operation | Luna's CM-5 | here");
+    strata_benches::columns("operation | Luna's CM-5 | here");
     let mut pointers = serde_json::Map::new();
     for ((name, micros), here) in POINTERS.iter().zip(pointer_timings(rounds).map_err(told)?) {
         println!("| {} | {micros} us | {here} |", *name);
