@@ -53,11 +53,17 @@ pub fn over(application: &Named, roots: &[&str], machines: &[Named]) -> Result<M
                 )
             })?;
             from = Some(at);
-            let (path, set) = &machines[at];
-            let Some(model) = set.model(&name) else { continue };
-            if let Some(other) = here.filter(|other| !alike(other, model)) {
+            let (path, there) = &machines[at];
+            let Some(model) = there.model(&name) else { continue };
+            let differs = |other: &&Model| {
+                // A name's number is its place in the list of its set.
+                let kinds = other.inputs.iter().any(|x| set.kinds.get(&x.name) != there.kinds.get(&x.name));
+                kinds || inputs(other) != inputs(model) || other.unit != model.unit
+            };
+            if let Some(other) = here.filter(differs) {
                 return Err(format!(
-                    "{path}: `{name}({})` in {} is not `{name}({})` in {} of {own}: measure both by one spec",
+                    "{path}: `{name}({})` in {} is not `{name}({})` in {} of {own}, or its inputs have \
+                     other names: measure both by one spec",
                     inputs(model),
                     model.unit.name(),
                     inputs(other),
@@ -90,10 +96,6 @@ pub fn over(application: &Named, roots: &[&str], machines: &[Named]) -> Result<M
 
 fn inputs(model: &Model) -> String {
     model.inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn alike(one: &Model, other: &Model) -> bool {
-    inputs(one) == inputs(other) && one.unit == other.unit
 }
 
 /// The names of the models that a model calls; a text that is none calls none: it is refused later.

@@ -135,6 +135,8 @@ fn what_does_not_fit_is_refused_with_the_way_out() {
     refused("Whole", &(machine(4, &NEW[..1]) + unmeasured), 1, &lacks);
     let inputs = ["`Point(m)` in s is not `Point(n)` in s of old.toml", "measure both by one spec"];
     refused("Whole", &good.replace("\"n\"", "\"m\""), 1, &inputs);
+    let kinds = "[[kinds]]\ninput = \"n\"\nnames = [\"a\", \"b\"]\n";
+    refused("Whole", &(good.clone() + kinds), 1, &["or its inputs have other names"]);
     refused("Whole", &good.replace("mean_time", "unit = \"gas\"\nmean_time"), 1, &["in gas is not"]);
     refused("Whole", &machine(2, &NEW), 1, &["old.toml over new/models.toml", "calibrate --nodes"]);
     refused("Whole", &good[..good.len() - 20], 1, &["new/models.toml"]);
