@@ -272,7 +272,11 @@ impl<'a> Subject<'a> {
             let changed = doubled.map(|seconds| seconds / here.seconds - 1.0);
             Some((Cause::Input(name.to_owned()), Moved { now, elasticity, changed }))
         };
-        all.enumerate().filter_map(moved).collect()
+        // A kind has no more and no less.
+        all.enumerate()
+            .filter(|(_, (name, _))| !self.set.kinds.contains_key(*name))
+            .filter_map(moved)
+            .collect()
     }
 
     /// The time with another value of one input, or on other nodes.

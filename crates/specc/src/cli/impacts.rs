@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strata_model::set::Model;
 use strata_model::set::{Kind, Verdict};
-use strata_model::{ModelSet, count, did_you_mean, number_text, percent};
+use strata_model::{ModelSet, count, did_you_mean, kind_text, number_text, percent};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{ImpactOf, Scaling};
@@ -203,7 +203,11 @@ impl Screen<'_> {
 
     fn at(&self, point: &Point) -> String {
         let pairs = self.names.iter().zip(&point.inputs);
-        pairs.map(|(name, value)| format!("{name}={}", short(*value))).collect::<Vec<_>>().join(" ")
+        let text = |name: &str, value: f64| match self.set.kinds.contains_key(name) {
+            true => kind_text(&self.set.kinds, name, value),
+            false => short(value),
+        };
+        pairs.map(|(name, value)| format!("{name}={}", text(name, *value))).collect::<Vec<_>>().join(" ")
     }
 
     /// The name of a cause as it is told.
