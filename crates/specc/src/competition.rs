@@ -46,7 +46,8 @@ impl Competition {
         let candidates = models.candidates().iter().enumerate();
         let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();
         let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
-        let whole = models.inputs().iter().map(|input| models.takes_whole(set, input)).collect();
+        let is_whole = |input: &String| set.kinds.contains_key(input) || models.takes_whole(set, input);
+        let whole = models.inputs().iter().map(is_whole).collect();
         let round = models.inputs().iter().map(|input| tests_round(&models, input)).collect();
         Ok(Self {
             name: leak(name),

@@ -169,6 +169,9 @@ pub fn compute(
         let library = competition.name();
         return Err(format!("all inputs of `{library}` are held fixed; leave one or two free"));
     };
+    if is_kind(*along) {
+        return Err(format!("nothing crosses along `{}`, which is one of a few names", names[*along]));
+    }
     let mut inputs: Vec<f64> = (0..names.len()).map(|input| held(input).unwrap_or(0.0)).collect();
     for (input, scale) in others {
         inputs[*input] = scale.middle();

@@ -12,6 +12,7 @@ use strata_select::{Pin, choice::Outcome};
 use super::args::{At, Binding};
 use super::values::Layout;
 use crate::competition::{Choice, Competition};
+use crate::lang::CheckedSpec;
 use crate::primitives::over;
 
 pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
@@ -59,6 +60,19 @@ pub(super) fn values(
             None => Err(Failure::Usage(format!("{what} needs `{name}`; give {}", usage(names)))),
         })
         .collect()
+}
+
+/// Refuses models whose kinds have other names than those of a spec: their values would mean others.
+pub(super) fn same_kinds(spec: &CheckedSpec, set: &ModelSet, path: &Path) -> Result<(), Failure> {
+    let differs =
+        |(input, names): &(&String, &Vec<String>)| spec.kinds.get(*input).is_some_and(|own| own != *names);
+    set.kinds.iter().find(differs).map_or(Ok(()), |(input, names)| {
+        let names = names.join(", ");
+        Err(Failure::Fault(format!(
+            "{}: `{input}` is one of {names} there, and others in the spec",
+            path.display()
+        )))
+    })
 }
 
 /// Inputs as numbers.

@@ -223,6 +223,7 @@ pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let like = calls.read(&spec)?;
     let mut set = choosing::read(models)?;
+    choosing::same_kinds(&spec, &set, models)?;
     let fault = |why: &str| Err(Failure::Fault(format!("{}: {why}", models.display())));
     if target.nodes.len() > 1 {
         return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
@@ -289,7 +290,8 @@ fn finish(
         && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
     {
         fitting.warnings.push(format!(
-            "{name} was measured for another version of {}; if more than terms and options has changed, profile again",
+            "{name} was measured for another version of {}; if more than terms and options has changed, as the names of \
+             a kind, profile again",
             measured.path
         ));
     }
@@ -343,6 +345,9 @@ fn finish(
             };
             say!("{}", next::steps(&fitting.set, folder, used, screen::width_of_stderr()));
         }
+    }
+    if is_kept {
+        tell!("nothing but the samples is written, as the earlier models are kept");
     }
     decided?;
     if fitting.failures.is_empty() {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use strata_model::expr::is_name;
-use strata_model::{Kinds, Seconds, Unit, number_text};
+use strata_model::{Kinds, Seconds, Unit, did_you_mean, number_text};
 use strata_screen::Failure;
 
 /// An input with its value, `keys=1000`, or `kind=sorted`.
@@ -32,11 +32,16 @@ impl Binding {
             return Ok(place as f64);
         }
         let number = text.replace('_', "").parse().ok().filter(|number: &f64| number.is_finite());
-        let is_known =
-            |number: &f64| names.is_none_or(|names| *number >= 0.0 && *number < names.len() as f64);
+        let is_known = |number: &f64| {
+            let place = number.fract() == 0.0 && *number >= 0.0;
+            names.is_none_or(|names| place && *number < names.len() as f64)
+        };
         number.filter(is_known).ok_or_else(|| {
             Failure::Usage(match names {
-                Some(names) => format!("`{name}` is one of {}, not `{text}`", names.join(", ")),
+                Some(names) => {
+                    let meant = did_you_mean(text, names.iter().map(String::as_str));
+                    format!("`{name}` is one of {}, not `{text}`{meant}", names.join(", "))
+                }
                 None => format!("`{text}` is not a number, in `{name}={text}`"),
             })
         })
@@ -266,7 +271,7 @@ mod tests {
         let value = |text: &str| text.parse::<Binding>().ok()?.value(&kinds).ok();
         let known = [("keys=65_536", 65_536.0), ("kind=many", 1.0), ("kind=0", 0.0)];
         assert!(known.iter().all(|(text, expected)| value(text) == Some(*expected)));
-        for bad in ["keys", "keys=", "keys=many", "keys=inf", "kind=none", "kind=2", "kind=-1"] {
+        for bad in ["keys", "keys=", "keys=many", "keys=inf", "kind=none", "kind=2", "kind=-1", "kind=0.5"] {
             assert_eq!(value(bad), None, "{bad}");
         }
     }

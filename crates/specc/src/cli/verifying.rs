@@ -33,6 +33,7 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
     let Verify { specs, models, holding, target, output } = asked;
     let spec = specs::load(&specs.specs)?;
     let set = choosing::read(models)?;
+    choosing::same_kinds(&spec, &set, models)?;
     if target.nodes.len() > 1 {
         return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
     }

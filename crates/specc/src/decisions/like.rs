@@ -6,7 +6,7 @@ use std::path::Path;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_model::set::ModelSet;
-use strata_model::{count, percent};
+use strata_model::{Kinds, count, percent};
 use strata_select::transfer::fnv;
 
 use crate::competition::Competition;
@@ -40,7 +40,7 @@ impl Like {
                 continue;
             }
             let table = Table::read(file)?;
-            match table.calls(&library.inputs)? {
+            match table.calls(&library.inputs, &spec.kinds)? {
                 Some(calls) => drop(all.insert(library.name.clone(), calls)),
                 None if path.is_dir() => {
                     return Err(format!("{}: {}", file.display(), table.lacks(&library.inputs)));
@@ -126,7 +126,7 @@ impl Table {
     }
 
     /// The calls of a library with these inputs; `None` if it lacks one.
-    fn calls(&self, inputs: &[String]) -> Result<Option<Calls>, String> {
+    fn calls(&self, inputs: &[String], kinds: &Kinds) -> Result<Option<Calls>, String> {
         let Some(places) = inputs.iter().map(|input| self.column(input)).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
@@ -134,8 +134,13 @@ impl Table {
         for (line, cells) in &self.rows {
             let number = |place: usize| {
                 let cell = cells.get(place).map_or("", String::as_str);
-                let number = cell.parse().ok().filter(|number: &f64| number.is_finite());
-                number.ok_or_else(|| format!("{}:{line}: `{cell}` is no number", self.file))
+                let names = kinds.get(&self.columns[place]);
+                let name = names.and_then(|names| names.iter().position(|name| name == cell));
+                let number = name.map(|place| place as f64).or_else(|| cell.parse().ok());
+                number.filter(|number| number.is_finite()).ok_or_else(|| match names {
+                    Some(names) => format!("{}:{line}: `{cell}` is none of {}", self.file, names.join(", ")),
+                    None => format!("{}:{line}: `{cell}` is no number", self.file),
+                })
             };
             let values = places.iter().map(|place| number(*place)).collect::<Result<_, _>>()?;
             let calls = self.column("count").map_or(Ok(1.0), number)?;
@@ -161,7 +166,8 @@ mod tests {
         let path = folder.path().join("calls.csv");
         std::fs::write(&path, text).unwrap();
         let inputs: Vec<String> = inputs.iter().map(|&input| input.to_owned()).collect();
-        Table::read(&path)?.calls(&inputs).map_err(|why| why.replace(path.to_str().unwrap(), "FILE"))
+        let kinds = Kinds::from([("kind".to_owned(), vec!["few".to_owned(), "many".to_owned()])]);
+        Table::read(&path)?.calls(&inputs, &kinds).map_err(|why| why.replace(path.to_str().unwrap(), "FILE"))
     }
 
     #[test]
@@ -173,6 +179,8 @@ mod tests {
         assert!((2900..3100).contains(&share([64.0, 1.0])));
         assert_eq!((share([65.0, 2.0]), share([64.0, 1.0]) + share([1000.0, 3.0])), (0, 4000));
         assert_eq!(calls.draw(7, 5), calls.draw(7, 5));
+        let named = self::calls("n,kind\n5,many\n", &["n", "kind"]).unwrap().unwrap();
+        assert_eq!(named.draw(7, 1), Some(vec![5.0, 1.0]));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { library, inputs, changed, mean, interval: (low, high) } = self;
         let inputs = count(*inputs, "input", "inputs");
-        let [mean, low, high] = [*mean, *low, *high].map(percent);
+        let [mean, low, high] = [*mean, *low, *high].map(|share| percent(share.max(0.0)));
         match self.is_gain() {
             true => {
                 write!(f, "{library}: new choices at {changed} of {inputs} save {mean} ({low} to {high})")

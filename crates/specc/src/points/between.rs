@@ -140,5 +140,6 @@ fn real(step: StepOperator, share: f64, (first, last): (f64, f64)) -> f64 {
 /// A drawn real number, rounded: each whole number has an equal part of the range.
 fn whole(step: StepOperator, share: f64, (first, last): (i64, i64)) -> f64 {
     let (low, high) = (first as f64, last as f64);
-    real(step, share, (low - 0.5, high + 0.5)).round().clamp(low, high)
+    // No -0.
+    real(step, share, (low - 0.5, high + 0.5)).round().clamp(low, high) + 0.0
 }

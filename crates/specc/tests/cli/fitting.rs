@@ -306,3 +306,24 @@ fn a_kind_has_coefficients_and_choices_of_its_own() {
     let (_, err) = expect(1, &fit, folder.path());
     assert!(err.contains("times.csv:4:7: `kind` is one of random, sorted, not `srted`"), "{err}");
 }
+
+/// Each name has its own cell of a table, also where the samples of another program do not say that
+/// an input is whole.
+#[test]
+fn thresholds_tell_the_names_of_a_kind_apart() {
+    let folder = project();
+    let spec = "model Base(n, kind in {a, b}) ~ n\nmodel Twice(n, kind in {a, b}) = 2*Base(n, kind)\n\
+                library x(n, kind in {a, b}) {\n    candidate one = Base(n, kind) require kind != b\n    \
+                candidate two = Twice(n, kind)\n}\n";
+    fs::write(folder.path().join("x.spec"), spec).unwrap();
+    let mut text = String::from("model,n,kind,time\n");
+    for n in [8, 16, 32, 64, 128, 256] {
+        text += &format!("Base,{n},a,{:e}\nBase,{n},b,{:e}\n", 1e-6 + 1e-8 * f64::from(n), 1e-6);
+    }
+    fs::write(folder.path().join("times.csv"), text).unwrap();
+    expect(0, &["fit", "times.csv", "--spec", "x.spec", "-o", "out"], folder.path());
+    let (out, _) = expect(0, &["export", "out/models.toml", "--to", "thresholds"], folder.path());
+    assert!(out.contains("KIND_FROM: [f64; 1] = [1.0]"), "{out}");
+    let (_, err) = expect(2, &["map", "out/models.toml", "n=64"], folder.path());
+    assert!(err.contains("nothing crosses along `kind`"), "{err}");
+}

@@ -12,7 +12,7 @@ mod rust;
 
 use std::fmt;
 
-use strata_model::{Platform, SpecId, grouped, number_text, percent, rounded, sha256_hex};
+use strata_model::{Platform, SpecId, count, grouped, number_text, percent, rounded, sha256_hex};
 
 pub use c::c;
 pub use json::{json, read};
@@ -261,8 +261,8 @@ impl Table {
     /// What it loses, in words.
     fn told(&self) -> String {
         format!(
-            "{} questions; against the models it loses {} on average, {} at most, at {} random points",
-            self.splits.len(),
+            "{}; against the models it loses {} on average, {} at most, at {} random points",
+            count(self.splits.len(), "question", "questions"),
             percent(self.loss),
             percent(self.worst),
             number_text(self.points as f64)

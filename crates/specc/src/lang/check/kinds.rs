@@ -1,11 +1,12 @@
 //! Inputs that are one of a few names: the same names wherever an input has this name, and read in
 //! comparisons alone.
 
+use strata_model::codegen::pascal;
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, Span};
 use strata_model::{Kinds, count};
 
 use super::calls::Models;
-use super::names::{duplicates, value_name};
+use super::names::{duplicates, unknown, value_name};
 use crate::lang::ast::{self, Body, Kind, Listed, Name, StatementKind};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 
@@ -17,6 +18,8 @@ pub(super) struct Header<'a> {
     file: usize,
     inputs: &'a [Name],
     kinds: &'a [Kind],
+    /// Whether it is a model that is fitted.
+    fitted: bool,
     exprs: Vec<&'a Expr>,
     /// The arguments of candidates, each with the model.
     arguments: Vec<(&'a str, &'a [Expr])>,
@@ -43,7 +46,8 @@ impl<'a> Header<'a> {
                 _ => {}
             }
         }
-        Self { file, inputs: &model.inputs, kinds: &model.kinds, exprs, arguments: Vec::new() }
+        let fitted = !matches!(model.body, Body::Factored(_));
+        Self { file, inputs: &model.inputs, kinds: &model.kinds, fitted, exprs, arguments: Vec::new() }
     }
 
     pub(super) fn of_library(library: &'a ast::Library, file: usize) -> Self {
@@ -53,7 +57,7 @@ impl<'a> Header<'a> {
         let ends = all.clone().flat_map(move |one| one.parameters.iter().flat_map(ends));
         let exprs = ends.chain(all.clone().flat_map(|one| &one.requires)).collect();
         let arguments = all.map(|one| (&*one.model.text, &one.arguments[..])).collect();
-        Self { file, inputs: &library.inputs, kinds: &library.kinds, exprs, arguments }
+        Self { file, inputs: &library.inputs, kinds: &library.kinds, fitted: false, exprs, arguments }
     }
 
     fn has(&self, input: &str) -> bool {
@@ -80,6 +84,7 @@ pub(super) fn check<'a>(
     for header in &headers {
         let mut of_header: Vec<CheckError> =
             header.kinds.iter().flat_map(|kind| names(kind, header)).collect();
+        of_header.extend(alone(header));
         of_header.extend(header.inputs.iter().filter_map(|input| unlike(input, header, found)));
         header.exprs.iter().for_each(|expr| read(expr, header, models, &mut of_header));
         for (model, arguments) in &header.arguments {
@@ -98,6 +103,15 @@ pub(super) fn check<'a>(
     errors
 }
 
+/// The error for a model of kinds alone: as many coefficients as points can be fitted to anything.
+fn alone(header: &Header<'_>) -> Option<CheckError> {
+    let first =
+        header.kinds.first().filter(|_| header.fitted && header.kinds.len() == header.inputs.len())?;
+    let message = "a model of kinds alone has as many coefficients as points".to_owned();
+    let error = CheckError::new(ErrorCode::Missing, message, first.input.span, "no number beside it");
+    Some(error.help("add an input that is a number, or write a model for each name"))
+}
+
 /// What is wrong with the names of a kind.
 fn names(kind: &Kind, header: &Header<'_>) -> Vec<CheckError> {
     let all: Vec<Name> = header.inputs.iter().chain(&kind.names).cloned().collect();
@@ -106,7 +120,17 @@ fn names(kind: &Kind, header: &Header<'_>) -> Vec<CheckError> {
     if !(2..=MOST).contains(&kind.names.len()) {
         let message = format!("`{}` has {}", kind.input.text, count(kind.names.len(), "name", "names"));
         let error = CheckError::new(ErrorCode::Range, message, kind.input.span, "2 to 16 are possible");
-        errors.push(error.help("an input of one name tells nothing; for more use a number"));
+        errors.push(error.help(match kind.names.len() {
+            0 | 1 => "an input of one name tells nothing: leave it out",
+            _ => "use a number for more",
+        }));
+    }
+    for (place, name) in kind.names.iter().enumerate() {
+        let same = |other: &&Name| other.text != name.text && pascal(&other.text) == pascal(&name.text);
+        if let Some(first) = kind.names[..place].iter().find(same) {
+            let message = format!("`{}` and `{}` are one name in Rust", first.text, name.text);
+            errors.push(CheckError::new(ErrorCode::Duplicate, message, name.span, "the same enum variant"));
+        }
     }
     errors
 }
@@ -126,10 +150,17 @@ fn unlike(input: &Name, header: &Header<'_>, found: &Kinds) -> Option<CheckError
 /// The errors of an expression that reads a kind as a number.
 fn read(expr: &Expr, header: &Header<'_>, models: &Models<'_>, errors: &mut Vec<CheckError>) {
     match &expr.kind {
-        // Another name than those of the kind is reported as unknown.
         ExprKind::Binary(BinaryOp::Equal | BinaryOp::NotEqual, a, b)
-            if a.as_name().is_some_and(|name| header.names(name).is_some())
-                && (b.as_number().is_some() || b.as_name().is_some_and(|name| !header.has(name))) => {}
+            if let Some(kind) = a.as_name().and_then(|name| header.names(name))
+                && (b.as_number().is_some() || b.as_name().is_some_and(|name| !header.has(name))) =>
+        {
+            let is_place =
+                |number: f64| number.fract() == 0.0 && (0.0..kind.names.len() as f64).contains(&number);
+            if !b.as_number().is_some_and(is_place) {
+                let (text, names) = (b.to_string(), kind.names.iter().map(|name| name.text.as_str()));
+                errors.push(unknown("the name", &text, b.span, names));
+            }
+        }
         ExprKind::Call { name, arguments } if Function::from_name(name).is_none() => {
             passed(name, arguments, header, models, errors);
         }

@@ -107,19 +107,29 @@ pub(super) fn check(
         CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), kinds: Kinds::new(), order };
     let headers = (models.all.iter().map(|one| kinds::Header::of_model(one.model, one.file)))
         .chain(libraries.iter().map(|(library, file)| kinds::Header::of_library(library, *file)));
-    errors.extend(kinds::check(headers, &models, &mut spec.kinds));
+    let of_kinds = kinds::check(headers, &models, &mut spec.kinds);
+    let unknown: BTreeSet<(usize, usize)> = (of_kinds.iter())
+        .filter(|(_, error)| error.code == ErrorCode::UnknownName)
+        .map(|(file, error)| (*file, error.start()))
+        .collect();
+    errors.extend(of_kinds);
+    let is_told = |file: usize, error: &CheckError| {
+        error.code == ErrorCode::UnknownName && unknown.contains(&(file, error.start()))
+    };
     let mut told = Told::default();
     for (index, signature) in models.all.iter().enumerate() {
         let competes = competing.contains(&index);
         let (plan, found) = model::check(signature.model, signature.file, &models, competes, &mut effort);
         let plan = plan.map(|plan| Model { names: named(&trees[signature.file], plan.names), ..plan });
         spec.models.extend(plan);
-        errors.extend(told.once(signature.file, signature.model.span, found));
+        let found = told.once(signature.file, signature.model.span, found);
+        errors.extend(found.into_iter().filter(|(file, error)| !is_told(*file, error)));
     }
     for (library, file) in libraries {
         let (plan, found) = library::check(library, file, &models, &spec.models);
         spec.libraries.push(plan);
-        errors.extend(told.once(file, library.span, found));
+        let found = told.once(file, library.span, found);
+        errors.extend(found.into_iter().filter(|(file, error)| !is_told(*file, error)));
     }
     (spec, errors)
 }

@@ -85,7 +85,8 @@ pub(super) fn each(terms: Vec<Listed>, kinds: &[Kind]) -> Vec<Listed> {
         };
         // The constant of the model is that of the first name.
         let constants = (1..names.len()).map(|place| is(place, input.span));
-        let products = all.iter().filter_map(Listed::term).flat_map(|Term { value, .. }| {
+        let terms = all.iter().filter_map(Listed::term).filter(|term| term.value.as_number().is_none());
+        let products = terms.flat_map(|Term { value, .. }| {
             let times = |place| Expr::binary(BinaryOp::Multiply, value.clone(), is(place, value.span));
             (0..names.len()).map(move |place| Expr { span: value.span, ..times(place) }).collect::<Vec<_>>()
         });
