@@ -1,6 +1,6 @@
 //! Choices that were timed against other ways: what each of them lost.
 
-use strata_model::{number_text, percent};
+use strata_model::percent;
 
 use crate::html::{Escaped, Page};
 use crate::marks::{Marks, Place};
@@ -15,6 +15,8 @@ pub struct Judged {
     pub library: String,
     /// Its inputs there.
     pub inputs: Vec<(String, f64)>,
+    /// The same as text, with the names of kinds.
+    pub at: String,
     /// What was chosen, as it is pinned.
     pub chosen: String,
     /// The time of the choice over that of the fastest way, less 1.
@@ -29,13 +31,8 @@ impl Judged {
     /// Marks it in a plot.
     pub(crate) fn mark(&self, marks: &mut Marks, place: Place) {
         let class = if self.loss < LOST { "judged" } else { "lost" };
-        let told = format!("{}: choosing {} lost {}", self.at(), self.chosen, percent(self.loss));
+        let told = format!("{}: choosing {} lost {}", self.at, self.chosen, percent(self.loss));
         marks.square(place, class, &told);
-    }
-
-    fn at(&self) -> String {
-        let at = self.inputs.iter().map(|(name, value)| format!("{name} = {}", number_text(*value)));
-        at.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -73,7 +70,7 @@ pub(crate) fn tables(page: &mut Page, judged: &[Judged]) {
         for one in judged {
             page.add(format_args!(
                 "<tr><th scope=\"row\">{}</th><td><code>{}</code></td><td class=\"n\">{}</td></tr>\n",
-                Escaped(&one.at()),
+                Escaped(&one.at),
                 Escaped(&one.chosen),
                 Escaped(&percent(one.loss))
             ));

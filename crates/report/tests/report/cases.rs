@@ -79,6 +79,7 @@ pub(crate) fn hostile() -> Case {
     let judged = |library: &str, inputs: &[(&str, f64)], loss| Judged {
         library: library.into(),
         inputs: inputs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        at: inputs.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", "),
         chosen: "by<words>:7".into(),
         loss,
     };

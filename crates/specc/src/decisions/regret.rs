@@ -141,6 +141,7 @@ pub(super) fn each(library: &str, names: &[String], timed: &[Timed], choices: &[
     let one = |(one, chosen): (&Timed, &usize)| Judged {
         library: library.to_owned(),
         inputs: names.iter().cloned().zip(one.inputs.iter().copied()).collect(),
+        at: one.at.replace('=', " = "),
         chosen: one.ways[*chosen].0.clone(),
         loss: one.losses[*chosen],
     };

@@ -76,6 +76,7 @@ mod tests {
         let one = |(n, loss): (usize, &f64)| Judged {
             library: library.into(),
             inputs: vec![("n".into(), n as f64)],
+            at: format!("n = {n}"),
             chosen: chosen.into(),
             loss: *loss,
         };
