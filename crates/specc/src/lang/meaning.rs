@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use strata_model::expr::{Expr, RESERVED};
+use strata_model::platform::HOSTS;
 
 use super::ast::{Code, Step};
 use super::code::block;
-use super::plan::{Candidate, CheckedSpec, Library, Measured, Model, ModelKind, ModelOptions};
+use super::plan::{Binding, Candidate, CheckedSpec, Library, Measured, Model, ModelKind, ModelOptions};
 use super::plan::{Parameter, Repeated, SpecFile, Timed};
 use super::print::{INDENT, WIDTH, candidate, header, respaced, sign};
 use super::wrap::{filled, wrapped};
@@ -61,8 +62,9 @@ impl CheckedSpec {
             out += &features(file);
             out += &uses(file);
             let models = self.models.iter().filter(|model| model.file == index);
-            let models =
-                models.map(|model| (model.span.start, docs("///", &model.docs) + &self.model_text(model)));
+            let models = models.map(|model| {
+                (model.span.start, docs("///", &model.docs) + &self.model_text(model, with_docs))
+            });
             let libraries = self.libraries.iter().filter(|library| library.file == index);
             let libraries = libraries.map(|library| {
                 (library.span.start, docs("///", &library.docs) + &self.library_text(library))
@@ -79,7 +81,8 @@ impl CheckedSpec {
         out
     }
 
-    fn model_text(&self, model: &Model) -> String {
+    /// A model; `readable`: without what a header says, so that it can be read again.
+    fn model_text(&self, model: &Model, readable: bool) -> String {
         let inputs = self.header(model.inputs.iter().map(|input| input.name.as_str()));
         let head = format!("model {}({inputs})", model.name);
         let terms: Vec<String> = model.terms.iter().map(|term| written(&term.value)).collect();
@@ -87,9 +90,12 @@ impl CheckedSpec {
             ModelKind::Factored(expr) => wrapped(&format!("{head} = {}", written(expr)), 0, INDENT) + "\n",
             ModelKind::Unmeasured => filled(&format!("{head} ~"), &terms, 0) + "\n",
             ModelKind::Measured(measured) => {
-                let mut lines = measured_lines(measured);
+                let by_header = |one: &&Binding| one.name == HOSTS && one.value.as_name() == Some(HOSTS);
+                let bindings: Vec<&Binding> =
+                    measured.bindings.iter().filter(|one| !(readable && by_header(one))).collect();
+                let mut lines = measured_lines(measured, &bindings);
                 let requires = model.requires.iter().map(|expr| line(&format!("require {}", written(expr))));
-                let at = measured.loops.len() + measured.bindings.len();
+                let at = measured.loops.len() + bindings.len();
                 lines.splice(at..at, requires);
                 if !terms.is_empty() {
                     lines.push(filled("terms", &terms, INDENT));
@@ -138,14 +144,14 @@ fn uses(file: &SpecFile) -> String {
     file.uses.iter().map(|line| format!("{}\n", line.text)).collect()
 }
 
-fn measured_lines(measured: &Measured) -> Vec<String> {
+fn measured_lines(measured: &Measured, bindings: &[&Binding]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for plan in &measured.loops {
         let Step { operator, by, .. } = plan.step;
         let (name, first, last) = (&plan.name, written(&plan.first), written(&plan.last));
         lines.push(line(&format!("for {name} in {first}..={last} step {}{by}", sign(operator))));
     }
-    for one in &measured.bindings {
+    for one in bindings {
         lines.push(line(&format!("let {} = {}", one.name, written(&one.value))));
     }
     let rust = |word: &str, code: &Code| block(word, &code.written_out(), INDENT, WIDTH);
