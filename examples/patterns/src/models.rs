@@ -36,7 +36,7 @@ pub mod threads_1 {
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Dfa: verified, rank 6 of 6, condition 7.4e0; held-out error 5.0 % (20 of 152 samples); valid for p in 1..=2048, h in 1024..=1048576, 1 node
 //! Nfa: doubtful, rank 6 of 6, condition 2.4e0; held-out error 8.4 % (20 of 152 samples); valid for p in 1..=2048, h in 1024..=1048576, 1 node
-//! patterns: choices lose 1.7 % (0.1 % to 4.5 %), at worst 42 % (p=2, h=18574), measured at 32 fresh inputs; always `nfa` loses 29 %
+//! patterns: choices lose 1.7 % (0.1 % to 4.5 %), at worst 42 % (p=2, h=18574), measured at 32 inputs drawn evenly; always `nfa` loses 29 %
 //! ```
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
