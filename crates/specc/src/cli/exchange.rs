@@ -248,6 +248,7 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
             models_sha256: set.digest(),
             spec: set.spec,
             platform: set.platform,
+            kinds: set.kinds,
             libraries,
         });
     }

@@ -373,6 +373,7 @@ fn thresholds_set(set: &ModelSet, one: &LibraryThresholds) -> Thresholds {
         models_sha256: set.digest(),
         spec: None,
         platform: set.platform.clone(),
+        kinds: set.kinds.clone(),
         libraries: vec![one.clone()],
     }
 }

@@ -29,12 +29,16 @@ pub(super) fn document(sets: &[Thresholds], text: Option<String>) -> Value {
 }
 
 fn set(set: &Thresholds) -> Value {
-    json!({
+    let mut value = json!({
         "models_sha256": set.models_sha256,
         "spec": set.spec.as_ref().map(|spec| json!({ "path": spec.path, "sha256": spec.sha256 })),
         "platform": set.platform.as_ref().map(ToString::to_string),
         "libraries": set.libraries.iter().map(library).collect::<Vec<_>>(),
-    })
+    });
+    if !set.kinds.is_empty() {
+        value["kinds"] = json!(set.kinds);
+    }
+    value
 }
 
 fn library(one: &LibraryThresholds) -> Value {
@@ -138,6 +142,10 @@ fn read_set(value: &Value) -> Option<Thresholds> {
         models_sha256: text_of(value, "models_sha256")?,
         spec: value.get("spec").and_then(spec),
         platform: platform.and_then(|text| text.parse::<Platform>().ok()),
+        kinds: value
+            .get("kinds")
+            .and_then(|kinds| serde_json::from_value(kinds.clone()).ok())
+            .unwrap_or_default(),
         libraries: value.get("libraries")?.as_array()?.iter().map(read_library).collect::<Option<_>>()?,
     })
 }

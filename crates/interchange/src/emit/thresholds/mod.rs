@@ -12,7 +12,7 @@ mod rust;
 
 use std::fmt;
 
-use strata_model::{Platform, SpecId, count, grouped, number_text, percent, rounded, sha256_hex};
+use strata_model::{Kinds, Platform, SpecId, count, grouped, number_text, percent, rounded, sha256_hex};
 
 pub use c::c;
 pub use json::{json, read};
@@ -30,6 +30,8 @@ pub struct Thresholds {
     pub spec: Option<SpecId>,
     /// Where they were measured.
     pub platform: Option<Platform>,
+    /// The inputs that are one of a few names.
+    pub kinds: Kinds,
     /// The libraries, in the order of the set.
     pub libraries: Vec<LibraryThresholds>,
 }
@@ -346,6 +348,7 @@ fn origin(sets: &[Thresholds]) -> Vec<String> {
         lines.extend(set.spec.iter().map(|spec| format!("spec     {} sha256 {}", spec.path, spec.sha256)));
         lines.push(format!("models   sha256 {}", set.models_sha256));
         lines.extend(set.platform.iter().map(|platform| format!("platform {platform}")));
+        lines.extend(super::plain::kinds(&set.kinds));
     }
     lines.iter().map(|line| strata_model::codegen::one_line(line)).collect()
 }
