@@ -3,8 +3,8 @@
 //!
 //! For each library a file has the inputs of at most 4,096 calls, each as likely as any other
 //! (Vitter 1985, algorithm R), so that neither memory nor the file grows with the program. It is
-//! written anew whenever the number of calls reaches a power of two, because a library hears nothing
-//! of a program's end.
+//! written anew whenever the number of calls reaches a power of two, because nothing calls a library
+//! when the program ends.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

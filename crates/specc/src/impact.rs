@@ -272,7 +272,7 @@ impl<'a> Subject<'a> {
             let changed = doubled.map(|seconds| seconds / here.seconds - 1.0);
             Some((Cause::Input(name.to_owned()), Moved { now, elasticity, changed }))
         };
-        // A kind has no more and no less.
+        // A kind is no quantity: it cannot be doubled.
         all.enumerate()
             .filter(|(_, (name, _))| !self.set.kinds.contains_key(*name))
             .filter_map(moved)

@@ -39,4 +39,4 @@ pub mod race;
 pub mod refine;
 pub mod rules;
 pub mod thresholds;
-mod unknown;
+mod unknown_kind;

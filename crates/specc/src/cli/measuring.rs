@@ -277,6 +277,17 @@ impl<'a> Campaign<'a> {
         adopt: bool,
     ) -> Result<Decided, Failure> {
         like.outside(set).iter().for_each(|note| tell!("warning: {note}"));
+        let place = |set: &ModelSet| {
+            let of = set.platform.as_ref()?;
+            Some((of.host(), of.transport.clone(), of.nodes))
+        };
+        let is_of_here = |earlier: &&ModelSet| place(earlier) == place(set);
+        if earlier.is_some_and(|earlier| !is_of_here(&earlier)) {
+            tell!(
+                "warning: the models of --keep are of another machine or number of nodes: the new ones are taken"
+            );
+        }
+        let earlier = earlier.filter(is_of_here);
         let taken = |competition: &Competition, inputs: &[f64]| {
             let earlier = Competition::new(earlier?, competition.name()).ok()?;
             decisions::chosen(&earlier, inputs)

@@ -9,7 +9,7 @@ use strata_select::machine::Machine;
 
 use crate::competition::Competition;
 use crate::crossings::{Crossings, Line, Segment, compute, places};
-use crate::unknown;
+use crate::unknown_kind;
 
 /// The greatest loss from segments left out to fit a line on the screen; beyond it the line wraps.
 const SMALL: f64 = 0.02;
@@ -27,7 +27,8 @@ pub(super) fn libraries(set: &ModelSet, width: usize) -> String {
             .and_then(|competition| compute(competition, &[], None));
         let mut text = block(set, library, crossings.as_ref().ok(), width);
         for kind in library.inputs.iter().filter(|input| set.kinds.contains_key(*input)) {
-            let lost = competition.as_ref().ok().and_then(|competition| unknown::without(competition, kind));
+            let lost =
+                competition.as_ref().ok().and_then(|competition| unknown_kind::loss(competition, kind));
             let told = lost.map(|lost| {
                 format!("  one candidate for every `{kind}` loses {}, by the models", percent(lost))
             });

@@ -112,6 +112,13 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     let (status, out, err) = again(&["--keep", "models.toml"]);
     assert!(status == Some(0) && err.contains("ways: the earlier choices are kept"), "{out}\n{err}");
     assert!(!package.join("again/models.toml").exists());
+    // Those of another machine are not kept, however they choose.
+    let foreign =
+        fs::read_to_string(package.join("models.toml")).unwrap().replace("\ncpu = \"", "\ncpu = \"Other ");
+    fs::write(package.join("foreign.toml"), foreign).unwrap();
+    let (status, _, err) = again(&["--keep", "foreign.toml"]);
+    assert!(status == Some(0) && err.contains("are of another machine or number of nodes"), "{err}");
+    fs::remove_file(package.join("again/models.toml")).unwrap();
     let (status, _, err) = again(&["--like", "ways.spec"]);
     assert!(status == Some(1) && err.contains("no calls of a library: `ways` takes n"), "{err}");
 

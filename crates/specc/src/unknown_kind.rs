@@ -1,4 +1,4 @@
-//! What choices lose where an input is not known.
+//! What choices lose where the program does not know a kind.
 
 use crate::competition::Competition;
 use crate::crossings::scale;
@@ -9,7 +9,7 @@ const VALUES: usize = 8;
 /// The mean loss, by the models, of one candidate for all names of a kind, at the same other inputs:
 /// the candidate that loses least there, beside the fastest for each name. `None` if no candidate has
 /// predictions for all of them.
-pub(crate) fn without(competition: &Competition, kind: &str) -> Option<f64> {
+pub(crate) fn loss(competition: &Competition, kind: &str) -> Option<f64> {
     let place = competition.inputs().iter().position(|input| input == kind)?;
     let names = competition.kinds().get(kind)?.len();
     let mut points = vec![vec![0.0; competition.inputs().len()]];
